@@ -1,0 +1,63 @@
+# The front door.  `make demo` and `make test` set up all they need; nothing needs root.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export UV_PYTHON_DOWNLOADS := never
+HOT := $(shell sed 's/\#.*//' hot_modules.txt)
+
+.PHONY: help setup build demo test check soak bench format lock clean
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+$(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "missing: $(PYTHON); install Python 3.11 or newer, or say make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "missing: Python 3.11 or newer ($(PYTHON) is $$($(PYTHON) -V)); say make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "missing: Python's venv module (on Debian: apt install python3-venv)"; exit 1; }
+	@echo "weft: setting up $(VENV) ($$($(PYTHON) -V))"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@WEFT_PURE=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Compiled in place.  Pure Python stands in where there is no compiler, so this step may do nothing but never fails.
+$(VENV)/.built: $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT)
+	@rm -f src/weft/*/*.so src/*.so
+	@echo "weft: building the hot modules"
+	@$(BIN)/python setup.py -q build_ext --inplace --parallel 2 >$(VENV)/build.log 2>&1 || true
+	@grep '^weft:' $(VENV)/build.log || true
+	@touch $@
+
+setup: $(VENV)/.ready
+build: $(VENV)/.built ## compile the hot modules (pure Python where there is no compiler)
+
+demo: build ## run the mixed scenario: aircraft, tank, observer
+	@$(BIN)/weft demo
+
+test: build ## run all tests
+	$(BIN)/pytest -n 2 -m "not soak"
+	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate
+
+check: build ## ruff, mypy --strict, import-linter, the public surface
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q tests/test_public_surface.py
+
+soak: build ## the long tests
+	$(BIN)/pytest -n 2 -m soak --timeout 3600
+
+bench: build ## the benchmark table of docs/benchmarks.md
+	$(BIN)/weft bench embedded
+
+format: setup ## rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: setup ## write requirements/*.txt anew
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --upgrade --custom-compile-command "make lock" -o requirements/uv.txt requirements/uv.in
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --upgrade --custom-compile-command "make lock" -o requirements/dev.txt requirements/dev.in
+
+clean: ## remove what the commands above made
+	rm -rf $(VENV) build src/*.egg-info src/*.so src/weft/*/*.so

@@ -1,0 +1,33 @@
+"""Weft: a run-time infrastructure (RTI) for distributed simulation.
+
+`weft.join` and `weft.Federate` are the Python way to write a federate; `weft.RTIambassador` and `weft.FederateAmbassador` carry the
+services of IEEE 1516.1-2025 under their standard names.
+"""
+
+from weft._build import prefer_source_if_asked
+
+prefer_source_if_asked()
+del prefer_source_if_asked
+
+from weft.federate import (  # noqa: E402
+    FederateAmbassador,
+    RTIambassador,
+)
+from weft.host import EmbeddedNode, load_fom  # noqa: E402
+from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
+from weft.model.records import Credentials, RtiConfiguration, Source  # noqa: E402
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CallbackModel",
+    "Credentials",
+    "EmbeddedNode",
+    "FederateAmbassador",
+    "OrderType",
+    "RTIambassador",
+    "ResignAction",
+    "RtiConfiguration",
+    "Source",
+    "load_fom",
+]

@@ -1,0 +1,346 @@
+"""The RTI ambassador: all services of IEEE 1516.1-2025 under their standard names, in snake_case.
+
+Most services are one call each (`weft.federate.services`).  Here are those that also concern the federate's own side: connecting,
+joining, and when callbacks run.
+
+Two callback models.  EVOKED: callbacks run inside `evoke_callback` and `evoke_multiple_callbacks`, in the thread that
+calls them; an exception raised by a callback comes out there.  IMMEDIATE: callbacks run in one thread of their own; an exception
+raised there goes to `threading.excepthook`, and the next callback follows.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any, overload
+
+from weft.federate.callbacks import FederateAmbassador
+from weft.federate.services.data_distribution import DataDistributionManagement
+from weft.federate.services.declaration import DeclarationManagement
+from weft.federate.services.factories import Factories
+from weft.federate.services.federation import FederationManagement
+from weft.federate.services.object import ObjectManagement
+from weft.federate.services.ownership import OwnershipManagement
+from weft.federate.services.support import SupportServices
+from weft.federate.services.time import TimeManagement
+from weft.host import Connection, Designator, NodeHost, read_source, read_sources, shared_node
+from weft.kernel import Callback
+from weft.model.enums import AdditionalSettingsResultCode, CallbackModel, ResignAction
+from weft.model.errors import (
+    AlreadyConnected,
+    CallNotAllowedFromWithinCallback,
+    ConnectionFailed,
+    CouldNotOpenFOM,
+    CouldNotOpenMIM,
+    DesignatorIsHLAstandardMIM,
+    FederateIsExecutionMember,
+    FederateNotExecutionMember,
+    InvalidCredentials,
+    NotConnected,
+    UnsupportedCallbackModel,
+)
+from weft.model.handles import FederateHandle
+from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
+from weft.model.time import LogicalTimeFactory, time_factory
+
+HLA_VERSION = "IEEE 1516-2025"
+STANDARD_MIM = "HLAstandardMIM"
+
+
+class RTIambassador(
+    FederationManagement,
+    DeclarationManagement,
+    ObjectManagement,
+    OwnershipManagement,
+    TimeManagement,
+    DataDistributionManagement,
+    SupportServices,
+    Factories,
+):
+    """One federate's access to the RTI.  `host` says which node to connect to; None: the one of this process."""
+
+    def __init__(self, host: NodeHost | None = None) -> None:
+        self._host = host
+        self._ambassador: FederateAmbassador | None = None
+        self._model = CallbackModel.EVOKED
+        self._time_name: str | None = None
+        self._enabled = True
+        self._calling_back = 0  # the identity of the thread in which a callback runs
+        self._pump: threading.Thread | None = None
+        self._resume = threading.Event()
+
+    # --- 4.2, 4.3: connect and disconnect ---------------------------------------------------------------------
+
+    def connect(
+        self,
+        federate_ambassador: FederateAmbassador,
+        callback_model: CallbackModel,
+        configuration: RtiConfiguration | Credentials | str | None = None,
+        credentials: Credentials | None = None,
+    ) -> ConfigurationResult:
+        """Clause 4.2.  No configuration, or one without an address, means the node inside this process."""
+        self._refuse_within_callback("connect")
+        if self._connection is not None:
+            raise AlreadyConnected("this ambassador is connected; disconnect first")
+        if not isinstance(callback_model, CallbackModel):
+            raise UnsupportedCallbackModel(
+                f"{callback_model!r} is no callback model; use CallbackModel.EVOKED or IMMEDIATE"
+            )
+        if isinstance(configuration, Credentials):
+            configuration, credentials = None, configuration
+        if isinstance(configuration, str):
+            configuration = RtiConfiguration(rti_address=configuration)
+        if credentials is not None and credentials.type != "HLAnoCredentials":
+            raise InvalidCredentials(
+                f"the node inside this process takes no credentials of type {credentials.type!r}"
+            )
+        if configuration is not None and configuration.rti_address:
+            raise ConnectionFailed(
+                f"cannot connect to {configuration.rti_address!r}: this version has only the node inside the process; "
+                "leave the address empty"
+            )
+        self._ambassador = federate_ambassador
+        self._model = callback_model
+        self._enabled = True
+        self._connection = (self._host or shared_node()).connect()
+        if callback_model is CallbackModel.IMMEDIATE:
+            self._start_pump(self._connection)
+        settings = configuration is not None and bool(configuration.additional_settings)
+        return ConfigurationResult(
+            message="embedded node; additional settings are not used" if settings else "embedded node",
+            additional_settings_result=AdditionalSettingsResultCode.SETTINGS_IGNORED,
+        )
+
+    def disconnect(self) -> None:
+        """Clause 4.3."""
+        self._refuse_within_callback("disconnect")
+        connection = self._connection
+        if connection is None:
+            return
+        if self._time_name is not None:
+            raise FederateIsExecutionMember("this federate is joined; resign first")
+        self._connection = None
+        connection.close()
+        self._stop_pump()
+
+    def _lose_connection(self) -> None:
+        """Break off as a crash would: the federate resigns by its automatic resign directive."""
+        connection, self._connection = self._connection, None
+        self._time_name = None
+        if connection is not None:
+            connection.lose()
+            self._stop_pump()
+
+    # --- 4.5 to 4.12: federations -----------------------------------------------------------------------------
+
+    def create_federation_execution(
+        self,
+        federation_name: str,
+        fom_modules: Designator | Iterable[Designator],
+        logical_time_implementation_name: str = "",
+    ) -> None:
+        """Clause 4.5.  A module is a path, a file: address or a `Source` with its text."""
+        self._require_connection()
+        arguments = (federation_name, read_sources(fom_modules), None, logical_time_implementation_name)
+        self._call("create_federation_execution", arguments)
+
+    def create_federation_execution_with_mim(
+        self,
+        federation_name: str,
+        fom_modules: Designator | Iterable[Designator],
+        mim_module: Designator,
+        logical_time_implementation_name: str = "",
+    ) -> None:
+        """Clause 4.5, with a MIM that extends the standard one."""
+        self._require_connection()
+        if mim_module == STANDARD_MIM:
+            raise DesignatorIsHLAstandardMIM("the standard MIM is always there; leave it out")
+        try:
+            mim = read_source(mim_module)
+        except CouldNotOpenFOM as error:
+            raise CouldNotOpenMIM(str(error)) from error
+        arguments = (federation_name, read_sources(fom_modules), mim, logical_time_implementation_name)
+        self._call("create_federation_execution", arguments)
+
+    def destroy_federation_execution(self, federation_name: str) -> None:
+        """Clause 4.6."""
+        self._call("destroy_federation_execution", (federation_name,))
+
+    def list_federation_executions(self) -> None:
+        """Clause 4.7."""
+        self._call("list_federation_executions", ())
+
+    def list_federation_execution_members(self, federation_name: str) -> None:
+        """Clause 4.9."""
+        self._call("list_federation_execution_members", (federation_name,))
+
+    @overload
+    def join_federation_execution(
+        self, federate_type: str, federation_name: str, additional_fom_modules: Iterable[Designator] = ...
+    ) -> FederateHandle: ...
+
+    @overload
+    def join_federation_execution(
+        self,
+        federate_name: str,
+        federate_type: str,
+        federation_name: str,
+        additional_fom_modules: Iterable[Designator] = ...,
+    ) -> FederateHandle: ...
+
+    def join_federation_execution(self, *positional: Any, **named: Any) -> FederateHandle:
+        """Clause 4.11: (type, federation[, modules]) or (name, type, federation[, modules])."""
+        self._refuse_within_callback("join_federation_execution")
+        self._require_connection()
+        name, kind, federation, modules = _join_arguments(positional, named)
+        handle: FederateHandle
+        handle, self._time_name = self._call(
+            "join_federation_execution", (federation, kind, name, read_sources(modules))
+        )
+        return handle
+
+    def resign_federation_execution(self, resign_action: ResignAction) -> None:
+        """Clause 4.12."""
+        self._refuse_within_callback("resign_federation_execution")
+        self._call("resign_federation_execution", (resign_action,))
+        self._time_name = None
+
+    # --- 10.57 to 10.60: callbacks ----------------------------------------------------------------------------
+
+    def evoke_callback(self, approximate_minimum_time_in_seconds: float) -> bool:
+        """Clause 10.57: run one callback, waiting for it at most so long; True if more are waiting."""
+        connection = self._evoked("evoke_callback")
+        if not self._enabled:
+            return False
+        callback = connection.take()
+        if callback is None and approximate_minimum_time_in_seconds > 0:
+            connection.wait(approximate_minimum_time_in_seconds)
+            callback = connection.take()
+        if callback is not None:
+            self._deliver(callback)
+        return connection.wait(0)
+
+    def evoke_multiple_callbacks(
+        self,
+        approximate_minimum_time_in_seconds: float,
+        approximate_maximum_time_in_seconds: float,
+    ) -> bool:
+        """Clause 10.58: run callbacks for at least the minimum, and on to the maximum while there are any."""
+        connection = self._evoked("evoke_multiple_callbacks")
+        started = time.monotonic()
+        minimum = started + approximate_minimum_time_in_seconds
+        maximum = started + max(approximate_minimum_time_in_seconds, approximate_maximum_time_in_seconds)
+        take = connection.take
+        while self._enabled:
+            callback = take()
+            if callback is not None:
+                self._deliver(callback)
+                if time.monotonic() >= maximum:
+                    break
+            else:
+                left = minimum - time.monotonic()
+                if left <= 0:
+                    break
+                connection.wait(left)
+        return self._enabled and connection.wait(0)
+
+    def enable_callbacks(self) -> None:
+        """Clause 10.59."""
+        self._require_connection()
+        self._enabled = True
+        self._resume.set()
+
+    def disable_callbacks(self) -> None:
+        """Clause 10.60: callbacks wait until they are enabled again."""
+        self._require_connection()
+        self._enabled = False
+        self._resume.clear()
+
+    # --- what the federate's own side knows -------------------------------------------------------------------
+
+    def get_hla_version(self) -> str:
+        """Clause 10.60."""
+        return HLA_VERSION
+
+    def get_time_factory(self) -> LogicalTimeFactory:
+        """Clause 10.60: the factory for the logical time of the joined federation."""
+        self._require_connection()
+        factory = None if self._time_name is None else time_factory(self._time_name)
+        if factory is None:
+            raise FederateNotExecutionMember("a federation decides on the logical time; join one first")
+        return factory
+
+    # --- within -----------------------------------------------------------------------------------------------
+
+    def _require_connection(self) -> Connection:
+        if self._connection is None:
+            raise NotConnected("not connected to an RTI; call connect first")
+        return self._connection
+
+    def _refuse_within_callback(self, service: str) -> None:
+        if self._calling_back == threading.get_ident():
+            raise CallNotAllowedFromWithinCallback(f"{service} cannot be called from within a callback")
+
+    def _evoked(self, service: str) -> Connection:
+        self._refuse_within_callback(service)
+        return self._require_connection()
+
+    def _deliver(self, callback: Callback) -> None:
+        if callback.method == "connection_lost":
+            self._time_name = None
+        self._calling_back = threading.get_ident()
+        try:
+            getattr(self._ambassador, callback.method)(*callback.arguments)
+        finally:
+            self._calling_back = 0
+
+    def _start_pump(self, connection: Connection) -> None:
+        self._resume.set()
+        self._pump = threading.Thread(
+            target=self._run_callbacks, args=(connection,), name="weft callbacks", daemon=True
+        )
+        self._pump.start()
+
+    def _stop_pump(self) -> None:
+        self._resume.set()
+        pump, self._pump = self._pump, None
+        if pump is not None and pump is not threading.current_thread():
+            pump.join()
+
+    def _run_callbacks(self, connection: Connection) -> None:
+        while self._connection is connection:
+            if not connection.wait(None):
+                continue
+            self._resume.wait()
+            callback = connection.take() if self._enabled and self._connection is connection else None
+            if callback is not None:
+                try:
+                    self._deliver(callback)
+                except Exception:
+                    hook_arguments = (*sys.exc_info(), threading.current_thread())
+                    threading.excepthook(threading.ExceptHookArgs(hook_arguments))
+
+
+def _join_arguments(
+    positional: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[str | None, str, str, Iterable[Designator]]:
+    names = ["federate_type", "federation_name", "additional_fom_modules"]
+    if "federate_name" in named or (len(positional) >= 3 and isinstance(positional[2], str)):
+        names.insert(0, "federate_name")
+    if "federate_name" in named and positional:
+        names.remove("federate_name")
+    given = dict(zip(names, positional, strict=False)) | named
+    unknown = set(named) - {"federate_name", "federate_type", "federation_name", "additional_fom_modules"}
+    if len(positional) > len(names) or unknown or not {"federate_type", "federation_name"} <= set(given):
+        raise TypeError(
+            "join_federation_execution takes (federate_type, federation_name[, additional_fom_modules]) "
+            "or (federate_name, federate_type, federation_name[, additional_fom_modules])"
+        )
+    return (
+        given.get("federate_name"),
+        given["federate_type"],
+        given["federation_name"],
+        given.get("additional_fom_modules", ()),
+    )

@@ -1,0 +1,168 @@
+"""The RTI ambassador's services of data distribution management."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from weft.federate.services.calls import AttributeRegions, Calls
+from weft.model.handles import (
+    DimensionHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    RegionHandle,
+)
+from weft.model.records import MessageRetractionReturn
+from weft.model.time import LogicalTime
+
+
+class DataDistributionManagement(Calls):
+    def create_region(self, dimensions: Set[DimensionHandle]) -> RegionHandle:
+        """Clause 9.2."""
+        result: RegionHandle = self._call("create_region", (frozenset(dimensions),))
+        return result
+
+    def commit_region_modifications(self, regions: Set[RegionHandle]) -> None:
+        """Clause 9.3."""
+        self._call("commit_region_modifications", (frozenset(regions),))
+
+    def delete_region(self, region: RegionHandle) -> None:
+        """Clause 9.4."""
+        self._call("delete_region", (region,))
+
+    def register_object_instance_with_regions(
+        self,
+        object_class: ObjectClassHandle,
+        attributes_and_regions: AttributeRegions,
+        object_instance_name: str | None = None,
+    ) -> ObjectInstanceHandle:
+        """Clause 9.5."""
+        if object_instance_name is None:
+            result: ObjectInstanceHandle = self._call(
+                "register_object_instance_with_regions", (object_class, attributes_and_regions)
+            )
+        else:
+            result = self._call(
+                "register_object_instance_with_regions",
+                (object_class, attributes_and_regions, object_instance_name),
+            )
+        return result
+
+    def associate_regions_for_updates(
+        self,
+        object_instance: ObjectInstanceHandle,
+        attributes_and_regions: AttributeRegions,
+    ) -> None:
+        """Clause 9.6."""
+        self._call("associate_regions_for_updates", (object_instance, attributes_and_regions))
+
+    def unassociate_regions_for_updates(
+        self,
+        object_instance: ObjectInstanceHandle,
+        attributes_and_regions: AttributeRegions,
+    ) -> None:
+        """Clause 9.7."""
+        self._call("unassociate_regions_for_updates", (object_instance, attributes_and_regions))
+
+    def subscribe_object_class_attributes_with_regions(
+        self,
+        object_class: ObjectClassHandle,
+        attributes_and_regions: AttributeRegions,
+        update_rate_designator: str | None = None,
+    ) -> None:
+        """Clause 9.8."""
+        if update_rate_designator is None:
+            self._call(
+                "subscribe_object_class_attributes_with_regions", (object_class, attributes_and_regions)
+            )
+        else:
+            self._call(
+                "subscribe_object_class_attributes_with_regions",
+                (object_class, attributes_and_regions, update_rate_designator),
+            )
+
+    def subscribe_object_class_attributes_passively_with_regions(
+        self,
+        object_class: ObjectClassHandle,
+        attributes_and_regions: AttributeRegions,
+        update_rate_designator: str | None = None,
+    ) -> None:
+        """Clause 9.8."""
+        if update_rate_designator is None:
+            self._call(
+                "subscribe_object_class_attributes_passively_with_regions",
+                (object_class, attributes_and_regions),
+            )
+        else:
+            self._call(
+                "subscribe_object_class_attributes_passively_with_regions",
+                (object_class, attributes_and_regions, update_rate_designator),
+            )
+
+    def unsubscribe_object_class_attributes_with_regions(
+        self,
+        object_class: ObjectClassHandle,
+        attributes_and_regions: AttributeRegions,
+    ) -> None:
+        """Clause 9.9."""
+        self._call("unsubscribe_object_class_attributes_with_regions", (object_class, attributes_and_regions))
+
+    def subscribe_interaction_class_with_regions(
+        self,
+        interaction_class: InteractionClassHandle,
+        regions: Set[RegionHandle],
+    ) -> None:
+        """Clause 9.10."""
+        self._call("subscribe_interaction_class_with_regions", (interaction_class, frozenset(regions)))
+
+    def subscribe_interaction_class_passively_with_regions(
+        self,
+        interaction_class: InteractionClassHandle,
+        regions: Set[RegionHandle],
+    ) -> None:
+        """Clause 9.10."""
+        self._call(
+            "subscribe_interaction_class_passively_with_regions", (interaction_class, frozenset(regions))
+        )
+
+    def unsubscribe_interaction_class_with_regions(
+        self,
+        interaction_class: InteractionClassHandle,
+        regions: Set[RegionHandle],
+    ) -> None:
+        """Clause 9.11."""
+        self._call("unsubscribe_interaction_class_with_regions", (interaction_class, frozenset(regions)))
+
+    def send_interaction_with_regions(
+        self,
+        interaction_class: InteractionClassHandle,
+        parameter_values: Mapping[ParameterHandle, bytes],
+        regions: Set[RegionHandle],
+        user_supplied_tag: bytes,
+        time: LogicalTime | None = None,
+    ) -> MessageRetractionReturn | None:
+        """Clause 9.12."""
+        if time is None:
+            result: MessageRetractionReturn | None = self._call(
+                "send_interaction_with_regions",
+                (interaction_class, parameter_values, frozenset(regions), user_supplied_tag),
+            )
+        else:
+            result = self._call(
+                "send_interaction_with_regions",
+                (interaction_class, parameter_values, frozenset(regions), user_supplied_tag, time),
+            )
+        return result
+
+    def request_attribute_value_update_with_regions(
+        self,
+        object_class: ObjectClassHandle,
+        attributes_and_regions: AttributeRegions,
+        user_supplied_tag: bytes,
+    ) -> None:
+        """Clause 9.13."""
+        self._call(
+            "request_attribute_value_update_with_regions",
+            (object_class, attributes_and_regions, user_supplied_tag),
+        )

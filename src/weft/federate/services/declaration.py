@@ -1,0 +1,151 @@
+"""The RTI ambassador's services of declaration management."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from weft.federate.services.calls import Calls
+from weft.model.handles import (
+    AttributeHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+)
+
+
+class DeclarationManagement(Calls):
+    def publish_object_class_attributes(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Set[AttributeHandle],
+    ) -> None:
+        """Clause 5.2."""
+        self._call("publish_object_class_attributes", (object_class, frozenset(attributes)))
+
+    def unpublish_object_class(self, object_class: ObjectClassHandle) -> None:
+        """Clause 5.3."""
+        self._call("unpublish_object_class", (object_class,))
+
+    def unpublish_object_class_attributes(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Set[AttributeHandle],
+    ) -> None:
+        """Clause 5.3."""
+        self._call("unpublish_object_class_attributes", (object_class, frozenset(attributes)))
+
+    def publish_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
+        """Clause 5.4."""
+        self._call("publish_interaction_class", (interaction_class,))
+
+    def unpublish_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
+        """Clause 5.5."""
+        self._call("unpublish_interaction_class", (interaction_class,))
+
+    def publish_object_class_directed_interactions(
+        self,
+        object_class: ObjectClassHandle,
+        interaction_classes: Set[InteractionClassHandle],
+    ) -> None:
+        """Clause 5.6."""
+        self._call(
+            "publish_object_class_directed_interactions", (object_class, frozenset(interaction_classes))
+        )
+
+    def unpublish_object_class_directed_interactions(
+        self,
+        object_class: ObjectClassHandle,
+        interaction_classes: Set[InteractionClassHandle] | None = None,
+    ) -> None:
+        """Clause 5.7."""
+        if interaction_classes is None:
+            self._call("unpublish_object_class_directed_interactions", (object_class,))
+        else:
+            self._call(
+                "unpublish_object_class_directed_interactions", (object_class, frozenset(interaction_classes))
+            )
+
+    def subscribe_object_class_attributes(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Set[AttributeHandle],
+        update_rate_designator: str | None = None,
+    ) -> None:
+        """Clause 5.8."""
+        if update_rate_designator is None:
+            self._call("subscribe_object_class_attributes", (object_class, frozenset(attributes)))
+        else:
+            self._call(
+                "subscribe_object_class_attributes",
+                (object_class, frozenset(attributes), update_rate_designator),
+            )
+
+    def subscribe_object_class_attributes_passively(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Set[AttributeHandle],
+        update_rate_designator: str | None = None,
+    ) -> None:
+        """Clause 5.8."""
+        self._call(
+            "subscribe_object_class_attributes",
+            (object_class, frozenset(attributes), update_rate_designator or "", False),
+        )
+
+    def unsubscribe_object_class(self, object_class: ObjectClassHandle) -> None:
+        """Clause 5.9."""
+        self._call("unsubscribe_object_class", (object_class,))
+
+    def unsubscribe_object_class_attributes(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Set[AttributeHandle],
+    ) -> None:
+        """Clause 5.9."""
+        self._call("unsubscribe_object_class_attributes", (object_class, frozenset(attributes)))
+
+    def subscribe_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
+        """Clause 5.10."""
+        self._call("subscribe_interaction_class", (interaction_class,))
+
+    def subscribe_interaction_class_passively(self, interaction_class: InteractionClassHandle) -> None:
+        """Clause 5.10."""
+        self._call("subscribe_interaction_class", (interaction_class, False))
+
+    def unsubscribe_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
+        """Clause 5.11."""
+        self._call("unsubscribe_interaction_class", (interaction_class,))
+
+    def subscribe_object_class_directed_interactions(
+        self,
+        object_class: ObjectClassHandle,
+        interaction_classes: Set[InteractionClassHandle],
+    ) -> None:
+        """Clause 5.12."""
+        self._call(
+            "subscribe_object_class_directed_interactions", (object_class, frozenset(interaction_classes))
+        )
+
+    def subscribe_object_class_directed_interactions_universally(
+        self,
+        object_class: ObjectClassHandle,
+        interaction_classes: Set[InteractionClassHandle],
+    ) -> None:
+        """Clause 5.12."""
+        self._call(
+            "subscribe_object_class_directed_interactions",
+            (object_class, frozenset(interaction_classes), True),
+        )
+
+    def unsubscribe_object_class_directed_interactions(
+        self,
+        object_class: ObjectClassHandle,
+        interaction_classes: Set[InteractionClassHandle] | None = None,
+    ) -> None:
+        """Clause 5.13."""
+        if interaction_classes is None:
+            self._call("unsubscribe_object_class_directed_interactions", (object_class,))
+        else:
+            self._call(
+                "unsubscribe_object_class_directed_interactions",
+                (object_class, frozenset(interaction_classes)),
+            )

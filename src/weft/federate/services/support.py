@@ -1,0 +1,314 @@
+"""The RTI ambassador's services of support services."""
+
+from __future__ import annotations
+
+from weft.federate.services.calls import Calls
+from weft.model.enums import OrderType, ResignAction, ServiceGroup
+from weft.model.handles import (
+    AttributeHandle,
+    DimensionHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    RegionHandle,
+    TransportationTypeHandle,
+)
+from weft.model.records import RangeBounds
+
+
+class SupportServices(Calls):
+    def get_federate_handle(self, federate_name: str) -> FederateHandle:
+        """Clause 10.2."""
+        result: FederateHandle = self._call("get_federate_handle", (federate_name,))
+        return result
+
+    def get_federate_name(self, federate: FederateHandle) -> str:
+        """Clause 10.3."""
+        result: str = self._call("get_federate_name", (federate,))
+        return result
+
+    def get_object_class_handle(self, object_class_name: str) -> ObjectClassHandle:
+        """Clause 10.4."""
+        result: ObjectClassHandle = self._call("get_object_class_handle", (object_class_name,))
+        return result
+
+    def get_object_class_name(self, object_class: ObjectClassHandle) -> str:
+        """Clause 10.5."""
+        result: str = self._call("get_object_class_name", (object_class,))
+        return result
+
+    def get_known_object_class_handle(self, object_instance: ObjectInstanceHandle) -> ObjectClassHandle:
+        """Clause 10.6."""
+        result: ObjectClassHandle = self._call("get_known_object_class_handle", (object_instance,))
+        return result
+
+    def get_object_instance_handle(self, object_instance_name: str) -> ObjectInstanceHandle:
+        """Clause 10.7."""
+        result: ObjectInstanceHandle = self._call("get_object_instance_handle", (object_instance_name,))
+        return result
+
+    def get_object_instance_name(self, object_instance: ObjectInstanceHandle) -> str:
+        """Clause 10.8."""
+        result: str = self._call("get_object_instance_name", (object_instance,))
+        return result
+
+    def get_attribute_handle(self, object_class: ObjectClassHandle, attribute_name: str) -> AttributeHandle:
+        """Clause 10.9."""
+        result: AttributeHandle = self._call("get_attribute_handle", (object_class, attribute_name))
+        return result
+
+    def get_attribute_name(self, object_class: ObjectClassHandle, attribute: AttributeHandle) -> str:
+        """Clause 10.10."""
+        result: str = self._call("get_attribute_name", (object_class, attribute))
+        return result
+
+    def get_update_rate_value(self, update_rate_designator: str) -> float:
+        """Clause 10.11."""
+        result: float = self._call("get_update_rate_value", (update_rate_designator,))
+        return result
+
+    def get_update_rate_value_for_attribute(
+        self,
+        object_instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> float:
+        """Clause 10.12."""
+        result: float = self._call("get_update_rate_value_for_attribute", (object_instance, attribute))
+        return result
+
+    def get_interaction_class_handle(self, interaction_class_name: str) -> InteractionClassHandle:
+        """Clause 10.13."""
+        result: InteractionClassHandle = self._call("get_interaction_class_handle", (interaction_class_name,))
+        return result
+
+    def get_interaction_class_name(self, interaction_class: InteractionClassHandle) -> str:
+        """Clause 10.14."""
+        result: str = self._call("get_interaction_class_name", (interaction_class,))
+        return result
+
+    def get_parameter_handle(
+        self,
+        interaction_class: InteractionClassHandle,
+        parameter_name: str,
+    ) -> ParameterHandle:
+        """Clause 10.15."""
+        result: ParameterHandle = self._call("get_parameter_handle", (interaction_class, parameter_name))
+        return result
+
+    def get_parameter_name(
+        self,
+        interaction_class: InteractionClassHandle,
+        parameter: ParameterHandle,
+    ) -> str:
+        """Clause 10.16."""
+        result: str = self._call("get_parameter_name", (interaction_class, parameter))
+        return result
+
+    def get_order_type(self, order_type_name: str) -> OrderType:
+        """Clause 10.17."""
+        result: OrderType = self._call("get_order_type", (order_type_name,))
+        return result
+
+    def get_order_name(self, order_type: OrderType) -> str:
+        """Clause 10.18."""
+        result: str = self._call("get_order_name", (order_type,))
+        return result
+
+    def get_transportation_type_handle(self, transportation_type_name: str) -> TransportationTypeHandle:
+        """Clause 10.19."""
+        result: TransportationTypeHandle = self._call(
+            "get_transportation_type_handle", (transportation_type_name,)
+        )
+        return result
+
+    def get_transportation_type_name(self, transportation_type: TransportationTypeHandle) -> str:
+        """Clause 10.20."""
+        result: str = self._call("get_transportation_type_name", (transportation_type,))
+        return result
+
+    def get_available_dimensions_for_object_class(
+        self,
+        object_class: ObjectClassHandle,
+    ) -> frozenset[DimensionHandle]:
+        """Clause 10.21."""
+        result: frozenset[DimensionHandle] = self._call(
+            "get_available_dimensions_for_object_class", (object_class,)
+        )
+        return result
+
+    def get_available_dimensions_for_interaction_class(
+        self,
+        interaction_class: InteractionClassHandle,
+    ) -> frozenset[DimensionHandle]:
+        """Clause 10.22."""
+        result: frozenset[DimensionHandle] = self._call(
+            "get_available_dimensions_for_interaction_class", (interaction_class,)
+        )
+        return result
+
+    def get_dimension_handle(self, dimension_name: str) -> DimensionHandle:
+        """Clause 10.23."""
+        result: DimensionHandle = self._call("get_dimension_handle", (dimension_name,))
+        return result
+
+    def get_dimension_name(self, dimension: DimensionHandle) -> str:
+        """Clause 10.24."""
+        result: str = self._call("get_dimension_name", (dimension,))
+        return result
+
+    def get_dimension_upper_bound(self, dimension: DimensionHandle) -> int:
+        """Clause 10.25."""
+        result: int = self._call("get_dimension_upper_bound", (dimension,))
+        return result
+
+    def get_dimension_handle_set(self, region: RegionHandle) -> frozenset[DimensionHandle]:
+        """Clause 10.26."""
+        result: frozenset[DimensionHandle] = self._call("get_dimension_handle_set", (region,))
+        return result
+
+    def get_range_bounds(self, region: RegionHandle, dimension: DimensionHandle) -> RangeBounds:
+        """Clause 10.27."""
+        result: RangeBounds = self._call("get_range_bounds", (region, dimension))
+        return result
+
+    def set_range_bounds(
+        self,
+        region: RegionHandle,
+        dimension: DimensionHandle,
+        range_bounds: RangeBounds,
+    ) -> None:
+        """Clause 10.28."""
+        self._call("set_range_bounds", (region, dimension, range_bounds))
+
+    def normalize_service_group(self, service_group: ServiceGroup) -> int:
+        """Clause 10.29."""
+        result: int = self._call("normalize_service_group", (service_group,))
+        return result
+
+    def normalize_federate_handle(self, federate: FederateHandle) -> int:
+        """Clause 10.30."""
+        result: int = self._call("normalize_federate_handle", (federate,))
+        return result
+
+    def normalize_object_class_handle(self, object_class: ObjectClassHandle) -> int:
+        """Clause 10.31."""
+        result: int = self._call("normalize_object_class_handle", (object_class,))
+        return result
+
+    def normalize_interaction_class_handle(self, interaction_class: InteractionClassHandle) -> int:
+        """Clause 10.32."""
+        result: int = self._call("normalize_interaction_class_handle", (interaction_class,))
+        return result
+
+    def normalize_object_instance_handle(self, object_instance: ObjectInstanceHandle) -> int:
+        """Clause 10.33."""
+        result: int = self._call("normalize_object_instance_handle", (object_instance,))
+        return result
+
+    def get_object_class_relevance_advisory_switch(self) -> bool:
+        """Clause 10.34."""
+        result: bool = self._call("get_switch", ("object_class_relevance",))
+        return result
+
+    def set_object_class_relevance_advisory_switch(self, value: bool) -> None:
+        """Clause 10.35."""
+        self._call("set_switch", ("object_class_relevance", value))
+
+    def get_attribute_relevance_advisory_switch(self) -> bool:
+        """Clause 10.36."""
+        result: bool = self._call("get_switch", ("attribute_relevance",))
+        return result
+
+    def set_attribute_relevance_advisory_switch(self, value: bool) -> None:
+        """Clause 10.37."""
+        self._call("set_switch", ("attribute_relevance", value))
+
+    def get_attribute_scope_advisory_switch(self) -> bool:
+        """Clause 10.38."""
+        result: bool = self._call("get_switch", ("attribute_scope",))
+        return result
+
+    def set_attribute_scope_advisory_switch(self, value: bool) -> None:
+        """Clause 10.39."""
+        self._call("set_switch", ("attribute_scope", value))
+
+    def get_interaction_relevance_advisory_switch(self) -> bool:
+        """Clause 10.40."""
+        result: bool = self._call("get_switch", ("interaction_relevance",))
+        return result
+
+    def set_interaction_relevance_advisory_switch(self, value: bool) -> None:
+        """Clause 10.41."""
+        self._call("set_switch", ("interaction_relevance", value))
+
+    def get_convey_region_designator_sets_switch(self) -> bool:
+        """Clause 10.42."""
+        result: bool = self._call("get_switch", ("convey_region_designator_sets",))
+        return result
+
+    def set_convey_region_designator_sets_switch(self, value: bool) -> None:
+        """Clause 10.43."""
+        self._call("set_switch", ("convey_region_designator_sets", value))
+
+    def get_automatic_resign_directive(self) -> ResignAction:
+        """Clause 10.44."""
+        result: ResignAction = self._call("get_automatic_resign_directive", ())
+        return result
+
+    def set_automatic_resign_directive(self, value: ResignAction) -> None:
+        """Clause 10.45."""
+        self._call("set_automatic_resign_directive", (value,))
+
+    def get_service_reporting_switch(self) -> bool:
+        """Clause 10.46."""
+        result: bool = self._call("get_switch", ("service_reporting",))
+        return result
+
+    def set_service_reporting_switch(self, value: bool) -> None:
+        """Clause 10.47."""
+        self._call("set_switch", ("service_reporting", value))
+
+    def get_exception_reporting_switch(self) -> bool:
+        """Clause 10.48."""
+        result: bool = self._call("get_switch", ("exception_reporting",))
+        return result
+
+    def set_exception_reporting_switch(self, value: bool) -> None:
+        """Clause 10.49."""
+        self._call("set_switch", ("exception_reporting", value))
+
+    def get_send_service_reports_to_file_switch(self) -> bool:
+        """Clause 10.50."""
+        result: bool = self._call("get_switch", ("send_service_reports_to_file",))
+        return result
+
+    def set_send_service_reports_to_file_switch(self, value: bool) -> None:
+        """Clause 10.51."""
+        self._call("set_switch", ("send_service_reports_to_file", value))
+
+    def get_auto_provide_switch(self) -> bool:
+        """Clause 10.52."""
+        result: bool = self._call("get_federation_switch", ("autoProvide",))
+        return result
+
+    def get_delay_subscription_evaluation_switch(self) -> bool:
+        """Clause 10.53."""
+        result: bool = self._call("get_federation_switch", ("delaySubscriptionEvaluation",))
+        return result
+
+    def get_advisories_use_known_class_switch(self) -> bool:
+        """Clause 10.54."""
+        result: bool = self._call("get_federation_switch", ("advisoriesUseKnownClass",))
+        return result
+
+    def get_allow_relaxed_ddm_switch(self) -> bool:
+        """Clause 10.55."""
+        result: bool = self._call("get_federation_switch", ("allowRelaxedDDM",))
+        return result
+
+    def get_non_regulated_grant_switch(self) -> bool:
+        """Clause 10.56."""
+        result: bool = self._call("get_federation_switch", ("nonRegulatedGrant",))
+        return result

@@ -1,0 +1,117 @@
+"""The RTI ambassador's services of time management."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from weft.federate.services.calls import Calls
+from weft.model.enums import OrderType
+from weft.model.handles import (
+    AttributeHandle,
+    InteractionClassHandle,
+    MessageRetractionHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+)
+from weft.model.records import TimeQueryReturn
+from weft.model.time import LogicalTime, LogicalTimeInterval
+
+
+class TimeManagement(Calls):
+    def enable_time_regulation(self, lookahead: LogicalTimeInterval) -> None:
+        """Clause 8.2."""
+        self._call("enable_time_regulation", (lookahead,))
+
+    def disable_time_regulation(self) -> None:
+        """Clause 8.4."""
+        self._call("disable_time_regulation", ())
+
+    def enable_time_constrained(self) -> None:
+        """Clause 8.5."""
+        self._call("enable_time_constrained", ())
+
+    def disable_time_constrained(self) -> None:
+        """Clause 8.7."""
+        self._call("disable_time_constrained", ())
+
+    def time_advance_request(self, time: LogicalTime) -> None:
+        """Clause 8.8."""
+        self._call("time_advance_request", (time,))
+
+    def time_advance_request_available(self, time: LogicalTime) -> None:
+        """Clause 8.9."""
+        self._call("time_advance_request_available", (time,))
+
+    def next_message_request(self, time: LogicalTime) -> None:
+        """Clause 8.10."""
+        self._call("next_message_request", (time,))
+
+    def next_message_request_available(self, time: LogicalTime) -> None:
+        """Clause 8.11."""
+        self._call("next_message_request_available", (time,))
+
+    def flush_queue_request(self, time: LogicalTime) -> None:
+        """Clause 8.12."""
+        self._call("flush_queue_request", (time,))
+
+    def enable_asynchronous_delivery(self) -> None:
+        """Clause 8.15."""
+        self._call("enable_asynchronous_delivery", ())
+
+    def disable_asynchronous_delivery(self) -> None:
+        """Clause 8.16."""
+        self._call("disable_asynchronous_delivery", ())
+
+    def query_galt(self) -> TimeQueryReturn:
+        """Clause 8.17."""
+        result: TimeQueryReturn = self._call("query_galt", ())
+        return result
+
+    def query_logical_time(self) -> LogicalTime:
+        """Clause 8.18."""
+        result: LogicalTime = self._call("query_logical_time", ())
+        return result
+
+    def query_lits(self) -> TimeQueryReturn:
+        """Clause 8.19."""
+        result: TimeQueryReturn = self._call("query_lits", ())
+        return result
+
+    def modify_lookahead(self, lookahead: LogicalTimeInterval) -> None:
+        """Clause 8.20."""
+        self._call("modify_lookahead", (lookahead,))
+
+    def query_lookahead(self) -> LogicalTimeInterval:
+        """Clause 8.21."""
+        result: LogicalTimeInterval = self._call("query_lookahead", ())
+        return result
+
+    def retract(self, retraction: MessageRetractionHandle) -> None:
+        """Clause 8.22."""
+        self._call("retract", (retraction,))
+
+    def change_attribute_order_type(
+        self,
+        object_instance: ObjectInstanceHandle,
+        attributes: Set[AttributeHandle],
+        order_type: OrderType,
+    ) -> None:
+        """Clause 8.24."""
+        self._call("change_attribute_order_type", (object_instance, frozenset(attributes), order_type))
+
+    def change_default_attribute_order_type(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Set[AttributeHandle],
+        order_type: OrderType,
+    ) -> None:
+        """Clause 8.25."""
+        self._call("change_default_attribute_order_type", (object_class, frozenset(attributes), order_type))
+
+    def change_interaction_order_type(
+        self,
+        interaction_class: InteractionClassHandle,
+        order_type: OrderType,
+    ) -> None:
+        """Clause 8.26."""
+        self._call("change_interaction_order_type", (interaction_class, order_type))

@@ -1,0 +1,152 @@
+"""The data type tables of OMT XML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.fom.datatypes import (
+    Alternative,
+    ArrayType,
+    BasicType,
+    DataType,
+    EnumeratedType,
+    Enumerator,
+    Field,
+    FixedRecordType,
+    ReferenceType,
+    SimpleType,
+    VariantRecordType,
+)
+from weft.fom.joins import Judge
+from weft.fom.type_joins import join_data_type
+from weft.fom.xmltree import Element, Warnings
+from weft.model.errors import InvalidObjectModel
+
+
+def integer(text: str) -> int | None:
+    """A decimal or 0x… number, or None."""
+    if len(text) > 40:
+        return None
+    try:
+        return int(text, 0)
+    except ValueError:
+        pass
+    try:
+        return int(text)  # leading zeros
+    except ValueError:
+        return None
+
+
+class TypeReader:
+    """Reads the tables one by one into `types`; `places` says where each type was first defined."""
+
+    def __init__(self, place: Callable[[Element], str], warnings: Warnings, judge: Judge) -> None:
+        self.place = place
+        self.warnings = warnings
+        self.judge = judge
+        self.types: dict[str, DataType] = {}
+        self.places: dict[str, str] = {}
+        self._readers: dict[str, Callable[[Element, str], DataType]] = {
+            "basicData": self.basic,
+            "simpleData": self.simple,
+            "referenceDataType": self.reference,
+            "enumeratedData": self.enumerated,
+            "arrayData": self.array,
+            "fixedRecordData": self.record,
+            "variantRecordData": self.variant,
+        }
+
+    def read(self, table: Element) -> None:
+        for row in table.children:
+            name = self.name(row)
+            found = self._readers[row.tag](row, name)
+            place = self.place(row)
+            known = self.types.get(name)
+            if known is None:
+                self.types[name] = found
+                self.places[name] = place
+            else:
+                self.warnings.add(f"data type {name!r} is given twice", row.line)
+                self.types[name] = join_data_type(known, found, self.places[name], place, self.judge)
+
+    def name(self, element: Element) -> str:
+        found = element.raw("name")
+        if not found:
+            raise InvalidObjectModel(f"<{element.tag}> has no <name>", self.place(element))
+        return found
+
+    def basic(self, element: Element, name: str) -> BasicType:
+        size = integer(element.value("size"))
+        if size is None or size <= 0:
+            self.warnings.add(f"basic type {name!r} has no size in bits", element.line)
+        endian = element.value("endian").lower()
+        if endian not in ("big", "little", ""):
+            self.warnings.add(
+                f"basic type {name!r} is neither big nor little endian: {endian!r}", element.line
+            )
+            endian = ""
+        text = element.value("encoding") or element.value("interpretation")
+        return BasicType(name, max(size or 0, 0), endian, text)
+
+    def simple(self, element: Element, name: str) -> SimpleType:
+        value = element.value
+        return SimpleType(
+            name, value("representation"), value("units"), value("resolution"), value("accuracy")
+        )
+
+    def reference(self, element: Element, name: str) -> ReferenceType:
+        referenced = element.value("referenceClass") or element.value("referencedClass")
+        return ReferenceType(
+            name, element.value("representation"), referenced, element.value("referencedAttribute")
+        )
+
+    def enumerated(self, element: Element, name: str) -> EnumeratedType:
+        found: dict[str, Enumerator] = {}
+        for row in element.all("enumerator"):
+            item = self.enumerator(row, name)
+            if item.name in found:
+                self.warnings.add(f"enumerator {item.name!r} of {name!r} is given twice", row.line)
+                if not set(item.values) <= set(found[item.name].values):
+                    self.judge.contradiction(
+                        f"enumerator {item.name!r} of {name!r}", "value", self.place(row), self.place(element)
+                    )
+            else:
+                found[item.name] = item
+        return EnumeratedType(name, element.value("representation"), tuple(found.values()))
+
+    def enumerator(self, element: Element, owner: str) -> Enumerator:
+        name = self.name(element)
+        values: list[int] = []
+        for row in element.all("value"):
+            for text in row.text.split(","):
+                value = integer(text.strip())
+                if value is None:
+                    self.warnings.add(
+                        f"enumerator {name!r} of {owner!r} has the odd value {text!r}", row.line
+                    )
+                else:
+                    values.append(value)
+        if not values:
+            self.warnings.add(f"enumerator {name!r} of {owner!r} has no value", element.line)
+        return Enumerator(name, tuple(values))
+
+    def array(self, element: Element, name: str) -> ArrayType:
+        value = element.value
+        return ArrayType(name, value("dataType"), value("cardinality"), value("encoding"))
+
+    def record(self, element: Element, name: str) -> FixedRecordType:
+        fields = tuple(
+            Field(self.name(row), row.value("dataType"), integer(row.value("version")) or 0)
+            for row in element.all("field")
+        )
+        return FixedRecordType(name, element.value("encoding"), fields, element.value("include"))
+
+    def variant(self, element: Element, name: str) -> VariantRecordType:
+        value = element.value
+        alternatives = tuple(
+            Alternative(row.raw("enumerator"), row.value("name"), row.value("dataType"))
+            for row in element.all("alternative")
+        )
+        return VariantRecordType(
+            name, value("discriminant"), value("dataType"), alternatives, value("encoding")
+        )

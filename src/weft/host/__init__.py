@@ -1,0 +1,17 @@
+"""Does what the kernel decided: the embedded node, the simulated network, files."""
+
+from weft.host.connection import Connection, NodeHost
+from weft.host.embedded import EmbeddedConnection, EmbeddedNode, shared_node
+from weft.host.modules import Designator, load_fom, read_source, read_sources
+
+__all__ = [
+    "Connection",
+    "Designator",
+    "EmbeddedConnection",
+    "EmbeddedNode",
+    "NodeHost",
+    "load_fom",
+    "read_source",
+    "read_sources",
+    "shared_node",
+]

@@ -1,0 +1,132 @@
+"""The node inside a Python process: federates call it directly, without a socket.
+
+The kernel is not made for threads, so a lock admits one call at a time.  It is held only while the kernel decides: callbacks are
+queued in the inboxes of their sessions and run later, in the thread that evokes them, so a callback may
+call the RTI again and a slow federate delays nobody.
+
+A producer wakes a waiting consumer only when it really sleeps (`_asleep`), which keeps the cost of a queued callback at
+one `deque.append`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from weft.kernel import Callback, Effect, Node, Refuse, Reply
+from weft.model.errors import NotConnected, RTIinternalError
+
+
+class EmbeddedNode:
+    """One node; everything that connects to the same object can meet in a federation."""
+
+    def __init__(self, name: str = "embedded") -> None:
+        self._node = Node(name)
+        self._lock = threading.Lock()
+        self._connections: dict[int, EmbeddedConnection] = {}
+
+    def connect(self) -> EmbeddedConnection:
+        with self._lock:
+            session = self._node.open_session()
+            made = EmbeddedConnection(self, session)
+            self._connections[session] = made
+            return made
+
+    def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
+        lock = self._lock
+        lock.acquire()
+        try:
+            effects = self._node.call(session, 0, service, arguments, time.monotonic())
+            first = effects[0]
+            if len(effects) > 1:
+                self._perform(effects)
+        finally:
+            lock.release()
+        if isinstance(first, Reply):
+            return first.value
+        if isinstance(first, Refuse):
+            raise first.error
+        raise RTIinternalError(f"{service} was not answered by its node")  # a lone node answers at once
+
+    def _perform(self, effects: list[Effect]) -> None:
+        connections = self._connections
+        for effect in effects:
+            if isinstance(effect, Callback):
+                receiver = connections.get(effect.session)
+                if receiver is not None:
+                    receiver.put(effect)
+
+    def close(self, session: int) -> None:
+        with self._lock:
+            self._node.close_session(session)
+            self._connections.pop(session, None)
+
+    def lose(self, session: int) -> None:
+        with self._lock:
+            self._connections.pop(session, None)
+            self._perform(self._node.session_lost(session, time.monotonic()))
+
+
+class EmbeddedConnection:
+    """A session of an embedded node."""
+
+    def __init__(self, host: EmbeddedNode, session: int) -> None:
+        self._host = host
+        self._session = session
+        self._inbox: deque[Callback] = deque()
+        self._arrived = threading.Event()
+        self._asleep = False
+        self._closed = False
+
+    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+        if self._closed:
+            raise NotConnected("the connection is closed; connect again")
+        return self._host.call(self._session, service, arguments)
+
+    def put(self, callback: Callback) -> None:
+        self._inbox.append(callback)
+        if self._asleep:
+            self._arrived.set()
+
+    def take(self) -> Callback | None:
+        return self._inbox.popleft() if self._inbox else None
+
+    def wait(self, seconds: float | None) -> bool:
+        if self._inbox:
+            return True
+        self._arrived.clear()
+        self._asleep = True
+        try:
+            # Looked at again after `_asleep` is up: a callback put in between would not have woken us.
+            if not self._inbox and not self._closed:
+                self._arrived.wait(seconds)
+        finally:
+            self._asleep = False
+        return bool(self._inbox)
+
+    def close(self) -> None:
+        self._host.close(self._session)
+        self._end()
+
+    def lose(self) -> None:
+        self._host.lose(self._session)
+        self._end()
+
+    def _end(self) -> None:
+        self._closed = True
+        self._arrived.set()
+
+
+_shared: EmbeddedNode | None = None
+_shared_lock = threading.Lock()
+
+
+def shared_node() -> EmbeddedNode:
+    """The node of this process: where every ambassador that names no address meets the others."""
+    global _shared
+    with _shared_lock:
+        if _shared is None:
+            _shared = EmbeddedNode()
+        return _shared

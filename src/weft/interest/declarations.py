@@ -1,0 +1,139 @@
+"""Declarations: what each federate publishes and subscribes, and the questions one may ask of them.
+
+The rules, for a class C and its lineage (C itself, its parent, … the root):
+
+* An object instance of class C is discovered by a federate at its *candidate class*: the first class in C's lineage at which the
+  federate subscribes at least one attribute.  An interaction of class C is received at the first class in C's
+  lineage to which the federate subscribes.  (Class promotion.)
+* A publisher is *relevant* when another federate subscribes actively, anywhere in the lineage of the published class, to
+  something it publishes there.  Passive subscriptions receive but do not make anybody relevant.
+
+Everything here is keyed by handles and kept in insertion order, never in a set that is iterated: two nodes that hear the same
+declarations in the same order give the same answers in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle
+
+
+class Wish(NamedTuple):
+    """How an attribute is subscribed."""
+
+    active: bool
+    rate: str  # an update rate designator, "" for every update
+
+
+class Declared:
+    """The declarations of one federate."""
+
+    def __init__(self) -> None:
+        self.published: dict[ObjectClassHandle, dict[AttributeHandle, None]] = {}
+        self.subscribed: dict[ObjectClassHandle, dict[AttributeHandle, Wish]] = {}
+        self.sends: dict[InteractionClassHandle, None] = {}
+        self.receives: dict[InteractionClassHandle, bool] = {}  # True where the subscription is active
+        self.directs: dict[ObjectClassHandle, dict[InteractionClassHandle, None]] = {}
+        self.directed: dict[ObjectClassHandle, dict[InteractionClassHandle, bool]] = {}  # True: universally
+
+    def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
+        self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
+        if not self.published[object_class]:
+            del self.published[object_class]
+
+    def unpublish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
+        held = self.published.get(object_class)
+        if held is not None:
+            for attribute in attributes:
+                held.pop(attribute, None)
+            if not held:
+                del self.published[object_class]
+
+    def subscribe(
+        self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], wish: Wish
+    ) -> None:
+        held = self.subscribed.setdefault(object_class, {})
+        held.update(dict.fromkeys(attributes, wish))
+        if not held:
+            del self.subscribed[object_class]
+
+    def unsubscribe(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
+        held = self.subscribed.get(object_class)
+        if held is not None:
+            for attribute in attributes:
+                held.pop(attribute, None)
+            if not held:
+                del self.subscribed[object_class]
+
+    def candidate_class(self, entry: ObjectClassEntry) -> ObjectClassHandle | None:
+        """The class at which an instance of the given class would be discovered."""
+        subscribed = self.subscribed
+        if subscribed:
+            for ancestor in entry.lineage:
+                if ancestor.handle in subscribed:
+                    return ancestor.handle
+        return None
+
+    def received_class(self, entry: InteractionClassEntry) -> InteractionClassEntry | None:
+        """The class at which an interaction of the given class would be received."""
+        receives = self.receives
+        if receives:
+            for ancestor in entry.lineage:
+                if ancestor.handle in receives:
+                    return ancestor
+        return None
+
+    def directed_class(
+        self, target: ObjectClassEntry, entry: InteractionClassEntry
+    ) -> tuple[InteractionClassEntry, bool] | None:
+        """The class at which a directed interaction to such a target would be received, and whether universally."""
+        for ancestor in target.lineage:
+            wanted = self.directed.get(ancestor.handle)
+            if wanted is not None:
+                for interaction_class in entry.lineage:
+                    universally = wanted.get(interaction_class.handle)
+                    if universally is not None:
+                        return interaction_class, universally
+        return None
+
+    def may_direct(self, target: ObjectClassEntry, interaction_class: InteractionClassHandle) -> bool:
+        """Does this federate publish the directed interaction for the target's class or one above it?"""
+        return any(interaction_class in self.directs.get(ancestor.handle, {}) for ancestor in target.lineage)
+
+
+class Declarations:
+    """The declarations of all federates of a federation."""
+
+    def __init__(self) -> None:
+        self.of: dict[FederateHandle, Declared] = {}
+
+    def add(self, federate: FederateHandle) -> Declared:
+        made = Declared()
+        self.of[federate] = made
+        return made
+
+    def remove(self, federate: FederateHandle) -> None:
+        del self.of[federate]
+
+    def wants_registrations(self, publisher: FederateHandle, entry: ObjectClassEntry) -> bool:
+        """Is the publisher of this class relevant?"""
+        published = self.of[publisher].published.get(entry.handle)
+        if not published:
+            return False
+        for federate, declared in self.of.items():
+            if federate is not publisher and declared.subscribed:
+                for ancestor in entry.lineage:
+                    for attribute, wish in declared.subscribed.get(ancestor.handle, {}).items():
+                        if wish.active and attribute in published:
+                            return True
+        return False
+
+    def wants_interactions(self, publisher: FederateHandle, entry: InteractionClassEntry) -> bool:
+        """Is the publisher of this interaction class relevant?"""
+        for federate, declared in self.of.items():
+            if federate is not publisher and any(declared.receives.get(c.handle) for c in entry.lineage):
+                return True
+        return False

@@ -1,0 +1,230 @@
+"""Declaration management (clause 5): what a federate will send and wants to receive.
+
+Every change here may make instances discoverable, change who is relevant to whom, and does make the routes worked out so far
+stale.  The services therefore end alike: change the declaration, `federation.changed()`, discover, advise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft.fom.catalog import ObjectClassEntry
+from weft.interest import Wish
+from weft.kernel import advisories, discovery, require
+from weft.kernel.state import Federation, Member
+from weft.kernel.turn import Turn
+from weft.model.errors import InvalidUpdateRateDesignator
+from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
+
+
+def publish_object_class_attributes(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+) -> None:
+    entry = require.object_class(federation, object_class)
+    chosen = require.attributes(entry, attributes)
+    if chosen:
+        # The privilege to delete goes with any publication of the class.
+        member.declared.publish(object_class, [*chosen, federation.catalog.privilege])
+        federation.changed()
+        advisories.registrations(turn, federation, [entry])
+
+
+def unpublish_object_class(
+    turn: Turn, federation: Federation, member: Member, object_class: ObjectClassHandle
+) -> None:
+    entry = require.object_class(federation, object_class)
+    _unpublish(turn, federation, member, entry, list(member.declared.published.get(object_class, ())))
+
+
+def unpublish_object_class_attributes(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+) -> None:
+    entry = require.object_class(federation, object_class)
+    gone = require.attributes(entry, attributes)
+    left = [a for a in member.declared.published.get(object_class, ()) if a not in gone]
+    if left == [federation.catalog.privilege]:
+        gone = [*gone, federation.catalog.privilege]
+    _unpublish(turn, federation, member, entry, gone)
+
+
+def _unpublish(
+    turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry, gone: list[AttributeHandle]
+) -> None:
+    """A federate that no longer publishes an attribute no longer owns it at its instances of that class."""
+    member.declared.unpublish(entry.handle, gone)
+    member.told_registrations.pop(entry.handle, None)
+    for instance in list(federation.instances_of.get(entry.handle, {}).values()):
+        lost = [a for a in gone if instance.owners.get(a) is member]
+        if lost:
+            instance.owners = {a: owner for a, owner in instance.owners.items() if a not in lost}
+            member.told_updates.pop(instance.handle, None)
+    federation.changed()
+    advisories.registrations(turn, federation, [entry])
+    advisories.instances(turn, federation, federation.instances_of.get(entry.handle, {}).values())
+
+
+def publish_interaction_class(
+    turn: Turn, federation: Federation, member: Member, interaction_class: InteractionClassHandle
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    member.declared.sends[interaction_class] = None
+    advisories.interactions(turn, federation, [entry])
+
+
+def unpublish_interaction_class(
+    turn: Turn, federation: Federation, member: Member, interaction_class: InteractionClassHandle
+) -> None:
+    require.interaction_class(federation, interaction_class)
+    member.declared.sends.pop(interaction_class, None)
+    member.told_interactions.pop(interaction_class, None)
+
+
+def publish_object_class_directed_interactions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    interaction_classes: Iterable[InteractionClassHandle],
+) -> None:
+    require.object_class(federation, object_class)
+    chosen = [require.interaction_class(federation, handle).handle for handle in sorted(interaction_classes)]
+    if chosen:
+        member.declared.directs.setdefault(object_class, {}).update(dict.fromkeys(chosen))
+
+
+def unpublish_object_class_directed_interactions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    interaction_classes: Iterable[InteractionClassHandle] | None = None,
+) -> None:
+    require.object_class(federation, object_class)
+    held = member.declared.directs.get(object_class, {})
+    gone = list(held) if interaction_classes is None else sorted(interaction_classes)
+    for handle in gone:
+        require.interaction_class(federation, handle)
+    for handle in gone:
+        held.pop(handle, None)
+    if not held:
+        member.declared.directs.pop(object_class, None)
+
+
+def subscribe_object_class_attributes(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+    update_rate: str = "",
+    active: bool = True,
+) -> None:
+    entry = require.object_class(federation, object_class)
+    chosen = require.attributes(entry, attributes)
+    if update_rate and update_rate not in federation.catalog.model.update_rates:
+        known = ", ".join(federation.catalog.model.update_rates) or "none"
+        raise InvalidUpdateRateDesignator(
+            f"{update_rate!r} is no update rate of the object model (it has {known})"
+        )
+    if chosen:
+        member.declared.subscribe(object_class, chosen, Wish(active, update_rate))
+        federation.changed()
+        discovery.after_subscription(turn, federation, member, entry)
+        _advise_of_subscription(turn, federation, entry)
+
+
+def unsubscribe_object_class(
+    turn: Turn, federation: Federation, member: Member, object_class: ObjectClassHandle
+) -> None:
+    entry = require.object_class(federation, object_class)
+    _unsubscribe(turn, federation, member, entry, list(member.declared.subscribed.get(object_class, ())))
+
+
+def unsubscribe_object_class_attributes(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+) -> None:
+    entry = require.object_class(federation, object_class)
+    _unsubscribe(turn, federation, member, entry, require.attributes(entry, attributes))
+
+
+def _unsubscribe(
+    turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry, gone: list[AttributeHandle]
+) -> None:
+    member.declared.unsubscribe(entry.handle, gone)
+    federation.changed()
+    # With a class out of the way the candidate class of instances below it may now lie higher up.
+    discovery.after_subscription(turn, federation, member, entry)
+    _advise_of_subscription(turn, federation, entry)
+
+
+def _advise_of_subscription(turn: Turn, federation: Federation, entry: ObjectClassEntry) -> None:
+    family = entry.family()
+    advisories.registrations(turn, federation, family)
+    for below in family:
+        advisories.instances(turn, federation, federation.instances_of.get(below.handle, {}).values())
+
+
+def subscribe_interaction_class(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    active: bool = True,
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    member.declared.receives[interaction_class] = active
+    federation.changed()
+    advisories.interactions(turn, federation, entry.family())
+
+
+def unsubscribe_interaction_class(
+    turn: Turn, federation: Federation, member: Member, interaction_class: InteractionClassHandle
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    member.declared.receives.pop(interaction_class, None)
+    federation.changed()
+    advisories.interactions(turn, federation, entry.family())
+
+
+def subscribe_object_class_directed_interactions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    interaction_classes: Iterable[InteractionClassHandle],
+    universally: bool = False,
+) -> None:
+    require.object_class(federation, object_class)
+    chosen = [require.interaction_class(federation, handle).handle for handle in sorted(interaction_classes)]
+    if chosen:
+        member.declared.directed.setdefault(object_class, {}).update(dict.fromkeys(chosen, universally))
+
+
+def unsubscribe_object_class_directed_interactions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    interaction_classes: Iterable[InteractionClassHandle] | None = None,
+) -> None:
+    require.object_class(federation, object_class)
+    held = member.declared.directed.get(object_class, {})
+    gone = list(held) if interaction_classes is None else sorted(interaction_classes)
+    for handle in gone:
+        require.interaction_class(federation, handle)
+    for handle in gone:
+        held.pop(handle, None)
+    if not held:
+        member.declared.directed.pop(object_class, None)

@@ -1,0 +1,81 @@
+"""Discovery: which members come to know an instance, and at which class.
+
+A member discovers an instance when, at its candidate class for it (`weft.interest.declarations`), it subscribes to an attribute
+that another federate owns.  The class it is discovered at stays its known class until the instance is removed or locally deleted.
+"""
+
+from __future__ import annotations
+
+from weft.fom.catalog import ObjectClassEntry
+from weft.kernel import advisories
+from weft.kernel.state import Federation, Instance, Knowledge, Member
+from weft.kernel.turn import Turn
+from weft.model.handles import AttributeHandle, ObjectClassHandle
+
+
+class Plan:
+    """What registering an instance of a class by a certain federate leads to."""
+
+    def __init__(
+        self,
+        owners: dict[AttributeHandle, Member],
+        knowledge: Knowledge,
+        discoverers: list[tuple[Member, ObjectClassHandle]],
+    ) -> None:
+        self.owners = owners
+        self.knowledge = knowledge
+        self.discoverers = discoverers
+
+
+def plan(federation: Federation, registrant: Member, entry: ObjectClassEntry) -> Plan:
+    """The plan for a class, kept until declarations change."""
+    key = (entry.handle, registrant.handle)
+    found: Plan | None = federation.plans.get(key)
+    if found is None:
+        owners = dict.fromkeys(registrant.declared.published[entry.handle], registrant)
+        discoverers = []
+        masks = {entry.handle: registrant.bit}
+        for member in federation.members.values():
+            if member is not registrant:
+                known_class = would_discover(member, entry, owners)
+                if known_class is not None:
+                    discoverers.append((member, known_class))
+                    masks[known_class] = masks.get(known_class, 0) | member.bit
+        found = Plan(owners, federation.knowledge(masks), discoverers)
+        federation.plans[key] = found
+    return found
+
+
+def would_discover(
+    member: Member, entry: ObjectClassEntry, owners: dict[AttributeHandle, Member]
+) -> ObjectClassHandle | None:
+    candidate = member.declared.candidate_class(entry)
+    if candidate is not None:
+        for attribute in member.declared.subscribed[candidate]:
+            owner = owners.get(attribute)
+            if owner is not None and owner is not member:
+                return candidate
+    return None
+
+
+def announce(
+    turn: Turn, federation: Federation, instance: Instance, member: Member, known_class: ObjectClassHandle
+) -> None:
+    arguments = (instance.handle, known_class, instance.name, instance.producer)
+    turn.callback(federation, member, "discover_object_instance", arguments)
+
+
+def after_subscription(turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry) -> None:
+    """A member's subscriptions changed at this class: it may discover instances of it and of classes below it."""
+    found = []
+    for below in entry.family():
+        for instance in federation.instances_of.get(below.handle, {}).values():
+            if not instance.knowledge.mask & member.bit:
+                known_class = would_discover(member, below, instance.owners)
+                if known_class is not None:
+                    federation.learn(instance, member, known_class)
+                    announce(turn, federation, instance, member, known_class)
+                    found.append(instance)
+    if federation.switch("autoProvide"):
+        for instance in found:
+            advisories.provide(turn, federation, instance, member)

@@ -1,0 +1,66 @@
+"""Founding a federation: from object model texts to a catalog.  Object model errors get their HLA names here, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.fom import Module, ObjectModel, extend, merge, parse_module, standard_mim
+from weft.fom.catalog import Catalog
+from weft.kernel.state import Federation
+from weft.model.errors import (
+    ConflictingObjectModels,
+    CouldNotCreateLogicalTimeFactory,
+    ErrorReadingFOM,
+    ErrorReadingMIM,
+    InconsistentFOM,
+    InvalidFOM,
+    InvalidMIM,
+    InvalidObjectModel,
+    ObjectModelError,
+    RTIexception,
+    UnreadableObjectModel,
+)
+from weft.model.records import Source
+from weft.model.time import HLAfloat64TimeFactory, HLAinteger64TimeFactory, time_factory
+
+
+def found(name: str, home: str, founding: tuple[Any, ...]) -> Federation:
+    """A new federation; `founding` is (FOM module sources, MIM source or None, logical time implementation name)."""
+    sources, mim_source, time_name = founding
+    factory = time_factory(time_name)
+    if factory is None:
+        known = f"{HLAfloat64TimeFactory.name} and {HLAinteger64TimeFactory.name}"
+        raise CouldNotCreateLogicalTimeFactory(f"there is no logical time {time_name!r}; there are {known}")
+    mim = standard_mim() if mim_source is None else _read_mim(mim_source)
+    try:
+        model = merge([mim, *(parse_module(source) for source in sources)])
+        return Federation(name, home, founding, Catalog(model), factory)
+    except ObjectModelError as error:
+        raise _as_fom_error(error) from error
+
+
+def extended_model(federation: Federation, sources: tuple[Source, ...]) -> ObjectModel | None:
+    """The object model with the modules a joining federate brings; None if it brings none."""
+    if not sources:
+        return None
+    try:
+        return extend(federation.catalog.model, [parse_module(source) for source in sources])
+    except ObjectModelError as error:
+        raise _as_fom_error(error) from error
+
+
+def _as_fom_error(error: ObjectModelError) -> RTIexception:
+    if isinstance(error, UnreadableObjectModel):
+        return ErrorReadingFOM(str(error))
+    if isinstance(error, ConflictingObjectModels):
+        return InconsistentFOM(str(error))
+    return InvalidFOM(str(error))
+
+
+def _read_mim(source: Source) -> Module:
+    try:
+        return parse_module(source)
+    except InvalidObjectModel as error:
+        raise InvalidMIM(str(error)) from error
+    except ObjectModelError as error:
+        raise ErrorReadingMIM(str(error)) from error

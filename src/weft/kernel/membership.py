@@ -1,0 +1,140 @@
+"""Joining and resigning (clauses 4.11 to 4.13), also of federates that just went away."""
+
+from __future__ import annotations
+
+from weft.fom import ObjectModel
+from weft.kernel import advisories, objects, synchronization
+from weft.kernel.state import Federation, Instance, Member
+from weft.kernel.turn import Turn
+from weft.model.enums import ResignAction
+from weft.model.errors import FederateNameAlreadyInUse, FederateOwnsAttributes, InvalidResignAction
+from weft.model.handles import FederateHandle
+
+_DELETES = (
+    ResignAction.DELETE_OBJECTS,
+    ResignAction.DELETE_OBJECTS_THEN_DIVEST,
+    ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
+)
+_DIVESTS = (
+    ResignAction.UNCONDITIONALLY_DIVEST_ATTRIBUTES,
+    ResignAction.DELETE_OBJECTS_THEN_DIVEST,
+    ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
+)
+
+
+def join(
+    turn: Turn,
+    federation: Federation,
+    node: str,
+    session: int,
+    kind: str,
+    name: str | None,
+    model: ObjectModel | None,
+) -> Member:
+    if name is not None and name in federation.member_names:
+        raise FederateNameAlreadyInUse(f"a federate named {name!r} has joined {federation.name!r}")
+    if model is not None:
+        federation.catalog.absorb(model)
+    federation.federates_joined += 1
+    handle = FederateHandle.of(federation.federates_joined)
+    member = Member(
+        handle,
+        name or _unused_name(federation, kind),
+        kind,
+        node,
+        session,
+        federation.free_seat(),
+        federation.declarations.add(handle),
+    )
+    _set_switches(federation, member)
+    federation.take_seat(member)
+    federation.members[handle] = member
+    federation.member_names[member.name] = member
+    federation.changed()
+    synchronization.after_join(turn, federation, member)
+    return member
+
+
+def _unused_name(federation: Federation, kind: str) -> str:
+    name = f"{kind}-{federation.federates_joined}"
+    while name in federation.member_names:
+        name += "'"
+    return name
+
+
+def _set_switches(federation: Federation, member: Member) -> None:
+    given = federation.catalog.model.switches
+    switches = member.switches
+    switches.object_class_relevance = bool(given.get("objectClassRelevanceAdvisory"))
+    switches.attribute_relevance = bool(given.get("attributeRelevanceAdvisory"))
+    switches.attribute_scope = bool(given.get("attributeScopeAdvisory"))
+    switches.interaction_relevance = bool(given.get("interactionRelevanceAdvisory"))
+    switches.convey_region_designator_sets = bool(given.get("conveyRegionDesignatorSets"))
+    switches.service_reporting = bool(given.get("serviceReporting"))
+    switches.exception_reporting = bool(given.get("exceptionReporting"))
+    switches.send_service_reports_to_file = bool(given.get("sendServiceReportsToFile"))
+    member.resign_directive = _directive(str(given.get("automaticResignAction", "")))
+
+
+def _directive(name: str) -> ResignAction:
+    """ "CancelThenDeleteThenDivest" and the like, as object models spell it."""
+    for action in ResignAction:
+        if action.name.replace("_", "") == name.upper():
+            return action
+    return ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
+
+
+def resign(turn: Turn, federation: Federation, member: Member, action: ResignAction) -> None:
+    if not isinstance(action, ResignAction):
+        raise InvalidResignAction(f"{action!r} is no resign action")
+    left = [i for i in federation.instances.values() if member in i.owners.values()]
+    if action not in _DIVESTS:
+        for instance in left:
+            if action not in _DELETES or instance.owners.get(federation.catalog.privilege) is not member:
+                raise FederateOwnsAttributes(
+                    f"{member!r} owns attributes of {instance.name!r}; resign with an action that divests or deletes"
+                )
+    _leave(turn, federation, member, left, action in _DELETES)
+
+
+def resign_lost(turn: Turn, federation: Federation, member: Member) -> None:
+    """The federate is gone: resign it by its own directive; what the directive leaves owned is divested all the same."""
+    left = [i for i in federation.instances.values() if member in i.owners.values()]
+    _leave(turn, federation, member, left, member.resign_directive in _DELETES)
+
+
+def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instance], delete: bool) -> None:
+    privilege = federation.catalog.privilege
+    stays = []
+    for instance in left:
+        if delete and instance.owners.get(privilege) is member:
+            for other in federation.seated(instance.knowledge.mask & ~member.bit):
+                turn.callback(
+                    federation, other, "remove_object_instance", (instance.handle, b"", member.handle)
+                )
+            objects.remove(federation, instance)
+        else:
+            instance.owners = {a: owner for a, owner in instance.owners.items() if owner is not member}
+            stays.append(instance)
+    published = list(member.declared.subscribed)
+    received = list(member.declared.receives)
+    _remove(federation, member)
+    synchronization.after_resign(turn, federation, member)
+    catalog = federation.catalog
+    for object_class in published:
+        advisories.registrations(turn, federation, catalog.object_classes[object_class].family())
+    for interaction_class in received:
+        advisories.interactions(turn, federation, catalog.interaction_classes[interaction_class].family())
+    advisories.instances(turn, federation, federation.instances.values() if published else stays)
+
+
+def _remove(federation: Federation, member: Member) -> None:
+    for instance in federation.instances.values():
+        federation.forget(instance, member)
+    for name in [n for n, holder in federation.reserved_names.items() if holder == member.handle]:
+        del federation.reserved_names[name]
+    federation.seats[member.seat] = None
+    federation.declarations.remove(member.handle)
+    del federation.members[member.handle]
+    del federation.member_names[member.name]
+    federation.changed()

@@ -1,0 +1,459 @@
+"""A node: the kernel's outermost ring.  Stimuli come in here, effects go out.
+
+Stimuli: a federate's call, a parcel from another node, the loss of a federate's session or of another node.  Each is handled
+in one turn and returns its effects, in the order in which the host must carry them out; the reply to a call comes before
+any callback it provokes.
+
+Alone, a node is the home of all its federations.  In a mesh, one node is the *directory*: it knows which names are
+taken and where their home is.  `weft.kernel.parcels` says how the nodes of a federation keep in step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel import path
+from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
+from weft.kernel.federations import extended_model, found
+from weft.kernel.membership import join
+from weft.kernel.parcels import Answer, Caller, Claim, Commit, Data, Inform, Locate, Release, Request, Welcome
+from weft.kernel.services import PENDING, RESIGN, RESIGN_LOST, SERVICES
+from weft.kernel.state import Federation, Member
+from weft.kernel.turn import Turn
+from weft.model.errors import (
+    FederateAlreadyExecutionMember,
+    FederateNotExecutionMember,
+    FederatesCurrentlyJoined,
+    FederationExecutionAlreadyExists,
+    FederationExecutionDoesNotExist,
+    NotConnected,
+    RTIexception,
+    RTIinternalError,
+)
+from weft.model.handles import FederateHandle
+from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation
+
+JOIN = "join_federation_execution"
+
+
+class Session:
+    """A connected federate ambassador; a joined federate once it is a member."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.federation: Federation | None = None
+        self.member: Member | None = None
+
+
+class Waiting:
+    """A call that another node has to answer: who is asked, and what to do with the answer."""
+
+    def __init__(self, node: str, created: Federation | None = None, request: Request | None = None) -> None:
+        self.node = node
+        self.created = created  # a federation to open once the directory grants its name
+        self.request = request  # a request to send once the directory says where
+
+
+class Node:
+    def __init__(self, name: str = "node", directory: str | None = None) -> None:
+        self.name = name
+        self.directory = directory or name
+        self.meshed = directory is not None
+        self.sessions: dict[int, Session] = {}
+        self.federations: dict[str, Federation] = {}
+        self.homes: dict[str, tuple[str, str]] = {}  # at the directory: name -> home, time implementation
+        self._sessions_opened = 0
+        self._waiting: dict[Caller, Waiting] = {}
+        self._early: dict[str, list[Data | Inform]] = {}  # parcels that wait for a commit
+
+    # --- sessions ---------------------------------------------------------------------------------------------
+
+    def open_session(self) -> int:
+        self._sessions_opened += 1
+        self.sessions[self._sessions_opened] = Session(self._sessions_opened)
+        return self._sessions_opened
+
+    def close_session(self, session: int) -> None:
+        """For a session whose federate has resigned, or never joined."""
+        self.sessions.pop(session, None)
+
+    def session_lost(self, session: int, now: float) -> list[Effect]:
+        """The federate is gone without resigning: its automatic resign directive says what becomes of its objects."""
+        turn = Turn(self.name, now)
+        gone = self.sessions.pop(session, None)
+        if gone is not None and gone.federation is not None and gone.member is not None:
+            self._order(turn, gone.federation, None, gone.member.handle, RESIGN_LOST, ())
+        return turn.effects
+
+    # --- calls ------------------------------------------------------------------------------------------------
+
+    def call(
+        self, session: int, number: int, service: str, arguments: tuple[Any, ...], now: float
+    ) -> list[Effect]:
+        turn = Turn(self.name, now)
+        try:
+            caller = self.sessions.get(session)
+            if caller is None:
+                raise NotConnected("not connected; call connect first")
+            entry = SERVICES.get(service)
+            if entry is None:
+                self._manage(turn, caller, number, service, arguments)
+                return turn.effects
+            member = caller.member
+            federation = caller.federation
+            if member is None or federation is None:
+                raise FederateNotExecutionMember(
+                    f"{service} needs a joined federate; join a federation first"
+                )
+            if entry.control:
+                self._order(
+                    turn, federation, Caller(self.name, session, number), member.handle, service, arguments
+                )
+            else:
+                reply = Reply(session, number, None)
+                turn.effects.append(reply)
+                reply.value = entry.function(turn, federation, member, *arguments)
+        except RTIexception as error:
+            return [Refuse(session, number, error)]
+        return turn.effects
+
+    def _order(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """Give a command its place in the federation's order: here if this is its home, else there."""
+        if federation.home == self.name:
+            self._carry_out(turn, federation, caller, federate, service, arguments)
+        elif caller is None:
+            turn.effects.append(
+                Transmit(federation.home, Request(federation.name, None, federate, service, arguments))
+            )
+        else:
+            self._ask(
+                turn, federation.home, caller, Request(federation.name, caller, federate, service, arguments)
+            )
+
+    def _carry_out(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """Carry a command out here, and at the home also tell the other nodes to do so."""
+        turn.everywhere = True
+        reply: Reply | None = None
+        if caller is not None and caller.node == self.name:
+            reply = Reply(caller.session, caller.number, None)
+            turn.effects.append(reply)
+        member: Member | None = None
+        value: Any
+        if service == JOIN:
+            assert caller is not None
+            value = self._join(turn, federation, caller, arguments)
+        else:
+            member = federation.members.get(federate) if federate is not None else None
+            if member is None:
+                raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
+            value = SERVICES[service].function(turn, federation, member, *arguments)
+        if reply is not None:
+            reply.value = value
+        federation.sequence += 1
+        if self.meshed and federation.home == self.name:
+            commit = Commit(federation.name, federation.sequence, caller, federate, service, arguments)
+            federation.commits.append(commit)
+            for node in federation.nodes:
+                if node != self.name:
+                    turn.effects.append(Transmit(node, commit))
+        if member is not None and service in (RESIGN, RESIGN_LOST):
+            self._departed(federation, member)
+
+    def _join(
+        self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]
+    ) -> tuple[FederateHandle, str]:
+        kind, name, sources = arguments
+        newcomer = caller.node != self.name and caller.node not in federation.nodes
+        model = extended_model(federation, sources)
+        member = join(turn, federation, caller.node, caller.session, kind, name, model)
+        if newcomer and federation.home == self.name:
+            federation.nodes[caller.node] = None
+            welcome = Welcome(federation.name, self.name, federation.founding, tuple(federation.commits))
+            turn.effects.append(Transmit(caller.node, welcome))
+        if caller.node == self.name:
+            session = self.sessions.get(caller.session)
+            if session is not None:
+                session.federation = federation
+                session.member = member
+        return member.handle, federation.time.name
+
+    def _departed(self, federation: Federation, member: Member) -> None:
+        """A member has left: its session is free again, and a node without members leaves the federation."""
+        if member.node == self.name:
+            session = self.sessions.get(member.session)
+            if session is not None and session.member is member:
+                session.federation = None
+                session.member = None
+        still_there = {other.node for other in federation.members.values()}
+        if federation.home == self.name:
+            for node in [n for n in federation.nodes if n != self.name and n not in still_there]:
+                del federation.nodes[node]
+        elif self.name not in still_there:
+            self.federations.pop(federation.name, None)
+            self._early.pop(federation.name, None)
+
+    # --- federation management (clauses 4.5 to 4.11) ----------------------------------------------------------
+
+    def _manage(
+        self, turn: Turn, session: Session, number: int, service: str, arguments: tuple[Any, ...]
+    ) -> None:
+        caller = Caller(self.name, session.number, number)
+        if service == "create_federation_execution":
+            self._create(turn, caller, arguments)
+        elif service == "list_federation_executions":
+            self._seek(turn, self.directory, caller, Request("", caller, None, service, ()))
+        elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):
+            name, *rest = arguments
+            if service == JOIN and session.member is not None:
+                raise FederateAlreadyExecutionMember(f"already joined as {session.member!r}; resign first")
+            self._seek_home(turn, caller, Request(name, caller, None, service, tuple(rest)))
+        elif service in PENDING:
+            if session.member is None:
+                raise FederateNotExecutionMember(
+                    f"{service} needs a joined federate; join a federation first"
+                )
+            raise RTIinternalError(
+                f"{service} is not in this version of Weft: {PENDING[service]} is still to come"
+            )
+        else:
+            raise RTIinternalError(f"there is no service {service!r}")
+
+    def _create(self, turn: Turn, caller: Caller, arguments: tuple[Any, ...]) -> None:
+        name = arguments[0]
+        if name in self.federations or name in self.homes:
+            raise FederationExecutionAlreadyExists(f"a federation execution named {name!r} exists")
+        federation = found(name, self.name, arguments[1:])
+        if self.directory == self.name:
+            self.homes[name] = (self.name, federation.time.name)
+            self.federations[name] = federation
+            turn.effects.append(Reply(caller.session, caller.number, None))
+        else:
+            self._waiting[caller] = Waiting(self.directory, created=federation)
+            turn.effects.append(Transmit(self.directory, Claim(name, federation.time.name, caller)))
+
+    def _seek_home(self, turn: Turn, caller: Caller, request: Request) -> None:
+        """Send a request to the home of its federation, asking the directory where that is if need be."""
+        federation = self.federations.get(request.federation)
+        if federation is not None:
+            self._seek(turn, federation.home, caller, request)
+        elif self.directory == self.name:
+            # Of a name that nobody has, this node says that it does not exist.
+            home = self.homes.get(request.federation)
+            self._seek(turn, self.name if home is None else home[0], caller, request)
+        else:
+            self._waiting[caller] = Waiting(self.directory, request=request)
+            turn.effects.append(Transmit(self.directory, Locate(request.federation, caller)))
+
+    def _seek(self, turn: Turn, node: str, caller: Caller, request: Request) -> None:
+        if node == self.name:
+            self._decide(turn, request)
+        else:
+            self._ask(turn, node, caller, request)
+
+    def _ask(self, turn: Turn, node: str, caller: Caller, request: Request) -> None:
+        self._waiting[caller] = Waiting(node)
+        turn.effects.append(Transmit(node, request))
+
+    def _decide(self, turn: Turn, request: Request) -> None:
+        """At the home (or the directory): carry a request out or raise."""
+        service = request.service
+        name = request.federation
+        if service == "list_federation_executions":
+            report = frozenset(FederationExecutionInformation(n, time) for n, (_, time) in self.homes.items())
+            self._answer(turn, request.caller, (("report_federation_executions", (report,)),))
+            return
+        federation = self.federations.get(name)
+        if service == "list_federation_execution_members":
+            self._answer(turn, request.caller, (self._members_report(name, federation),))
+            return
+        if federation is None or federation.home != self.name:
+            raise FederationExecutionDoesNotExist(f"there is no federation execution named {name!r}")
+        if service == "destroy_federation_execution":
+            self._destroy(turn, federation)
+            self._answer(turn, request.caller, ())
+        else:
+            self._carry_out(turn, federation, request.caller, request.federate, service, request.arguments)
+
+    def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[Any, ...]]:
+        if federation is None:
+            return "report_federation_execution_does_not_exist", (name,)
+        report = frozenset(
+            FederationExecutionMemberInformation(m.name, m.kind) for m in federation.members.values()
+        )
+        return "report_federation_execution_members", (name, report)
+
+    def _destroy(self, turn: Turn, federation: Federation) -> None:
+        if federation.members:
+            who = ", ".join(repr(member) for member in federation.members.values())
+            raise FederatesCurrentlyJoined(f"{federation.name!r} still has {who}")
+        del self.federations[federation.name]
+        if self.directory == self.name:
+            del self.homes[federation.name]
+        else:
+            turn.effects.append(Transmit(self.directory, Release(federation.name)))
+
+    def _answer(
+        self, turn: Turn, caller: Caller | None, callbacks: tuple[tuple[str, tuple[Any, ...]], ...]
+    ) -> None:
+        if caller is None:
+            return
+        if caller.node != self.name:
+            turn.effects.append(Transmit(caller.node, Answer(caller, None, None, callbacks)))
+            return
+        turn.effects.append(Reply(caller.session, caller.number, None))
+        for method, arguments in callbacks:
+            turn.effects.append(Callback(caller.session, method, arguments))
+
+    # --- parcels ----------------------------------------------------------------------------------------------
+
+    def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
+        """A parcel from another node.  Parcels of one sender come in the order in which they were sent."""
+        turn = Turn(self.name, now)
+        if isinstance(parcel, (Data, Inform)):
+            self._arrive(turn, parcel)
+        elif isinstance(parcel, Commit):
+            self._follow(turn, parcel)
+        elif isinstance(parcel, Request):
+            self._serve(turn, parcel)
+        elif isinstance(parcel, Answer):
+            self._answered(turn, parcel)
+        elif isinstance(parcel, Welcome):
+            self._welcomed(parcel, now)
+        elif isinstance(parcel, Claim):
+            self._grant(turn, parcel)
+        elif isinstance(parcel, Locate):
+            self._locate(turn, parcel)
+        elif isinstance(parcel, Release):
+            self.homes.pop(parcel.federation, None)
+        return turn.effects
+
+    def _serve(self, turn: Turn, request: Request) -> None:
+        try:
+            self._decide(turn, request)
+        except RTIexception as error:
+            turn.effects.clear()
+            if request.caller is not None:
+                turn.effects.append(Transmit(request.caller.node, Answer(request.caller, None, error)))
+
+    def _grant(self, turn: Turn, claim: Claim) -> None:
+        error: Exception | None = None
+        if claim.federation in self.homes:
+            error = FederationExecutionAlreadyExists(
+                f"a federation execution named {claim.federation!r} exists"
+            )
+        else:
+            self.homes[claim.federation] = (claim.caller.node, claim.time_implementation)
+        turn.effects.append(Transmit(claim.caller.node, Answer(claim.caller, None, error)))
+
+    def _locate(self, turn: Turn, parcel: Locate) -> None:
+        home = self.homes.get(parcel.federation)
+        turn.effects.append(Transmit(parcel.caller.node, Answer(parcel.caller, home and home[0], None)))
+
+    def _answered(self, turn: Turn, answer: Answer) -> None:
+        caller = answer.caller
+        waiting = self._waiting.pop(caller, None)
+        if waiting is None:
+            return
+        if answer.error is not None:
+            turn.effects.append(Refuse(caller.session, caller.number, answer.error))
+        elif waiting.created is not None:
+            self.federations[waiting.created.name] = waiting.created
+            turn.effects.append(Reply(caller.session, caller.number, None))
+        elif waiting.request is not None:
+            self._located(turn, caller, waiting.request, answer.value)
+        else:
+            self._answer(turn, caller, answer.callbacks)
+
+    def _located(self, turn: Turn, caller: Caller, request: Request, home: str | None) -> None:
+        if home is not None:
+            try:
+                self._seek(turn, home, caller, request)
+            except RTIexception as refusal:
+                turn.effects.append(Refuse(caller.session, caller.number, refusal))
+        elif request.service == "list_federation_execution_members":
+            self._answer(turn, caller, (self._members_report(request.federation, None),))
+        else:
+            error = FederationExecutionDoesNotExist(
+                f"there is no federation execution named {request.federation!r}"
+            )
+            turn.effects.append(Refuse(caller.session, caller.number, error))
+
+    def _welcomed(self, welcome: Welcome, now: float) -> None:
+        federation = found(welcome.federation, welcome.home, welcome.founding)
+        self.federations[welcome.federation] = federation
+        history = Turn(self.name, now)  # its effects belong to the past
+        for commit in welcome.commits:
+            self._carry_out(
+                history, federation, commit.caller, commit.federate, commit.service, commit.arguments
+            )
+
+    def _follow(self, turn: Turn, commit: Commit) -> None:
+        federation = self.federations.get(commit.federation)
+        if federation is None:
+            return
+        if commit.caller is not None:
+            self._waiting.pop(commit.caller, None)
+        self._carry_out(turn, federation, commit.caller, commit.federate, commit.service, commit.arguments)
+        turn.everywhere = False
+        early = self._early.pop(commit.federation, None)
+        for parcel in early or ():
+            self._arrive(turn, parcel)
+
+    def _arrive(self, turn: Turn, parcel: Data | Inform) -> None:
+        federation = self.federations.get(parcel.federation)
+        if federation is None or parcel.after > federation.sequence:
+            if federation is not None:
+                self._early.setdefault(parcel.federation, []).append(parcel)
+        elif isinstance(parcel, Data):
+            path.arrive(turn, federation, parcel)
+        else:
+            member = federation.members.get(parcel.federate)
+            if member is not None:
+                turn.callback(federation, member, parcel.method, parcel.arguments)
+
+    # --- loss -------------------------------------------------------------------------------------------------
+
+    def peer_lost(self, node: str, now: float) -> list[Effect]:
+        """Another node is gone: its members resign by their directives; who waits for it is told so."""
+        turn = Turn(self.name, now)
+        for caller, waiting in list(self._waiting.items()):
+            if waiting.node == node:
+                del self._waiting[caller]
+                error = RTIinternalError(f"node {node!r} went away before it answered")
+                turn.effects.append(Refuse(caller.session, caller.number, error))
+        for name in [n for n, (home, _) in self.homes.items() if home == node]:
+            del self.homes[name]
+        for federation in list(self.federations.values()):
+            if federation.home == self.name:
+                federation.nodes.pop(node, None)
+                for member in [m for m in federation.members.values() if m.node == node]:
+                    self._carry_out(turn, federation, None, member.handle, RESIGN_LOST, ())
+            elif federation.home == node:
+                self._orphaned(turn, federation)
+        return turn.effects
+
+    def _orphaned(self, turn: Turn, federation: Federation) -> None:
+        del self.federations[federation.name]
+        self._early.pop(federation.name, None)
+        fault = f"node {federation.home!r}, the home of federation {federation.name!r}, went away"
+        for session in self.sessions.values():
+            if session.federation is federation:
+                session.federation = None
+                session.member = None
+                turn.effects.append(Callback(session.number, "connection_lost", (fault,)))

@@ -1,0 +1,343 @@
+"""Object management (clause 6), but for the messages themselves, which are in `path`.
+
+Names, registration, deletion, requests for values; and the transportation and order of instances and classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft.kernel import advisories, discovery, require
+from weft.kernel.path import NO_RETRACTION, stamp_of, transportation_of
+from weft.kernel.state import Federation, Instance, Member, Overrides
+from weft.kernel.turn import Turn
+from weft.model.enums import OrderType
+from weft.model.errors import (
+    DeletePrivilegeNotHeld,
+    FederateOwnsAttributes,
+    IllegalName,
+    InteractionClassNotPublished,
+    NameSetWasEmpty,
+    ObjectClassNotPublished,
+    ObjectInstanceNameInUse,
+    ObjectInstanceNameNotReserved,
+)
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    TransportationTypeHandle,
+)
+from weft.model.records import MessageRetractionReturn
+from weft.model.time import LogicalTime
+
+# --- names ----------------------------------------------------------------------------------------------------
+
+
+def _check_name(name: str) -> None:
+    if not name or name.startswith("HLA"):
+        raise IllegalName(f"{name!r} cannot be reserved: a name is not empty and does not begin with HLA")
+
+
+def _is_free(federation: Federation, name: str) -> bool:
+    return name not in federation.reserved_names and name not in federation.instance_names
+
+
+def reserve_object_instance_name(turn: Turn, federation: Federation, member: Member, name: str) -> None:
+    _check_name(name)
+    if _is_free(federation, name):
+        federation.reserved_names[name] = member.handle
+        turn.callback(federation, member, "object_instance_name_reservation_succeeded", (name,))
+    else:
+        turn.callback(federation, member, "object_instance_name_reservation_failed", (name,))
+
+
+def release_object_instance_name(turn: Turn, federation: Federation, member: Member, name: str) -> None:
+    _require_reserved(federation, member, name)
+    del federation.reserved_names[name]
+
+
+def _require_reserved(federation: Federation, member: Member, name: str) -> None:
+    if federation.reserved_names.get(name) != member.handle:
+        raise ObjectInstanceNameNotReserved(f"{member!r} has not reserved the name {name!r}")
+
+
+def reserve_multiple_object_instance_names(
+    turn: Turn, federation: Federation, member: Member, names: Iterable[str]
+) -> None:
+    """All of them or none."""
+    wanted = frozenset(names)
+    if not wanted:
+        raise NameSetWasEmpty("no name given to reserve")
+    for name in wanted:
+        _check_name(name)
+    if all(_is_free(federation, name) for name in wanted):
+        federation.reserved_names.update(dict.fromkeys(sorted(wanted), member.handle))
+        turn.callback(federation, member, "multiple_object_instance_name_reservation_succeeded", (wanted,))
+    else:
+        turn.callback(federation, member, "multiple_object_instance_name_reservation_failed", (wanted,))
+
+
+def release_multiple_object_instance_names(
+    turn: Turn, federation: Federation, member: Member, names: Iterable[str]
+) -> None:
+    wanted = sorted(frozenset(names))
+    for name in wanted:
+        _require_reserved(federation, member, name)
+    for name in wanted:
+        del federation.reserved_names[name]
+
+
+# --- instances ------------------------------------------------------------------------------------------------
+
+
+def register_object_instance(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    name: str | None = None,
+) -> ObjectInstanceHandle:
+    entry = require.object_class(federation, object_class)
+    if object_class not in member.declared.published:
+        raise ObjectClassNotPublished(
+            f"{member!r} does not publish {entry.name}; publish it before registering"
+        )
+    if name is not None:
+        if name in federation.instance_names:
+            raise ObjectInstanceNameInUse(f"an instance named {name!r} exists")
+        _require_reserved(federation, member, name)
+        del federation.reserved_names[name]
+    federation.instances_registered += 1
+    handle = ObjectInstanceHandle.of(federation.instances_registered)
+    plan = discovery.plan(federation, member, entry)
+    instance = Instance(
+        handle,
+        name or f"HLA{federation.instances_registered}",
+        entry,
+        plan.owners,
+        plan.knowledge,
+        member.handle,
+    )
+    instance.overrides = _defaults_of(member, entry.handle)
+    federation.instances[handle] = instance
+    federation.instance_names[instance.name] = instance
+    federation.instances_of.setdefault(entry.handle, {})[handle] = instance
+    for discoverer, known_class in plan.discoverers:
+        discovery.announce(turn, federation, instance, discoverer, known_class)
+    if federation.switch("autoProvide"):
+        for discoverer, _ in plan.discoverers:
+            advisories.provide(turn, federation, instance, discoverer)
+    advisories.instances(turn, federation, [instance])
+    return handle
+
+
+def _defaults_of(member: Member, object_class: ObjectClassHandle) -> Overrides | None:
+    """A registrant's changed defaults of transportation and order, if it has any for the class."""
+    transportations = member.attribute_transportations.get(object_class)
+    orders = member.attribute_orders.get(object_class)
+    if not transportations and not orders:
+        return None
+    made = Overrides()
+    made.transportations.update(transportations or {})
+    made.orders.update(orders or {})
+    return made
+
+
+def delete_object_instance(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    tag: bytes,
+    time: LogicalTime | None = None,
+) -> MessageRetractionReturn | None:
+    instance = require.known_instance(federation, member, object_instance)
+    owner = instance.owners.get(federation.catalog.privilege)
+    if owner is not member:
+        by = "nobody" if owner is None else repr(owner)
+        raise DeletePrivilegeNotHeld(
+            f"the privilege to delete {instance.name!r} is held by {by}, not by {member!r}"
+        )
+    require.encoded("the user-supplied tag", tag)
+    stamp = stamp_of(federation, time)
+    for other in federation.seated(instance.knowledge.mask & ~member.bit):
+        turn.callback(
+            federation, other, "remove_object_instance", (object_instance, tag, member.handle, *stamp)
+        )
+    remove(federation, instance)
+    return None if time is None else NO_RETRACTION
+
+
+def remove(federation: Federation, instance: Instance) -> None:
+    del federation.instances[instance.handle]
+    del federation.instance_names[instance.name]
+    del federation.instances_of[instance.entry.handle][instance.handle]
+    for member in federation.members.values():
+        member.told_scope.pop(instance.handle, None)
+        member.told_updates.pop(instance.handle, None)
+
+
+def local_delete_object_instance(
+    turn: Turn, federation: Federation, member: Member, object_instance: ObjectInstanceHandle
+) -> None:
+    """The member forgets the instance; it discovers it anew when its subscriptions next change."""
+    instance = require.known_instance(federation, member, object_instance)
+    if member in instance.owners.values():
+        raise FederateOwnsAttributes(f"{member!r} owns attributes of {instance.name!r}; divest them first")
+    federation.forget(instance, member)
+    member.told_scope.pop(object_instance, None)
+    advisories.instances(turn, federation, [instance])
+
+
+def request_attribute_value_update(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    target: ObjectInstanceHandle | ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+    tag: bytes,
+) -> None:
+    """Of one instance, or of all instances of a class and the classes below it."""
+    require.encoded("the user-supplied tag", tag)
+    if isinstance(target, ObjectInstanceHandle):
+        instance = require.known_instance(federation, member, target)
+        chosen = require.attributes(instance.entry, attributes)
+        advisories.solicit(turn, federation, instance, chosen, tag, member)
+    else:
+        entry = require.object_class(federation, target)
+        chosen = require.attributes(entry, attributes)
+        for below in entry.family():
+            for found in federation.instances_of.get(below.handle, {}).values():
+                advisories.solicit(turn, federation, found, chosen, tag, member)
+
+
+# --- transportation and order ---------------------------------------------------------------------------------
+
+
+def _overrides(instance: Instance) -> Overrides:
+    if instance.overrides is None:
+        instance.overrides = Overrides()
+    return instance.overrides
+
+
+def request_attribute_transportation_type_change(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attributes: Iterable[AttributeHandle],
+    transportation: TransportationTypeHandle,
+) -> None:
+    instance = require.known_instance(federation, member, object_instance)
+    chosen = require.attributes(instance.entry, attributes)
+    require.owned(instance, member, chosen)
+    require.transportation(federation, transportation)
+    _overrides(instance).transportations.update(dict.fromkeys(chosen, transportation))
+    arguments = (object_instance, frozenset(chosen), transportation)
+    turn.callback(federation, member, "confirm_attribute_transportation_type_change", arguments)
+
+
+def change_default_attribute_transportation_type(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+    transportation: TransportationTypeHandle,
+) -> None:
+    """For the instances this federate registers from now on."""
+    entry = require.object_class(federation, object_class)
+    chosen = require.attributes(entry, attributes)
+    require.transportation(federation, transportation)
+    held = member.attribute_transportations.setdefault(object_class, {})
+    held.update(dict.fromkeys(chosen, transportation))
+
+
+def query_attribute_transportation_type(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+) -> None:
+    instance = require.known_instance(federation, member, object_instance)
+    require.attributes(instance.entry, [attribute])
+    arguments = (object_instance, attribute, transportation_of(instance, attribute))
+    turn.callback(federation, member, "report_attribute_transportation_type", arguments)
+
+
+def request_interaction_transportation_type_change(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    transportation: TransportationTypeHandle,
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    _require_sent(member, interaction_class, entry.name)
+    require.transportation(federation, transportation)
+    member.interaction_transportations[interaction_class] = transportation
+    arguments = (interaction_class, transportation)
+    turn.callback(federation, member, "confirm_interaction_transportation_type_change", arguments)
+
+
+def _require_sent(member: Member, interaction_class: InteractionClassHandle, name: str) -> None:
+    if interaction_class not in member.declared.sends:
+        raise InteractionClassNotPublished(f"{member!r} does not publish {name}")
+
+
+def query_interaction_transportation_type(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    federate: FederateHandle,
+    interaction_class: InteractionClassHandle,
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    asked = require.member(federation, federate)
+    found = asked.interaction_transportations.get(interaction_class, entry.transportation)
+    turn.callback(
+        federation, member, "report_interaction_transportation_type", (federate, interaction_class, found)
+    )
+
+
+def change_attribute_order_type(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attributes: Iterable[AttributeHandle],
+    order: OrderType,
+) -> None:
+    instance = require.known_instance(federation, member, object_instance)
+    chosen = require.attributes(instance.entry, attributes)
+    require.owned(instance, member, chosen)
+    _overrides(instance).orders.update(dict.fromkeys(chosen, order))
+
+
+def change_default_attribute_order_type(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes: Iterable[AttributeHandle],
+    order: OrderType,
+) -> None:
+    entry = require.object_class(federation, object_class)
+    chosen = require.attributes(entry, attributes)
+    member.attribute_orders.setdefault(object_class, {}).update(dict.fromkeys(chosen, order))
+
+
+def change_interaction_order_type(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    order: OrderType,
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    _require_sent(member, interaction_class, entry.name)
+    member.interaction_orders[interaction_class] = order

@@ -1,0 +1,101 @@
+"""Parcels: what nodes of one federation say to one another.
+
+Control is sequenced by the federation's home node.  A federate's node sends a `Request` to the home (having asked
+the directory node where that is, if need be); the home decides, and either refuses with an `Answer` or numbers the
+command and sends it as a `Commit` to every node that has members.  All of them carry it out, so all hold the same
+state; the node where the call was made also answers its federate.  A node that gets its first member is sent a
+`Welcome` with everything committed so far.
+
+Data goes straight from node to node, as `Data` or `Inform`.  Each says after which commit it was sent, and waits at
+the receiver until that commit has arrived: an update never overtakes the registration of its object.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from weft.model.handles import FederateHandle
+
+
+class Caller(NamedTuple):
+    """Who made a call: the node, and the session and call number there."""
+
+    node: str
+    session: int
+    number: int
+
+
+class Request(NamedTuple):
+    """`caller` is None where nobody waits for the end: a federate was lost."""
+
+    federation: str
+    caller: Caller | None
+    federate: FederateHandle | None
+    service: str
+    arguments: tuple[Any, ...]
+
+
+class Commit(NamedTuple):
+    federation: str
+    sequence: int
+    caller: Caller | None
+    federate: FederateHandle | None
+    service: str
+    arguments: tuple[Any, ...]
+
+
+class Answer(NamedTuple):
+    """The end of a request that changes nothing at the caller's node; `error` None means it succeeded."""
+
+    caller: Caller
+    value: Any
+    error: Exception | None
+    callbacks: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+
+
+class Welcome(NamedTuple):
+    federation: str
+    home: str
+    founding: tuple[Any, ...]
+    commits: tuple[Commit, ...]
+
+
+class Claim(NamedTuple):
+    """To the directory: may this node become the home of that name?"""
+
+    federation: str
+    time_implementation: str
+    caller: Caller
+
+
+class Locate(NamedTuple):
+    """To the directory: where is the home of that federation?  The answer's value is a node, or None."""
+
+    federation: str
+    caller: Caller
+
+
+class Release(NamedTuple):
+    """To the directory: the federation is gone."""
+
+    federation: str
+
+
+class Data(NamedTuple):
+    """A message for the members at the receiving node that want it."""
+
+    federation: str
+    after: int
+    sender: FederateHandle
+    service: str
+    arguments: tuple[Any, ...]
+
+
+class Inform(NamedTuple):
+    """A callback for one member at the receiving node."""
+
+    federation: str
+    after: int
+    federate: FederateHandle
+    method: str
+    arguments: tuple[Any, ...]

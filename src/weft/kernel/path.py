@@ -1,0 +1,352 @@
+"""The way of a message.  Read this file first.
+
+Out, at the sender's node:
+
+    validate    is it in the object model, does the sender publish it, does it own it?
+    interest    who wants it: members here (legs, ears), and other nodes that have members who do
+    effects     a callback for each member here, one parcel for each other node
+
+In, at another node: the same interest question, asked of the members there (`arrive`).
+
+Delivery is in receive order.  A time stamp is carried along; without time management it does not change the order, and both
+order types in the callback say so.
+
+The answers to the interest question are kept: for interactions in `Federation.audiences`, for updates in the
+`Knowledge` that alike instances share.  Both are forgotten when a declaration, an owner or the membership changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel import require
+from weft.kernel.effects import Callback, Transmit
+from weft.kernel.parcels import Data
+from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Route
+from weft.kernel.turn import Turn
+from weft.model.enums import OrderType
+from weft.model.errors import (
+    AttributeNotDefined,
+    InteractionClassNotPublished,
+    InvalidLogicalTime,
+)
+from weft.model.handles import (
+    AttributeHandle,
+    InteractionClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+from weft.model.records import MessageRetractionReturn
+from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
+
+NO_RETRACTION = MessageRetractionReturn(False, None)
+
+
+def stamp_of(federation: Federation, time: LogicalTime | None) -> tuple[Any, ...]:
+    """The end of a callback's arguments: nothing, or the time and what goes with it."""
+    if time is None:
+        return ()
+    expected = HLAinteger64Time if federation.time.name == "HLAinteger64Time" else HLAfloat64Time
+    if not isinstance(time, expected):
+        raise InvalidLogicalTime(f"federation {federation.name!r} uses {federation.time.name}, got {time!r}")
+    return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
+
+
+# --- interactions ---------------------------------------------------------------------------------------------
+
+
+def send_interaction(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    values: dict[ParameterHandle, bytes],
+    tag: bytes,
+    time: LogicalTime | None = None,
+) -> MessageRetractionReturn | None:
+    entry = federation.catalog.interaction_classes.get(interaction_class)
+    if entry is None:
+        entry = require.interaction_class(federation, interaction_class)
+    if interaction_class not in member.declared.sends:
+        raise InteractionClassNotPublished(
+            f"{member!r} does not publish {entry.name}; publish it before sending"
+        )
+    parameters = entry.parameters
+    for handle, value in values.items():
+        if handle not in parameters:
+            require.parameters(entry, values)
+        if type(value) is not bytes:
+            require.encoded(parameters[handle].name, value)
+    if type(tag) is not bytes:
+        require.encoded("the user-supplied tag", tag)
+    stamp = () if time is None else stamp_of(federation, time)
+    audience = federation.audiences.get((interaction_class, member.handle))
+    if audience is None:
+        audience = _audience(turn, federation, member, interaction_class)
+    if audience.ears:
+        _hear(turn, member, audience, interaction_class, values, tag, stamp)
+    if audience.nodes:
+        message = Data(
+            federation.name,
+            federation.sequence,
+            member.handle,
+            "send_interaction",
+            (interaction_class, dict(values), tag, stamp),
+        )
+        for node in audience.nodes:
+            turn.effects.append(Transmit(node, message))
+    return None if time is None else NO_RETRACTION
+
+
+def _audience(
+    turn: Turn, federation: Federation, sender: Member, interaction_class: InteractionClassHandle
+) -> Audience:
+    entry = federation.catalog.interaction_classes[interaction_class]
+    ears = []
+    nodes: dict[str, None] = {}
+    for member in federation.members.values():
+        if member is not sender:
+            received = member.declared.received_class(entry)
+            if received is not None:
+                if member.node == turn.node:
+                    ears.append((received, member))
+                else:
+                    nodes[member.node] = None
+    made = Audience(ears, list(nodes))
+    federation.audiences[(interaction_class, sender.handle)] = made
+    return made
+
+
+def _hear(
+    turn: Turn,
+    sender: Member,
+    audience: Audience,
+    sent_class: InteractionClassHandle,
+    values: dict[ParameterHandle, bytes],
+    tag: bytes,
+    stamp: tuple[Any, ...],
+) -> None:
+    effects = turn.effects
+    producer = sender.handle
+    for received, member in audience.ears:
+        if received.handle is sent_class or received.handle == sent_class:
+            kept = dict(values)
+        else:
+            kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+        transportation = sender.interaction_transportations.get(sent_class)
+        if transportation is None:
+            transportation = received.transportation
+        arguments: tuple[Any, ...] = (received.handle, kept, tag, transportation, producer, None)
+        effects.append(
+            Callback(member.session, "receive_interaction", arguments + stamp if stamp else arguments)
+        )
+
+
+# --- attribute updates ----------------------------------------------------------------------------------------
+
+
+def update_attribute_values(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    values: dict[AttributeHandle, bytes],
+    tag: bytes,
+    time: LogicalTime | None = None,
+) -> MessageRetractionReturn | None:
+    instance = require.known_instance(federation, member, object_instance)
+    defined = instance.entry.attributes
+    owners = instance.owners
+    for handle, value in values.items():
+        if handle not in defined:
+            raise AttributeNotDefined(f"{handle!r} is no attribute of class {instance.entry.name}")
+        if owners.get(handle) is not member:
+            require.owned(instance, member, [handle])
+        if type(value) is not bytes:
+            require.encoded(defined[handle].name, value)
+    if type(tag) is not bytes:
+        require.encoded("the user-supplied tag", tag)
+    stamp = () if time is None else stamp_of(federation, time)
+    route = _route(turn, federation, instance, member, values)
+    if route.legs:
+        _reflect(turn, instance, route, member, values, tag, stamp)
+    if route.nodes:
+        message = Data(
+            federation.name,
+            federation.sequence,
+            member.handle,
+            "update_attribute_values",
+            (object_instance, dict(values), tag, stamp),
+        )
+        for node in route.nodes:
+            turn.effects.append(Transmit(node, message))
+    return None if time is None else NO_RETRACTION
+
+
+def _route(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    sender: Member,
+    values: dict[AttributeHandle, bytes],
+) -> Route:
+    if instance.overrides is not None:
+        return _find_route(turn, federation, instance, sender, tuple(values))
+    knowledge = instance.knowledge
+    if knowledge.generation != federation.generation:
+        knowledge.generation = federation.generation
+        knowledge.routes.clear()
+    key = (sender.handle, *values)
+    route = knowledge.routes.get(key)
+    if route is None:
+        route = _find_route(turn, federation, instance, sender, tuple(values))
+        knowledge.routes[key] = route
+    return route
+
+
+def _find_route(
+    turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: tuple[AttributeHandle, ...]
+) -> Route:
+    legs: list[Leg] = []
+    nodes: dict[str, None] = {}
+    for known_class, mask in instance.knowledge.masks.items():
+        for member in federation.seated(mask):
+            subscribed = member.declared.subscribed.get(known_class)
+            if member is sender or subscribed is None:
+                continue
+            wanted = [handle for handle in sent if handle in subscribed]
+            if not wanted:
+                continue
+            if member.node == turn.node:
+                legs.extend(_legs(instance, member, wanted, len(sent)))
+            else:
+                nodes[member.node] = None
+    return Route(legs, list(nodes))
+
+
+def _legs(instance: Instance, member: Member, wanted: list[AttributeHandle], sent: int) -> list[Leg]:
+    """Attributes of different transportation reach a federate in separate callbacks."""
+    by_transportation: dict[TransportationTypeHandle, list[AttributeHandle]] = {}
+    for handle in wanted:
+        by_transportation.setdefault(transportation_of(instance, handle), []).append(handle)
+    return [
+        Leg(member, None if len(handles) == sent else tuple(handles), transportation)
+        for transportation, handles in by_transportation.items()
+    ]
+
+
+def transportation_of(instance: Instance, attribute: AttributeHandle) -> TransportationTypeHandle:
+    if instance.overrides is not None and attribute in instance.overrides.transportations:
+        return instance.overrides.transportations[attribute]
+    return instance.entry.attributes[attribute].transportation
+
+
+def _reflect(
+    turn: Turn,
+    instance: Instance,
+    route: Route,
+    sender: Member,
+    values: dict[AttributeHandle, bytes],
+    tag: bytes,
+    stamp: tuple[Any, ...],
+) -> None:
+    effects = turn.effects
+    producer = sender.handle
+    for leg in route.legs:
+        wanted = leg.attributes
+        kept = dict(values) if wanted is None else {handle: values[handle] for handle in wanted}
+        arguments: tuple[Any, ...] = (instance.handle, kept, tag, leg.transportation, producer, None)
+        effects.append(
+            Callback(
+                leg.member.session, "reflect_attribute_values", arguments + stamp if stamp else arguments
+            )
+        )
+
+
+# --- directed interactions ------------------------------------------------------------------------------------
+
+
+def send_directed_interaction(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    object_instance: ObjectInstanceHandle,
+    values: dict[ParameterHandle, bytes],
+    tag: bytes,
+    time: LogicalTime | None = None,
+) -> MessageRetractionReturn | None:
+    """To the members that subscribe to it for the target's class: owners of the target, or universal subscribers."""
+    entry = require.interaction_class(federation, interaction_class)
+    instance = require.known_instance(federation, member, object_instance)
+    if not member.declared.may_direct(instance.entry, interaction_class):
+        raise InteractionClassNotPublished(
+            f"{member!r} does not publish {entry.name} as directed to {instance.entry.name} or a class above it"
+        )
+    require.parameters(entry, values)
+    for handle, value in values.items():
+        require.encoded(entry.parameters[handle].name, value)
+    require.encoded("the user-supplied tag", tag)
+    stamp = stamp_of(federation, time)
+    _direct(turn, federation, member, (interaction_class, object_instance, values, tag, stamp))
+    nodes = {
+        other.node: None
+        for other in federation.members.values()
+        if other.node != turn.node and other.declared.directed_class(instance.entry, entry) is not None
+    }
+    message = Data(
+        federation.name,
+        federation.sequence,
+        member.handle,
+        "send_directed_interaction",
+        (interaction_class, object_instance, dict(values), tag, stamp),
+    )
+    for node in nodes:
+        turn.effects.append(Transmit(node, message))
+    return None if time is None else NO_RETRACTION
+
+
+def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[Any, ...]) -> None:
+    interaction_class, object_instance, values, tag, stamp = message
+    entry = federation.catalog.interaction_classes[interaction_class]
+    instance = federation.instances.get(object_instance)
+    if instance is None:
+        return
+    owners = list(instance.owners.values())
+    for member in federation.seated(instance.knowledge.mask):
+        found = member.declared.directed_class(instance.entry, entry)
+        if member is sender or member.node != turn.node or found is None:
+            continue
+        received, universally = found
+        if universally or member in owners:
+            kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+            transportation = sender.interaction_transportations.get(
+                interaction_class, received.transportation
+            )
+            arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle, *stamp)
+            turn.effects.append(Callback(member.session, "receive_directed_interaction", arguments))
+
+
+# --- in -------------------------------------------------------------------------------------------------------
+
+
+def arrive(turn: Turn, federation: Federation, message: Data) -> None:
+    """A message from another node: hand it to the members here that want it."""
+    sender = federation.members.get(message.sender)
+    if sender is None:
+        return  # it has resigned, and its last words come after the news of it
+    if message.service == "send_interaction":
+        interaction_class, values, tag, stamp = message.arguments
+        audience = federation.audiences.get((interaction_class, sender.handle))
+        if audience is None:
+            audience = _audience(turn, federation, sender, interaction_class)
+        _hear(turn, sender, audience, interaction_class, values, tag, stamp)
+    elif message.service == "update_attribute_values":
+        object_instance, values, tag, stamp = message.arguments
+        instance = federation.instances.get(object_instance)
+        if instance is not None:
+            route = _route(turn, federation, instance, sender, values)
+            _reflect(turn, instance, route, sender, values, tag, stamp)
+    else:
+        _direct(turn, federation, sender, message.arguments)

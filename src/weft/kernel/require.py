@@ -1,0 +1,100 @@
+"""Preconditions that many services share: each returns what was asked for or raises the HLA exception."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.kernel.state import Federation, Instance, Member
+from weft.model.errors import (
+    AttributeNotDefined,
+    AttributeNotOwned,
+    FederateHandleNotKnown,
+    InteractionClassNotDefined,
+    InteractionParameterNotDefined,
+    InvalidFederateHandle,
+    InvalidTransportationTypeHandle,
+    ObjectClassNotDefined,
+    ObjectInstanceNotKnown,
+    RTIinternalError,
+)
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+
+
+def object_class(federation: Federation, handle: ObjectClassHandle) -> ObjectClassEntry:
+    entry = federation.catalog.object_classes.get(handle)
+    if entry is None:
+        raise ObjectClassNotDefined(f"{handle!r} is no object class of federation {federation.name!r}")
+    return entry
+
+
+def interaction_class(federation: Federation, handle: InteractionClassHandle) -> InteractionClassEntry:
+    entry = federation.catalog.interaction_classes.get(handle)
+    if entry is None:
+        raise InteractionClassNotDefined(
+            f"{handle!r} is no interaction class of federation {federation.name!r}"
+        )
+    return entry
+
+
+def attributes(entry: ObjectClassEntry, handles: Iterable[AttributeHandle]) -> list[AttributeHandle]:
+    """The attributes in handle order, so that what follows does not depend on how a set happens to iterate."""
+    ordered = sorted(handles)
+    for handle in ordered:
+        if handle not in entry.attributes:
+            raise AttributeNotDefined(f"{handle!r} is no attribute of class {entry.name}")
+    return ordered
+
+
+def parameters(entry: InteractionClassEntry, handles: Iterable[ParameterHandle]) -> None:
+    for handle in handles:
+        if handle not in entry.parameters:
+            raise InteractionParameterNotDefined(f"{handle!r} is no parameter of class {entry.name}")
+
+
+def known_instance(federation: Federation, member: Member, handle: ObjectInstanceHandle) -> Instance:
+    instance = federation.instances.get(handle)
+    if instance is None or not instance.knowledge.mask & member.bit:
+        raise ObjectInstanceNotKnown(
+            f"{handle!r} is not known to {member!r}: it does not exist, was removed, or has not been discovered"
+        )
+    return instance
+
+
+def member(federation: Federation, handle: FederateHandle) -> Member:
+    found = federation.members.get(handle)
+    if found is None:
+        if len(handle) == 4 and 1 <= handle.number <= federation.federates_joined:
+            raise FederateHandleNotKnown(f"the federate of {handle!r} has resigned from {federation.name!r}")
+        raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
+    return found
+
+
+def owned(instance: Instance, member: Member, handles: Iterable[AttributeHandle]) -> None:
+    for handle in handles:
+        owner = instance.owners.get(handle)
+        if owner is not member:
+            name = instance.entry.attributes[handle].name
+            by = "nobody" if owner is None else repr(owner)
+            raise AttributeNotOwned(
+                f"attribute {name} of {instance.name!r} is owned by {by}, not by {member!r}"
+            )
+
+
+def transportation(federation: Federation, handle: TransportationTypeHandle) -> None:
+    if handle not in federation.catalog.transportations:
+        raise InvalidTransportationTypeHandle(f"{handle!r} is no transportation type of this federation")
+
+
+def encoded(what: str, value: object) -> None:
+    """Values and tags travel as bytes; anything else would mean something different at every receiver."""
+    if type(value) is not bytes:
+        raise RTIinternalError(f"{what} must be bytes, not {type(value).__name__}; encode it first")

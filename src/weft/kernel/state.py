@@ -1,0 +1,254 @@
+"""The state of a federation, as every node that has members of it holds it.
+
+Three sharings keep it small, because a federation may have many thousand instances, each known to a hundred federates:
+
+* `Instance.owners` is one dict for all instances registered alike; it is replaced, never changed, when ownership moves.
+* `Knowledge`, who knows an instance and at which class, is a bit mask of seats per class, again one object for all
+  instances known alike; it carries the routes of updates worked out so far.
+* The plan of discovery for a class is worked out once per set of owned attributes, and kept until a declaration changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
+from weft.interest import Declarations, Declared
+from weft.kernel.parcels import Commit
+from weft.model.enums import OrderType, ResignAction
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    TransportationTypeHandle,
+)
+from weft.model.time import LogicalTimeFactory
+
+_KNOWLEDGE_KEPT = 4096
+
+
+class Switches:
+    """The switches of one federate; the federation-wide ones are in `Federation.switches`."""
+
+    def __init__(self) -> None:
+        self.object_class_relevance = False
+        self.attribute_relevance = False
+        self.attribute_scope = False
+        self.interaction_relevance = False
+        self.convey_region_designator_sets = False
+        self.service_reporting = False
+        self.exception_reporting = False
+        self.send_service_reports_to_file = False
+
+
+class Member:
+    """A joined federate."""
+
+    def __init__(
+        self,
+        handle: FederateHandle,
+        name: str,
+        kind: str,
+        node: str,
+        session: int,
+        seat: int,
+        declared: Declared,
+    ) -> None:
+        self.handle = handle
+        self.name = name
+        self.kind = kind  # the federate type
+        self.node = node
+        self.session = session  # means something at that node only
+        self.seat = seat
+        self.bit = 1 << seat
+        self.declared = declared
+        self.switches = Switches()
+        self.resign_directive = ResignAction.NO_ACTION
+        # What advisories have told this federate so far; kept only while the switch is on.
+        self.told_registrations: dict[ObjectClassHandle, None] = {}
+        self.told_interactions: dict[InteractionClassHandle, None] = {}
+        self.told_scope: dict[ObjectInstanceHandle, dict[AttributeHandle, None]] = {}
+        self.told_updates: dict[ObjectInstanceHandle, dict[AttributeHandle, str]] = {}
+        # Deviations from the object model's transportation and order.
+        self.attribute_transportations: dict[
+            ObjectClassHandle, dict[AttributeHandle, TransportationTypeHandle]
+        ] = {}
+        self.attribute_orders: dict[ObjectClassHandle, dict[AttributeHandle, OrderType]] = {}
+        self.interaction_transportations: dict[InteractionClassHandle, TransportationTypeHandle] = {}
+        self.interaction_orders: dict[InteractionClassHandle, OrderType] = {}
+
+    def __repr__(self) -> str:
+        return f"federate {self.name!r} ({self.handle!r})"
+
+
+class Leg:
+    """One part of an update's route: these attributes, to that member, with that transportation."""
+
+    def __init__(
+        self,
+        member: Member,
+        attributes: tuple[AttributeHandle, ...] | None,
+        transportation: TransportationTypeHandle,
+    ) -> None:
+        self.member = member
+        self.attributes = attributes  # None: all that were sent
+        self.transportation = transportation
+
+
+class Route:
+    """Where an update of certain attributes goes: the legs to members here, and the other nodes that have members."""
+
+    def __init__(self, legs: list[Leg], nodes: list[str]) -> None:
+        self.legs = legs
+        self.nodes = nodes
+
+
+class Audience:
+    """Where an interaction goes: (class it is received at, member) here, and the other nodes."""
+
+    def __init__(self, ears: list[tuple[InteractionClassEntry, Member]], nodes: list[str]) -> None:
+        self.ears = ears
+        self.nodes = nodes
+
+
+class Knowledge:
+    """Who knows an instance, and at which class: a mask of seats for each class."""
+
+    def __init__(self, masks: dict[ObjectClassHandle, int]) -> None:
+        self.masks = masks
+        self.mask = 0
+        for mask in masks.values():
+            self.mask |= mask
+        self.routes: dict[tuple[Any, ...], Route] = {}
+        self.generation = 0
+
+
+class Overrides:
+    """Transportation and order of an instance's attributes where they differ from the object model."""
+
+    def __init__(self) -> None:
+        self.transportations: dict[AttributeHandle, TransportationTypeHandle] = {}
+        self.orders: dict[AttributeHandle, OrderType] = {}
+
+
+class Instance:
+    """An object instance."""
+
+    def __init__(
+        self,
+        handle: ObjectInstanceHandle,
+        name: str,
+        entry: ObjectClassEntry,
+        owners: dict[AttributeHandle, Member],
+        knowledge: Knowledge,
+        producer: FederateHandle,
+    ) -> None:
+        self.handle = handle
+        self.name = name
+        self.entry = entry
+        self.owners = owners  # shared; replace, never change
+        self.knowledge = knowledge  # shared; replace through Federation.knowledge
+        self.producer = producer
+        self.overrides: Overrides | None = None
+
+
+class SynchronizationPoint:
+    def __init__(self, label: str, tag: bytes, waiting: dict[FederateHandle, None], everyone: bool) -> None:
+        self.label = label
+        self.tag = tag
+        self.waiting = waiting  # announced to, and not yet achieved
+        self.achieved: dict[FederateHandle, bool] = {}
+        self.everyone = everyone  # no set was given: later joiners take part
+
+
+class Federation:
+    def __init__(
+        self, name: str, home: str, founding: tuple[Any, ...], catalog: Catalog, time: LogicalTimeFactory
+    ) -> None:
+        self.name = name
+        self.home = home
+        self.founding = founding  # the arguments of its creation, for nodes that come later
+        self.catalog = catalog
+        self.time = time
+        self.members: dict[FederateHandle, Member] = {}
+        self.member_names: dict[str, Member] = {}
+        self.seats: list[Member | None] = []
+        self.federates_joined = 0
+        self.declarations = Declarations()
+        self.instances: dict[ObjectInstanceHandle, Instance] = {}
+        self.instance_names: dict[str, Instance] = {}
+        self.instances_of: dict[ObjectClassHandle, dict[ObjectInstanceHandle, Instance]] = {}
+        self.instances_registered = 0
+        self.reserved_names: dict[str, FederateHandle] = {}
+        self.points: dict[str, SynchronizationPoint] = {}
+        # Worked out on demand, valid until a declaration, an owner or the membership changes (`changed`).
+        self.generation = 1
+        self.audiences: dict[tuple[InteractionClassHandle, FederateHandle], Audience] = {}
+        self.plans: dict[tuple[ObjectClassHandle, FederateHandle], Any] = {}
+        self._knowledge: dict[tuple[tuple[ObjectClassHandle, int], ...], Knowledge] = {}
+        # The order of control over several nodes.
+        self.sequence = 0
+        self.nodes: dict[str, None] = {home: None}
+        self.commits: list[Commit] = []
+
+    def switch(self, name: str) -> bool:
+        """A federation-wide switch, as the object model sets it."""
+        return bool(self.catalog.model.switches.get(name))
+
+    def changed(self) -> None:
+        """Forget what was worked out from declarations and membership."""
+        self.generation += 1
+        self.audiences.clear()
+        self.plans.clear()
+
+    def knowledge(self, masks: dict[ObjectClassHandle, int]) -> Knowledge:
+        """The shared knowledge with these masks; empty masks are left out."""
+        kept = {handle: mask for handle, mask in masks.items() if mask}
+        key = tuple(sorted(kept.items()))
+        found = self._knowledge.get(key)
+        if found is None:
+            if len(self._knowledge) >= _KNOWLEDGE_KEPT:
+                self._knowledge.clear()  # instances keep theirs; only sharing with later ones is lost
+            found = Knowledge(kept)
+            self._knowledge[key] = found
+        return found
+
+    def seated(self, mask: int) -> Iterator[Member]:
+        """The members whose seats are in the mask."""
+        for member in self.seats:
+            if member is not None and member.bit & mask:
+                yield member
+
+    def known_class(self, member: Member, instance: Instance) -> ObjectClassHandle | None:
+        """The class at which the member knows the instance; None if it does not know it."""
+        bit = member.bit
+        if not instance.knowledge.mask & bit:
+            return None
+        for handle, mask in instance.knowledge.masks.items():
+            if mask & bit:
+                return handle
+        return None
+
+    def learn(self, instance: Instance, member: Member, known_class: ObjectClassHandle) -> None:
+        masks = dict(instance.knowledge.masks)
+        masks[known_class] = masks.get(known_class, 0) | member.bit
+        instance.knowledge = self.knowledge(masks)
+
+    def forget(self, instance: Instance, member: Member) -> None:
+        if instance.knowledge.mask & member.bit:
+            masks = {handle: mask & ~member.bit for handle, mask in instance.knowledge.masks.items()}
+            instance.knowledge = self.knowledge(masks)
+
+    def take_seat(self, member: Member) -> None:
+        while len(self.seats) <= member.seat:
+            self.seats.append(None)
+        self.seats[member.seat] = member
+
+    def free_seat(self) -> int:
+        for seat, member in enumerate(self.seats):
+            if member is None:
+                return seat
+        return len(self.seats)

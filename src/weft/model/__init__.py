@@ -1,0 +1,1 @@
+"""The vocabulary: handles, logical time, enumerations, records, errors."""

@@ -1,0 +1,49 @@
+"""Our MIM file says what the standard's says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from weft.fom import BasicType, DataType, merge, parse_module, standard_mim
+from weft.fom.objectmodel import ObjectClass
+from weft.model.records import Source
+
+STANDARD = Path(__file__).parents[3] / "shared" / "foms" / "mim" / "HLAstandardMIM-2025.xml"
+
+
+def test_the_mim_is_complete_and_without_warnings() -> None:
+    assert standard_mim().warnings == ()
+    assert merge([]) == merge([standard_mim()])
+    assert merge([]).warnings == ()
+
+
+def test_the_mim_holds_no_prose() -> None:
+    """Texts of the standard are not ours to copy; names, types and structure are facts."""
+    assert b"<semantics" not in standard_mim().source.data
+
+
+def _bare_class(item: ObjectClass) -> ObjectClass:
+    return replace(item, attributes=tuple(replace(own, update_condition="") for own in item.attributes))
+
+
+def _bare_type(item: DataType) -> DataType:
+    return replace(item, encoding="") if isinstance(item, BasicType) else item
+
+
+@pytest.mark.skipif(not STANDARD.is_file(), reason="the standard's MIM is not beside the repository")
+def test_the_mim_is_that_of_the_standard() -> None:
+    ours, theirs = standard_mim(), parse_module(Source("theirs", STANDARD.read_bytes()))
+    assert list(ours.object_classes) == list(theirs.object_classes)
+    for name, item in theirs.object_classes.items():
+        assert _bare_class(ours.object_classes[name]) == _bare_class(item)
+    assert list(ours.interaction_classes.items()) == list(theirs.interaction_classes.items())
+    assert {name: _bare_type(item) for name, item in ours.data_types.items()} == {
+        name: _bare_type(item) for name, item in theirs.data_types.items()
+    }
+    assert ours.transportations == theirs.transportations
+    assert ours.switches == theirs.switches
+    for name, dimension in theirs.dimensions.items():
+        assert replace(ours.dimensions[name], normalization="") == replace(dimension, normalization="")
