@@ -1,7 +1,7 @@
 """Weft: a run-time infrastructure (RTI) for distributed simulation.
 
-`weft.join` and `weft.Federate` are the Python way to write a federate; `weft.RTIambassador` and `weft.FederateAmbassador` carry the
-services of IEEE 1516.1-2025 under their standard names.
+`weft.join` and `weft.Federate` are the Python way to write a federate; `weft.RTIambassador` and
+`weft.FederateAmbassador` carry the services of IEEE 1516.1-2025 under their standard names.
 """
 
 from weft._build import prefer_source_if_asked
@@ -10,8 +10,13 @@ prefer_source_if_asked()
 del prefer_source_if_asked
 
 from weft.federate import (  # noqa: E402
+    Federate,
     FederateAmbassador,
+    Interaction,
+    LocalObject,
+    RemoteObject,
     RTIambassador,
+    join,
 )
 from weft.host import EmbeddedNode, load_fom  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
@@ -23,11 +28,16 @@ __all__ = [
     "CallbackModel",
     "Credentials",
     "EmbeddedNode",
+    "Federate",
     "FederateAmbassador",
+    "Interaction",
+    "LocalObject",
     "OrderType",
     "RTIambassador",
+    "RemoteObject",
     "ResignAction",
     "RtiConfiguration",
     "Source",
+    "join",
     "load_fom",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import weft.fom
 from weft.fom import BasicType, DataType, merge, parse_module, standard_mim
 from weft.fom.objectmodel import ObjectClass
 from weft.model.records import Source
@@ -47,3 +48,8 @@ def test_the_mim_is_that_of_the_standard() -> None:
     assert ours.switches == theirs.switches
     for name, dimension in theirs.dimensions.items():
         assert replace(ours.dimensions[name], normalization="") == replace(dimension, normalization="")
+
+
+def test_the_public_surface() -> None:
+    assert weft.fom.__all__ == sorted(weft.fom.__all__, key=lambda name: (not name.isupper(), name))
+    assert all(hasattr(weft.fom, name) for name in weft.fom.__all__)

@@ -1,0 +1,48 @@
+"""The `weft` command.  Each sub-command is a module with `register(commands)`; its function returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import weft
+from weft.cli import bench, demo, doctor, fom
+from weft.model.errors import WeftError
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="weft",
+        description="A run-time infrastructure (RTI) for distributed simulation.",
+        allow_abbrev=False,
+    )
+    made.add_argument("--version", action="version", version=f"weft {weft.__version__}")
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (demo, fom, bench, doctor):
+        module.register(commands)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Errors of Weft end in one line on stderr and exit code 2; a traceback is a defect."""
+    try:
+        chosen = parser().parse_args(arguments)
+        code: int = chosen.func(chosen)
+        sys.stdout.flush()
+        return code
+    except WeftError as error:
+        print(f"weft: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("weft: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has had enough (`weft … | head`); what follows would only say so again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,5 +2,15 @@
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
+from weft.federate.federate import Federate, join
+from weft.federate.things import Interaction, LocalObject, RemoteObject
 
-__all__ = ["FederateAmbassador", "RTIambassador"]
+__all__ = [
+    "Federate",
+    "FederateAmbassador",
+    "Interaction",
+    "LocalObject",
+    "RTIambassador",
+    "RemoteObject",
+    "join",
+]

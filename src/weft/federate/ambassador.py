@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Iterable
 from typing import Any, overload
 
@@ -125,13 +124,25 @@ class RTIambassador(
         connection.close()
         self._stop_pump()
 
+    def leave(self) -> None:
+        """Disconnect whatever the state: a federate that is still joined resigns by its automatic resign directive."""
+        if self._time_name is None:
+            self.disconnect()
+        else:
+            self._lose_connection()
+
     def _lose_connection(self) -> None:
-        """Break off as a crash would: the federate resigns by its automatic resign directive."""
+        """Break off as a crash would."""
         connection, self._connection = self._connection, None
         self._time_name = None
         if connection is not None:
             connection.lose()
             self._stop_pump()
+
+    @property
+    def connection(self) -> Connection:
+        """The connection beneath: its clock, and whether callbacks are waiting."""
+        return self._require_connection()
 
     # --- 4.5 to 4.12: federations -----------------------------------------------------------------------------
 
@@ -220,7 +231,7 @@ class RTIambassador(
             callback = connection.take()
         if callback is not None:
             self._deliver(callback)
-        return connection.wait(0)
+        return connection.pending()
 
     def evoke_multiple_callbacks(
         self,
@@ -229,7 +240,7 @@ class RTIambassador(
     ) -> bool:
         """Clause 10.58: run callbacks for at least the minimum, and on to the maximum while there are any."""
         connection = self._evoked("evoke_multiple_callbacks")
-        started = time.monotonic()
+        started = connection.now()
         minimum = started + approximate_minimum_time_in_seconds
         maximum = started + max(approximate_minimum_time_in_seconds, approximate_maximum_time_in_seconds)
         take = connection.take
@@ -237,14 +248,14 @@ class RTIambassador(
             callback = take()
             if callback is not None:
                 self._deliver(callback)
-                if time.monotonic() >= maximum:
+                if connection.now() >= maximum:
                     break
             else:
-                left = minimum - time.monotonic()
+                left = minimum - connection.now()
                 if left <= 0:
                     break
                 connection.wait(left)
-        return self._enabled and connection.wait(0)
+        return self._enabled and connection.pending()
 
     def enable_callbacks(self) -> None:
         """Clause 10.59."""

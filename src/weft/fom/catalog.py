@@ -216,6 +216,9 @@ class Catalog:
         # An unnamed or unknown transportation was reported when the module was read; reliable is the safe reading.
         return self.transportation_names.get(name) or self.transportation_names[RELIABLE]
 
+    def is_reliable(self, handle: TransportationTypeHandle) -> bool:
+        return self.model.transportations[self.transportations[handle]].reliable
+
     def available_to_object_class(self, entry: ObjectClassEntry) -> frozenset[DimensionHandle]:
         names: set[str] = set()
         for ancestor in self.model.object_lineage(entry.name):
@@ -240,7 +243,7 @@ class Catalog:
         )
 
     def is_attribute(self, handle: AttributeHandle) -> bool:
-        return 1 <= handle.number <= self._attributes_given and len(handle) == 4
+        return handle.is_between(1, self._attributes_given)
 
     def is_parameter(self, handle: ParameterHandle) -> bool:
-        return 1 <= handle.number <= self._parameters_given and len(handle) == 4
+        return handle.is_between(1, self._parameters_given)

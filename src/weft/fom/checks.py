@@ -41,7 +41,9 @@ class _Checker:
         self.model = model
         self.warnings: list[Problem] = []
         self.errors: list[ObjectModelError] = []
-        known = [model] if model.complete or model.mim is None else [model, model.mim]
+        known: list[ObjectModel | Module] = [model]
+        if model.mim is not None and not model.complete:
+            known.append(model.mim)
         self.known_types = _names(known, "data_types")
         self.known_dimensions = _names(known, "dimensions")
         self.known_transportations = _names(known, "transportations")

@@ -102,7 +102,8 @@ def join_attribute(old: Attribute, new: Attribute, owner: str, judge: Judge) -> 
     what, places = f"attribute {owner}.{new.name}", (old.place, new.place)
 
     def documents(column: str) -> str:
-        return judge.agree(what, column, getattr(old, column), getattr(new, column), places, serious=False)
+        here, there = str(getattr(new, column)), str(getattr(old, column))
+        return judge.agree(what, column.replace("_", " "), there, here, places, serious=False)
 
     return Attribute(
         name=old.name,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from xml.sax.saxutils import escape, quoteattr
 
 from weft.fom.datatypes import (
     ArrayType,
@@ -36,6 +35,14 @@ _TABLES: dict[type[DataType], tuple[str, str]] = {
 
 def write_omt(model: ObjectModel | Module, name: str = "") -> bytes:
     return _Writer().document(model, name or getattr(model, "name", "") or "Merged object model")
+
+
+def escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def quote(text: str) -> str:
+    return '"' + escape(text).replace('"', "&quot;") + '"'
 
 
 class _Writer:
@@ -71,7 +78,7 @@ class _Writer:
 
     def document(self, model: ObjectModel | Module, name: str) -> bytes:
         self.line('<?xml version="1.0" encoding="UTF-8"?>')
-        self.line(f"<objectModel xmlns={quoteattr(NAMESPACE_2025)}>")
+        self.line(f"<objectModel xmlns={quote(NAMESPACE_2025)}>")
         self.depth += 1
         with self.element("modelIdentification"):
             self.leaf("name", name)
@@ -198,7 +205,7 @@ class _Writer:
                 if isinstance(value, bool):
                     self.line(f'<{name} isEnabled="{str(value).lower()}"/>')
                 else:
-                    self.line(f"<{name} resignAction={quoteattr(value)}/>")
+                    self.line(f"<{name} resignAction={quote(value)}/>")
 
     # Data types
 

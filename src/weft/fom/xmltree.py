@@ -22,6 +22,8 @@ MAX_DEPTH = 256
 MAX_ELEMENTS = 500_000
 MAX_TEXT = 4096
 """Longest text kept of one element; only names and numbers are kept at all."""
+RAW_TEXT = 16 * MAX_TEXT
+"""So much of a text is looked at, white space included."""
 
 
 class Warnings:
@@ -92,6 +94,7 @@ class _Builder:
         self.foreign: frozenset[tuple[str, str]] = frozenset()
         self.stack: list[Element] = []
         self.texts: list[str] = []
+        self.text_length = 0
         self.skipping = 0
         self.depth = 0
         self.elements = 0
@@ -147,7 +150,7 @@ class _Builder:
         element = Element(tag, self.line, attributes)
         parent.children.append(element)
         self.stack.append(element)
-        self.texts.clear()
+        self.clear_texts()
 
     def open_root(self, uri: str, tag: str, attributes: dict[str, str]) -> None:
         place = f"{self.file}:{self.line}"
@@ -172,11 +175,15 @@ class _Builder:
         if self.texts:
             if not element.children:
                 element.text = self.tidy("".join(self.texts), element)
-            self.texts.clear()
+            self.clear_texts()
         if not element.text and self.stack and element.tag in NEVER_EMPTY.get(self.stack[-1].tag, ()):
             if element.tag == "applicationDomain" and self.standard == "2010":
                 return
             self.warnings.add(f"<{element.tag}> in <{self.stack[-1].tag}> is empty", element.line)
+
+    def clear_texts(self) -> None:
+        self.texts.clear()
+        self.text_length = 0
 
     def tidy(self, text: str, element: Element) -> str:
         text = " ".join(text.split())
@@ -186,8 +193,10 @@ class _Builder:
         return text
 
     def characters(self, text: str) -> None:
-        if not self.skipping:
-            self.texts.append(text)
+        if self.skipping or self.text_length > RAW_TEXT:
+            return
+        self.texts.append(text)
+        self.text_length += len(text)
 
     def doctype(self, name: str, _system: str | None, _public: str | None, _internal: bool) -> None:
         self.warnings.add(f"the document type {name!r} is ignored", self.line)

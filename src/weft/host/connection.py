@@ -20,6 +20,14 @@ class Connection(Protocol):
         """The next callback, if one is there."""
         ...
 
+    def pending(self) -> bool:
+        """Is a callback there?"""
+        ...
+
+    def now(self) -> float:
+        """The clock by which this connection waits, in seconds."""
+        ...
+
     def wait(self, seconds: float | None) -> bool:
         """Wait until a callback is there, at most so long (None: until there is one or the connection closes)."""
         ...

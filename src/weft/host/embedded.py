@@ -93,6 +93,12 @@ class EmbeddedConnection:
     def take(self) -> Callback | None:
         return self._inbox.popleft() if self._inbox else None
 
+    def pending(self) -> bool:
+        return bool(self._inbox)
+
+    def now(self) -> float:
+        return time.monotonic()
+
     def wait(self, seconds: float | None) -> bool:
         if self._inbox:
             return True

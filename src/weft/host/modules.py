@@ -7,14 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from weft.fom import Module, ObjectModel, merge, parse_module, standard_mim
+from weft.fom import MAX_SIZE, Module, ObjectModel, merge, parse_module
 from weft.model.errors import CouldNotOpenFOM
 from weft.model.records import Source
 
 Designator = str | os.PathLike[str] | Source
-
-# The largest text worth reading: ten times the largest object models known.
-MAX_BYTES = 64 * 1024 * 1024
 
 
 def read_source(designator: Designator) -> Source:
@@ -27,8 +24,8 @@ def read_source(designator: Designator) -> Source:
         raise CouldNotOpenFOM(f"{name}: object models are read from files, not from the network; give a path")
     path = Path(unquote(address.path)) if address.scheme == "file" else Path(name)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise CouldNotOpenFOM(f"{name}: larger than {MAX_BYTES >> 20} MiB; no object model is")
+        if path.stat().st_size > MAX_SIZE:
+            raise CouldNotOpenFOM(f"{name}: larger than {MAX_SIZE >> 20} MiB; no object model is")
         return Source(name, path.read_bytes())
     except OSError as error:
         raise CouldNotOpenFOM(f"{name}: {error.strerror or error}") from error
@@ -41,10 +38,10 @@ def read_sources(designators: Designator | Iterable[Designator]) -> tuple[Source
     return tuple(read_source(one) for one in designators)
 
 
-def load_modules(designators: Designator | Iterable[Designator]) -> list[Module]:
+def load_modules(designators: Iterable[Designator]) -> list[Module]:
     return [parse_module(source) for source in read_sources(designators)]
 
 
 def load_fom(*designators: Designator) -> ObjectModel:
     """The object model of these files merged with the standard MIM, ready to encode and decode."""
-    return merge([standard_mim(), *load_modules(designators)])
+    return merge(load_modules(designators))

@@ -40,8 +40,9 @@ class Callback(Effect):
 
 
 class Transmit(Effect):
-    """Send a parcel to another node, in order with what was sent to that node before."""
+    """Send a parcel to another node: reliably and in order with what was sent before, or at best effort."""
 
-    def __init__(self, node: str, parcel: Any) -> None:
+    def __init__(self, node: str, parcel: Any, reliable: bool = True) -> None:
         self.node = node
         self.parcel = parcel
+        self.reliable = reliable

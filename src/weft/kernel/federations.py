@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.fom import Module, ObjectModel, extend, merge, parse_module, standard_mim
+from weft.fom import Module, ObjectModel, extend, merge, parse_module
 from weft.fom.catalog import Catalog
 from weft.kernel.state import Federation
 from weft.model.errors import (
@@ -31,9 +31,9 @@ def found(name: str, home: str, founding: tuple[Any, ...]) -> Federation:
     if factory is None:
         known = f"{HLAfloat64TimeFactory.name} and {HLAinteger64TimeFactory.name}"
         raise CouldNotCreateLogicalTimeFactory(f"there is no logical time {time_name!r}; there are {known}")
-    mim = standard_mim() if mim_source is None else _read_mim(mim_source)
+    mim = None if mim_source is None else _read_mim(mim_source)
     try:
-        model = merge([mim, *(parse_module(source) for source in sources)])
+        model = merge([parse_module(source) for source in sources], mim=mim)
         return Federation(name, home, founding, Catalog(model), factory)
     except ObjectModelError as error:
         raise _as_fom_error(error) from error

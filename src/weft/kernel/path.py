@@ -22,7 +22,7 @@ from typing import Any
 from weft.kernel import require
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
-from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Route
+from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import (
@@ -84,18 +84,17 @@ def send_interaction(
     audience = federation.audiences.get((interaction_class, member.handle))
     if audience is None:
         audience = _audience(turn, federation, member, interaction_class)
+    transportation = member.interaction_transportations.get(interaction_class)
+    if transportation is None:
+        transportation = entry.transportation
     if audience.ears:
-        _hear(turn, member, audience, interaction_class, values, tag, stamp)
+        _hear(turn, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
-        message = Data(
-            federation.name,
-            federation.sequence,
-            member.handle,
-            "send_interaction",
-            (interaction_class, dict(values), tag, stamp),
-        )
+        arguments = (interaction_class, dict(values), tag, transportation, stamp)
+        message = Data(federation.name, federation.sequence, member.handle, "send_interaction", arguments)
+        reliable = federation.catalog.is_reliable(transportation)
         for node in audience.nodes:
-            turn.effects.append(Transmit(node, message))
+            turn.effects.append(Transmit(node, message, reliable))
     return None if time is None else NO_RETRACTION
 
 
@@ -125,6 +124,7 @@ def _hear(
     sent_class: InteractionClassHandle,
     values: dict[ParameterHandle, bytes],
     tag: bytes,
+    transportation: TransportationTypeHandle,
     stamp: tuple[Any, ...],
 ) -> None:
     effects = turn.effects
@@ -134,9 +134,6 @@ def _hear(
             kept = dict(values)
         else:
             kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-        transportation = sender.interaction_transportations.get(sent_class)
-        if transportation is None:
-            transportation = received.transportation
         arguments: tuple[Any, ...] = (received.handle, kept, tag, transportation, producer, None)
         effects.append(
             Callback(member.session, "receive_interaction", arguments + stamp if stamp else arguments)
@@ -171,16 +168,13 @@ def update_attribute_values(
     route = _route(turn, federation, instance, member, values)
     if route.legs:
         _reflect(turn, instance, route, member, values, tag, stamp)
-    if route.nodes:
+    for post in route.posts:
+        kept = dict(values) if post.attributes is None else {a: values[a] for a in post.attributes}
+        arguments = (object_instance, kept, tag, stamp)
         message = Data(
-            federation.name,
-            federation.sequence,
-            member.handle,
-            "update_attribute_values",
-            (object_instance, dict(values), tag, stamp),
+            federation.name, federation.sequence, member.handle, "update_attribute_values", arguments
         )
-        for node in route.nodes:
-            turn.effects.append(Transmit(node, message))
+        turn.effects.append(Transmit(post.node, message, post.reliable))
     return None if time is None else NO_RETRACTION
 
 
@@ -209,20 +203,36 @@ def _find_route(
     turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: tuple[AttributeHandle, ...]
 ) -> Route:
     legs: list[Leg] = []
-    nodes: dict[str, None] = {}
+    away: dict[str, dict[AttributeHandle, None]] = {}  # node -> what its members want
     for known_class, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
             subscribed = member.declared.subscribed.get(known_class)
             if member is sender or subscribed is None:
                 continue
             wanted = [handle for handle in sent if handle in subscribed]
-            if not wanted:
-                continue
-            if member.node == turn.node:
+            if wanted and member.node == turn.node:
                 legs.extend(_legs(instance, member, wanted, len(sent)))
-            else:
-                nodes[member.node] = None
-    return Route(legs, list(nodes))
+            elif wanted:
+                away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
+    posts = [
+        post
+        for node, wanted_there in away.items()
+        for post in _posts(federation, instance, node, list(wanted_there), len(sent))
+    ]
+    return Route(legs, posts)
+
+
+def _posts(
+    federation: Federation, instance: Instance, node: str, wanted: list[AttributeHandle], sent: int
+) -> list[Post]:
+    """What goes to another node, reliable and best-effort attributes apart."""
+    parts: dict[bool, list[AttributeHandle]] = {}
+    for handle in wanted:
+        reliable = federation.catalog.is_reliable(transportation_of(instance, handle))
+        parts.setdefault(reliable, []).append(handle)
+    return [
+        Post(node, None if len(part) == sent else tuple(part), reliable) for reliable, part in parts.items()
+    ]
 
 
 def _legs(instance: Instance, member: Member, wanted: list[AttributeHandle], sent: int) -> list[Leg]:
@@ -289,26 +299,25 @@ def send_directed_interaction(
         require.encoded(entry.parameters[handle].name, value)
     require.encoded("the user-supplied tag", tag)
     stamp = stamp_of(federation, time)
-    _direct(turn, federation, member, (interaction_class, object_instance, values, tag, stamp))
+    transportation = member.interaction_transportations.get(interaction_class, entry.transportation)
+    arguments = (interaction_class, object_instance, dict(values), tag, transportation, stamp)
+    _direct(turn, federation, member, arguments)
     nodes = {
         other.node: None
         for other in federation.members.values()
         if other.node != turn.node and other.declared.directed_class(instance.entry, entry) is not None
     }
     message = Data(
-        federation.name,
-        federation.sequence,
-        member.handle,
-        "send_directed_interaction",
-        (interaction_class, object_instance, dict(values), tag, stamp),
+        federation.name, federation.sequence, member.handle, "send_directed_interaction", arguments
     )
+    reliable = federation.catalog.is_reliable(transportation)
     for node in nodes:
-        turn.effects.append(Transmit(node, message))
+        turn.effects.append(Transmit(node, message, reliable))
     return None if time is None else NO_RETRACTION
 
 
 def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[Any, ...]) -> None:
-    interaction_class, object_instance, values, tag, stamp = message
+    interaction_class, object_instance, values, tag, transportation, stamp = message
     entry = federation.catalog.interaction_classes[interaction_class]
     instance = federation.instances.get(object_instance)
     if instance is None:
@@ -337,11 +346,11 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
     if sender is None:
         return  # it has resigned, and its last words come after the news of it
     if message.service == "send_interaction":
-        interaction_class, values, tag, stamp = message.arguments
+        interaction_class, values, tag, transportation, stamp = message.arguments
         audience = federation.audiences.get((interaction_class, sender.handle))
         if audience is None:
             audience = _audience(turn, federation, sender, interaction_class)
-        _hear(turn, sender, audience, interaction_class, values, tag, stamp)
+        _hear(turn, sender, audience, interaction_class, values, tag, transportation, stamp)
     elif message.service == "update_attribute_values":
         object_instance, values, tag, stamp = message.arguments
         instance = federation.instances.get(object_instance)

@@ -72,7 +72,7 @@ def known_instance(federation: Federation, member: Member, handle: ObjectInstanc
 def member(federation: Federation, handle: FederateHandle) -> Member:
     found = federation.members.get(handle)
     if found is None:
-        if len(handle) == 4 and 1 <= handle.number <= federation.federates_joined:
+        if handle.is_between(1, federation.federates_joined):
             raise FederateHandleNotKnown(f"the federate of {handle!r} has resigned from {federation.name!r}")
         raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
     return found

@@ -98,12 +98,21 @@ class Leg:
         self.transportation = transportation
 
 
-class Route:
-    """Where an update of certain attributes goes: the legs to members here, and the other nodes that have members."""
+class Post:
+    """Another part of an update's route: these attributes, to members at that node."""
 
-    def __init__(self, legs: list[Leg], nodes: list[str]) -> None:
+    def __init__(self, node: str, attributes: tuple[AttributeHandle, ...] | None, reliable: bool) -> None:
+        self.node = node
+        self.attributes = attributes  # None: all that were sent
+        self.reliable = reliable
+
+
+class Route:
+    """Where an update of certain attributes goes: legs to members here, posts to other nodes."""
+
+    def __init__(self, legs: list[Leg], posts: list[Post]) -> None:
         self.legs = legs
-        self.nodes = nodes
+        self.posts = posts
 
 
 class Audience:

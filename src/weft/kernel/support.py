@@ -284,7 +284,7 @@ def normalize_service_group(turn: Turn, federation: Federation, member: Member, 
 def normalize_federate_handle(
     turn: Turn, federation: Federation, member: Member, handle: FederateHandle
 ) -> int:
-    if not (len(handle) == 4 and 1 <= handle.number <= federation.federates_joined):
+    if not handle.is_between(1, federation.federates_joined):
         raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
     return handle.number
 

@@ -44,7 +44,7 @@ def _fault(
 ) -> SynchronizationPointFailureReason | None:
     for handle in chosen or ():
         if handle not in federation.members:
-            if not (len(handle) == 4 and 1 <= handle.number <= federation.federates_joined):
+            if not handle.is_between(1, federation.federates_joined):
                 raise InvalidFederateHandle(
                     f"{handle!r} was never given to a federate of {federation.name!r}"
                 )

@@ -5,28 +5,37 @@ It is a subclass of `bytes` for two reasons.  Any HLA 4 RTI chooses its own hand
 them as they are; and the hash of `bytes` is computed once and in C, which matters because every message looks
 up several handles.
 
-The handles this RTI makes are four-byte big-endian numbers that start at 1.
+The handles this RTI makes are four bytes, big-endian: the kind of the thing in the first four bits, then a number that
+starts at 1.  Handles of different kinds are therefore never equal, and one passed in the wrong place is noticed.
 """
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
+
+_NUMBER_BITS = 28
+_NUMBER_MASK = (1 << _NUMBER_BITS) - 1
 
 
 class Handle(bytes):
     """Base of all handles; never empty when valid."""
 
     __slots__ = ()
+    kind: ClassVar[int] = 15
 
     @classmethod
     def of(cls, number: int) -> Self:
         """The handle this RTI gives to the thing with that number."""
-        return cls(number.to_bytes(4, "big"))
+        return cls((cls.kind << _NUMBER_BITS | number).to_bytes(4, "big"))
 
     @property
     def number(self) -> int:
         """The handle as a number: what the `normalize…` services return."""
-        return int.from_bytes(self, "big")
+        return int.from_bytes(self, "big") & _NUMBER_MASK
+
+    def is_between(self, first: int, last: int) -> bool:
+        """Is this a handle made by this RTI, of this kind, with a number in that range?"""
+        return first <= self.number <= last and self == type(self).of(self.number)
 
     def encode(self) -> bytes:
         """The bytes other federates can decode to an equal handle."""
@@ -44,39 +53,49 @@ class Handle(bytes):
 
 class FederateHandle(Handle):
     __slots__ = ()
+    kind = 0
 
 
 class ObjectClassHandle(Handle):
     __slots__ = ()
+    kind = 1
 
 
 class AttributeHandle(Handle):
     __slots__ = ()
+    kind = 2
 
 
 class InteractionClassHandle(Handle):
     __slots__ = ()
+    kind = 3
 
 
 class ParameterHandle(Handle):
     __slots__ = ()
+    kind = 4
 
 
 class ObjectInstanceHandle(Handle):
     __slots__ = ()
+    kind = 5
 
 
 class DimensionHandle(Handle):
     __slots__ = ()
+    kind = 6
 
 
 class RegionHandle(Handle):
     __slots__ = ()
+    kind = 7
 
 
 class TransportationTypeHandle(Handle):
     __slots__ = ()
+    kind = 8
 
 
 class MessageRetractionHandle(Handle):
     __slots__ = ()
+    kind = 9

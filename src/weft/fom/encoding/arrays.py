@@ -9,7 +9,7 @@ from typing import Any
 from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import PADS, Codec
 from weft.fom.encoding.elements import Elements, elements_of
-from weft.fom.encoding.misfit import Misfit, short_of
+from weft.fom.encoding.misfit import Misfit, finished, short_of
 from weft.fom.encoding.shape import Leaf, fusable, list_shape
 
 LONGEST = 0x7FFFFFFF
@@ -66,6 +66,7 @@ def _long_array(name: str, element: Codec, elements: Elements, count: int) -> Co
         python_type=elements.python_type,
         static_size=_static_size(element, count),
         min_size=elements.least * count,
+        loose_end=element.loose_end,
     )
 
 
@@ -102,26 +103,21 @@ def variable_array_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
     An empty array is its count alone: padding comes before an element, never after the last part.
     """
     elements = elements_of(element)
+    if elements.python_type in ("str", "bytes"):
+        return _string_codec(name, elements, bounds)
     mask = elements.boundary - 1 if elements.boundary > 4 else 0
-    pack_count, unpack_count = _COUNT.pack, _COUNT.unpack_from
 
     def write(out: bytearray, value: Any) -> None:
         count, items = elements.ready(value)
         bounds.check(count)
         elements.check_emptiness(count)
-        out += pack_count(count)
+        out += _COUNT.pack(count)
         if count and mask:
             out += PADS[-len(out) & mask]
         elements.write(out, items)
 
     def read(data: bytes, position: int) -> tuple[Any, int]:
-        if position + 4 > len(data):
-            raise short_of(4, len(data) - position)
-        (count,) = unpack_count(data, position)
-        position += 4
-        if count < 0:
-            raise Misfit(f"the count is {count}")
-        bounds.check(count)
+        count, position = _read_count(bounds, data, position)
         if count and mask:
             position = position + mask & ~mask
         elements.check_room(count, len(data) - position)
@@ -134,4 +130,43 @@ def variable_array_codec(name: str, element: Codec, bounds: Bounds) -> Codec:
         boundary=max(4, elements.boundary),
         python_type=elements.python_type,
         min_size=4,
+        loose_end=element.loose_end,
     )
+
+
+def _read_count(bounds: Bounds, data: bytes, position: int) -> tuple[int, int]:
+    if position + 4 > len(data):
+        raise short_of(4, len(data) - position)
+    count = int.from_bytes(data[position : position + 4], "big", signed=True)
+    if count < 0:
+        raise Misfit(f"the count is {count}")
+    bounds.check(count)
+    return count, position + 4
+
+
+def _string_codec(name: str, elements: Elements, bounds: Bounds) -> Codec:
+    """Text and opaque data are the most frequent arrays of all, and need no element-wise care."""
+    ready, width, restore = elements.ready, elements.least, elements.read
+    pack_count = _COUNT.pack
+
+    def encode(value: Any) -> bytes:
+        try:
+            count, data = ready(value)
+            bounds.check(count)
+        except Exception as error:
+            raise finished(error, name) from None
+        return pack_count(count) + bytes(data)
+
+    def write(out: bytearray, value: Any) -> None:
+        count, data = ready(value)
+        bounds.check(count)
+        out += pack_count(count)
+        out += data
+
+    def read(data: bytes, position: int) -> tuple[Any, int]:
+        count, position = _read_count(bounds, data, position)
+        if count * width > len(data) - position:
+            raise short_of(count * width, len(data) - position)
+        return restore(data, position, count)
+
+    return Codec(name, write, read, boundary=4, python_type=elements.python_type, min_size=4, encode=encode)

@@ -6,6 +6,8 @@ Inside the package a codec offers more than `encode` and `decode`:
   `read(data, position)` returns the value and the position after it.  Positions count from the beginning of the
   encoded value, so alignment needs no further context.
 - `shape`, if the type has a fixed layout: an enclosing record then packs it together with its neighbours.
+- `loose_end`: some encoders pad the discriminant of a variant record even where no alternative follows.  Zeros
+  up to this boundary are then taken at the very end of a value, where they cannot be mistaken for anything.
 - `padding`, if the type only brings the next field to a boundary (RPR's padding arrays): it has no value.
 """
 
@@ -30,6 +32,7 @@ class Codec:
     __slots__ = (
         "decode",
         "encode",
+        "loose_end",
         "min_size",
         "name",
         "octet_boundary",
@@ -53,6 +56,7 @@ class Codec:
         min_size: int = 0,
         shape: Shape | None = None,
         padding: int = 0,
+        loose_end: int = 1,
         encode: Callable[[Any], bytes] | None = None,
         decode: Callable[[bytes], Any] | None = None,
     ) -> None:
@@ -65,10 +69,11 @@ class Codec:
         self.min_size = min_size if static_size is None else static_size
         self.shape = shape
         self.padding = padding
+        self.loose_end = loose_end
         self.encode = encode or _encoder(name, write)
-        self.decode = decode or _decoder(name, read)
+        self.decode = decode or _decoder(name, read, loose_end)
 
-    def named(self, name: str) -> Codec:
+    def named(self, name: str, loose_end: int = 0) -> Codec:
         """The same encoding under another type's name, which errors then begin with."""
         return Codec(
             name,
@@ -80,6 +85,7 @@ class Codec:
             min_size=self.min_size,
             shape=self.shape,
             padding=self.padding,
+            loose_end=loose_end or self.loose_end,
         )
 
     def __repr__(self) -> str:
@@ -98,13 +104,15 @@ def _encoder(name: str, write: Write) -> Callable[[Any], bytes]:
     return encode
 
 
-def _decoder(name: str, read: Read) -> Callable[[bytes], Any]:
+def _decoder(name: str, read: Read, loose_end: int) -> Callable[[bytes], Any]:
     def decode(data: bytes) -> Any:
         try:
             if type(data) is not bytes:
                 data = as_bytes(data)
             value, position = read(data, 0)
-            if position != len(data):
+            if position != len(data) and (
+                any(data[position:]) or position + -position % loose_end != len(data)
+            ):
                 raise left_over(position, len(data))
         except Exception as error:
             raise finished(error, name) from None

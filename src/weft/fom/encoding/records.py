@@ -90,6 +90,7 @@ class _Builder:
             python_type=PYTHON_TYPE,
             static_size=self.size,
             min_size=self.least,
+            loose_end=self.fields[-1].codec.loose_end,
         )
 
     def _heads(self) -> None:

@@ -92,7 +92,7 @@ def discriminant(record: str, name: str, codec: Codec) -> Discriminant:
 
 def variant_codec(name: str, by: Discriminant, arms: Arms) -> Codec:
     boundary = arms.boundary
-    bare = record_codec(name, [RecordField(by.name, by.codec, by.codec.octet_boundary)])
+    bare = record_codec(name, [RecordField(by.name, by.codec, by.codec.octet_boundary)]).named(name, boundary)
     made = {id(arm): _arm_record(name, by, arm, boundary) for arm in arms.all()}
     records = {number: made[id(arm)] if arm else bare for number, arm in arms.by_number.items()}
     other = made[id(arms.other)] if arms.other else bare
@@ -114,14 +114,10 @@ def variant_codec(name: str, by: Discriminant, arms: Arms) -> Codec:
             record = records.get(by.peek(data, 0), other)
         except Exception as error:
             raise finished(error, name) from None
-        return (read_bare if record is bare else record.decode)(data)
+        return record.decode(data)
 
     def read(data: bytes, position: int) -> tuple[Any, int]:
-        record = records.get(by.peek(data, position), other)
-        value, position = record.read(data, position)
-        return value, _after_padding(data, position, boundary) if record is bare else position
-
-    read_bare = Codec(name, write, read, boundary=boundary, python_type=PYTHON_TYPE).decode
+        return records.get(by.peek(data, position), other).read(data, position)
 
     return Codec(
         name,
@@ -130,6 +126,7 @@ def variant_codec(name: str, by: Discriminant, arms: Arms) -> Codec:
         boundary=max(boundary, by.codec.octet_boundary),
         python_type=PYTHON_TYPE,
         min_size=by.codec.min_size,
+        loose_end=boundary,
         encode=encode,
         decode=decode,
     )
@@ -140,12 +137,6 @@ def _arm_record(name: str, by: Discriminant, arm: Arm, boundary: int) -> Codec:
         name,
         [RecordField(by.name, by.codec, by.codec.octet_boundary), RecordField(arm.name, arm.codec, boundary)],
     )
-
-
-def _after_padding(data: bytes, position: int, boundary: int) -> int:
-    """Some encoders pad the discriminant even where no alternative follows; take that too, at the very end."""
-    end = position + -position % boundary
-    return end if end == len(data) and not any(data[position:end]) else position
 
 
 def _chosen(value: Any, name: str) -> Any:

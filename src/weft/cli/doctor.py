@@ -1,0 +1,152 @@
+"""`weft doctor`: what this machine offers, and whether Weft can do its main job on it.
+
+The main job is to run a federation.  What only makes it faster, or is needed by parts still to come, is reported but does not
+count as a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import weft
+from weft._build import is_compiled
+from weft.cli.data import object_model
+
+FEDERATE_PROTOCOL_PORTS = (15164, 15165)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    subject: str
+    state: Literal["ok", "note", "missing"]
+    text: str
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("doctor", help="check this machine; exit 1 if a federation could not run")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    findings = examine()
+    healthy = all(finding.state != "missing" for finding in findings)
+    if arguments.json:
+        print(
+            json.dumps({"healthy": healthy, "findings": [asdict(finding) for finding in findings]}, indent=2)
+        )
+    else:
+        marks = {"ok": "ok  ", "note": "note", "missing": "FAIL"}
+        width = max(len(finding.subject) for finding in findings)
+        for finding in findings:
+            print(f"{marks[finding.state]}  {finding.subject:<{width}}  {finding.text}")
+        print("\nWeft can run federations here." if healthy else "\nWeft cannot run federations here.")
+    return 0 if healthy else 1
+
+
+def examine() -> list[Finding]:
+    return [
+        _python(),
+        Finding("weft", "ok", weft.__version__),
+        _compiled(),
+        _event_loop(),
+        _federation(),
+        *(_port(port) for port in FEDERATE_PROTOCOL_PORTS),
+        _java(),
+        _spark(),
+    ]
+
+
+def _python() -> Finding:
+    text = f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})"
+    if sys.version_info < (3, 11):
+        return Finding("python", "missing", f"{text}; Weft needs 3.11 or newer")
+    return Finding("python", "ok", text)
+
+
+def _compiled() -> Finding:
+    if is_compiled():
+        return Finding("hot modules", "ok", "compiled")
+    if os.environ.get("WEFT_PURE"):
+        return Finding("hot modules", "note", "pure Python, as WEFT_PURE asks")
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    if compiler is None:
+        return Finding(
+            "hot modules",
+            "note",
+            "pure Python: no C compiler found; messages cost more CPU, all else is the same",
+        )
+    return Finding("hot modules", "note", "pure Python; `make build` compiles them")
+
+
+def _event_loop() -> Finding:
+    if importlib.util.find_spec("uvloop") is not None:
+        return Finding("event loop", "ok", "uvloop")
+    return Finding("event loop", "note", "asyncio; uvloop would be faster (pip install 'weft[fast]')")
+
+
+def _federation() -> Finding:
+    """The main job, really done: two federates, one interaction."""
+    heard: list[Any] = []
+    node = weft.EmbeddedNode("doctor")
+    fom = object_model("range.xml")
+    try:
+        with (
+            weft.join("doctor", "one", fom=fom, host=node) as one,
+            weft.join("doctor", "two", fom=fom, host=node) as two,
+        ):
+            two.on_interaction("Fire")(heard.append)
+            one.send("Fire", Target="two", Round=1)
+            two.poll()
+    except Exception as error:
+        return Finding("federation", "missing", f"a trial federation failed: {type(error).__name__}: {error}")
+    if len(heard) != 1 or heard[0]["Round"] != 1:
+        return Finding(
+            "federation", "missing", f"a trial federation delivered {heard!r} instead of one interaction"
+        )
+    return Finding("federation", "ok", "a trial federation of two federates works")
+
+
+def _port(port: int) -> Finding:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            return Finding(f"port {port}", "note", f"taken ({error.strerror}); a server would need another")
+    return Finding(f"port {port}", "ok", "free on 127.0.0.1")
+
+
+def _java() -> Finding:
+    home = os.environ.get("JAVA_HOME")
+    command = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if not command or not os.path.exists(command):
+        return Finding("java", "note", "not found; only the review of recorded runs needs it (17 or newer)")
+    try:
+        said = subprocess.run(
+            [command, "-version"], capture_output=True, text=True, timeout=20, check=False
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("java", "note", f"{command} does not run: {error}")
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version[1]) < 17:
+        return Finding("java", "note", f"{command} is too old; the review of recorded runs needs 17 or newer")
+    return Finding("java", "ok", f"{version[1]} ({command})")
+
+
+def _spark() -> Finding:
+    if importlib.util.find_spec("pyspark") is None:
+        return Finding("spark", "note", "pyspark is not installed; only the review of recorded runs needs it")
+    from importlib.metadata import version
+
+    return Finding("spark", "ok", f"pyspark {version('pyspark')}")

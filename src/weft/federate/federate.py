@@ -1,0 +1,373 @@
+"""The Python way to write a federate.
+
+    with weft.join("Range", "Observer", fom="range.xml") as observer:
+
+        @observer.on_interaction("Fire")
+        def seen(shot):
+            print(shot.sender, "fires at", shot["Target"])
+
+        observer.run(10)
+
+`join` connects, creates the federation if nobody has, and joins; leaving the block resigns, destroys the federation if nobody
+is left, and disconnects.  Saying what one wants to hear subscribes to it; sending and registering publish.  Values are
+Python values, encoded and decoded by the object model.  `federate.rti` is the ambassador below, with every service of
+the standard.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Set
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from weft.federate.ambassador import RTIambassador
+from weft.federate.callbacks import FederateAmbassador
+from weft.federate.things import Interaction, LocalObject, RemoteObject
+from weft.federate.vocabulary import Vocabulary
+from weft.host import Designator, NodeHost, load_fom
+from weft.host.modules import read_sources
+from weft.model.enums import CallbackModel, ResignAction
+from weft.model.errors import (
+    FederatesCurrentlyJoined,
+    FederationExecutionAlreadyExists,
+    FederationExecutionDoesNotExist,
+    RTIexception,
+)
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    Handle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+)
+from weft.model.time import LogicalTime
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+class Federate:
+    """A federate of one federation; use it as a context manager."""
+
+    def __init__(
+        self,
+        federation: str,
+        name: str | None = None,
+        *,
+        fom: Designator | Iterable[Designator],
+        kind: str | None = None,
+        time: str = "",
+        callbacks: CallbackModel = CallbackModel.EVOKED,
+        host: NodeHost | None = None,
+    ) -> None:
+        self.federation = federation
+        self.name = name or ""
+        self.rti = RTIambassador(host)
+        self.objects: dict[ObjectInstanceHandle, RemoteObject] = {}
+        self._kind = kind or name or type(self).__name__
+        self._sources = read_sources(fom)
+        self._time = time
+        self._callbacks = callbacks
+        self._vocabulary = Vocabulary(load_fom(*self._sources))
+        self._hears: dict[str, list[Callable[[Interaction], Any]]] = {}
+        self._discovers: dict[str, list[Callable[[RemoteObject], Any]]] = {}
+        self._reflects: dict[str, list[Callable[[RemoteObject, dict[str, Any]], Any]]] = {}
+        self._removes: dict[str, list[Callable[[RemoteObject], Any]]] = {}
+        self._synchronized: set[str] = set()
+        self._announced: set[str] = set()
+        self._federate_names: dict[FederateHandle, str] = {}
+        self._names: dict[tuple[Handle, ...], str] = {}
+        self._published: set[InteractionClassHandle | ObjectClassHandle] = set()
+
+    # --- joining and leaving ----------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        self.join()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.resign()
+        except RTIexception:
+            if error is None:  # otherwise the error in the block is the one to report
+                raise
+
+    def join(self) -> None:
+        """Connect, create the federation if nobody has, join it."""
+        self.rti.connect(_Ears(self), self._callbacks)
+        try:
+            with contextlib.suppress(FederationExecutionAlreadyExists):
+                self.rti.create_federation_execution(self.federation, self._sources, self._time)
+            handle = self._join()
+            self.name = self.rti.get_federate_name(handle)
+        except BaseException:
+            self.rti.leave()
+            raise
+
+    def resign(self) -> None:
+        """Resign and delete what was registered, destroy the federation if nobody is left, disconnect."""
+        try:
+            self.rti.resign_federation_execution(ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
+            # Others may still be in it, or another was the last to leave.
+            with contextlib.suppress(FederatesCurrentlyJoined, FederationExecutionDoesNotExist):
+                self.rti.destroy_federation_execution(self.federation)
+        finally:
+            self.rti.leave()
+
+    def _join(self) -> FederateHandle:
+        # The same modules again change nothing; if another federate created the federation, they add what it lacks.
+        if self.name:
+            return self.rti.join_federation_execution(self.name, self._kind, self.federation, self._sources)
+        return self.rti.join_federation_execution(self._kind, self.federation, self._sources)
+
+    # --- sending ----------------------------------------------------------------------------------------------
+
+    def publish(self, name: str, *attributes: str) -> None:
+        """Publish a class: an interaction class, or attributes of an object class (all of them if none is named)."""
+        if self._vocabulary.is_interaction(name):
+            interaction_class = self._interaction_class(name)
+            self.rti.publish_interaction_class(interaction_class)
+            self._published.add(interaction_class)
+        else:
+            object_class = self._object_class(name)
+            self.rti.publish_object_class_attributes(object_class, self._attributes(object_class, attributes))
+            self._published.add(object_class)
+
+    def subscribe(self, name: str, *attributes: str) -> None:
+        """Subscribe to a class: an interaction class, or attributes of an object class (all if none is named)."""
+        if self._vocabulary.is_interaction(name):
+            self.rti.subscribe_interaction_class(self._interaction_class(name))
+        else:
+            object_class = self._object_class(name)
+            chosen = self._attributes(object_class, attributes)
+            self.rti.subscribe_object_class_attributes(object_class, chosen)
+
+    def send(self, name: str, /, tag: bytes = b"", **parameters: Any) -> None:
+        """Send an interaction; its class is published first if it is not yet."""
+        full = self._vocabulary.interaction_class(name)
+        interaction_class = self._interaction_class(full)
+        values = {}
+        for parameter, value in parameters.items():
+            data = self._vocabulary.encode_parameter(full, parameter, value)
+            values[self.rti.get_parameter_handle(interaction_class, parameter)] = data
+        if interaction_class not in self._published:
+            self.publish(full)
+        self.rti.send_interaction(interaction_class, values, tag)
+
+    def register(self, name: str, instance_name: str | None = None) -> LocalObject:
+        """Register an object; all attributes of its class are published first if none is yet."""
+        full = self._vocabulary.object_class(name)
+        object_class = self._object_class(full)
+        if object_class not in self._published:
+            self.publish(full)
+        if instance_name is not None:
+            self.rti.reserve_object_instance_name(instance_name)
+        handle = self.rti.register_object_instance(object_class, instance_name)
+        return LocalObject(
+            self.rti, self._vocabulary, full, handle, self.rti.get_object_instance_name(handle)
+        )
+
+    # --- hearing ----------------------------------------------------------------------------------------------
+
+    def on_interaction(self, name: str) -> Callable[[Handler], Handler]:
+        """Call the function with each interaction of this class (and of those below it); subscribes to it."""
+        full = self._vocabulary.interaction_class(name)
+        return self._heard(self._hears, full, lambda: self.subscribe(full))
+
+    def on_update(self, name: str, *attributes: str) -> Callable[[Handler], Handler]:
+        """Call the function with an object and its changed values; subscribes to the attributes (all if none is named)."""
+        full = self._vocabulary.object_class(name)
+        return self._heard(self._reflects, full, lambda: self.subscribe(full, *attributes))
+
+    def on_discovery(self, name: str) -> Callable[[Handler], Handler]:
+        """Call the function with each object that is discovered as this class or one below it."""
+        full = self._vocabulary.object_class(name)
+        return self._heard(self._discovers, full, lambda: self._subscribe_if_new(full))
+
+    def on_removal(self, name: str) -> Callable[[Handler], Handler]:
+        """Call the function with each object of this class that is gone."""
+        return self._heard(self._removes, self._vocabulary.object_class(name), lambda: None)
+
+    def _heard(
+        self, table: dict[str, list[Callable[..., Any]]], full: str, subscribe: Callable[[], None]
+    ) -> Callable[[Handler], Handler]:
+        def keep(handler: Handler) -> Handler:
+            table.setdefault(full, []).append(handler)
+            subscribe()
+            return handler
+
+        return keep
+
+    def _subscribe_if_new(self, full: str) -> None:
+        if full not in self._reflects:
+            self.subscribe(full)
+
+    # --- letting things happen --------------------------------------------------------------------------------
+
+    def poll(self) -> bool:
+        """Handle what has arrived, without waiting; True if more came in meanwhile."""
+        return self.rti.evoke_multiple_callbacks(0.0, 0.1)
+
+    def run(self, seconds: float) -> None:
+        """Handle what arrives for so long."""
+        self.rti.evoke_multiple_callbacks(seconds, seconds)
+
+    def run_until(self, condition: Callable[[], object], seconds: float = 10.0) -> bool:
+        """Handle what arrives until the condition holds, at most so long; says whether it holds."""
+        connection = self.rti.connection
+        deadline = connection.now() + seconds
+        while not condition():
+            left = deadline - connection.now()
+            if left <= 0:
+                return False
+            self.rti.evoke_callback(left)
+        return True
+
+    def synchronize(self, label: str, seconds: float = 60.0) -> bool:
+        """Meet all other federates at a synchronization point: register it if nobody has, achieve it, wait for the rest."""
+        if label not in self._announced:
+            self.rti.register_federation_synchronization_point(label, b"")
+        if not self.run_until(lambda: label in self._announced, seconds):
+            return False
+        self.rti.synchronization_point_achieved(label)
+        return self.run_until(lambda: label in self._synchronized, seconds)
+
+    # --- what the ambassador hears ----------------------------------------------------------------------------
+
+    def _received(
+        self,
+        interaction_class: InteractionClassHandle,
+        parameters: dict[ParameterHandle, bytes],
+        tag: bytes,
+        sender: FederateHandle,
+        time: LogicalTime | None,
+    ) -> None:
+        full = self._name(self.rti.get_interaction_class_name, interaction_class)
+        values = {}
+        for handle, data in parameters.items():
+            name = self._name(self.rti.get_parameter_name, interaction_class, handle)
+            values[name] = self._vocabulary.decode_parameter(full, name, data)
+        heard = Interaction(_short(full), self._federate_name(sender), values, tag, time)
+        for handler in self._hears.get(full, ()):
+            handler(heard)
+
+    def _discovered(
+        self,
+        handle: ObjectInstanceHandle,
+        object_class: ObjectClassHandle,
+        name: str,
+        producer: FederateHandle,
+    ) -> None:
+        full = self.rti.get_object_class_name(object_class)
+        found = RemoteObject(name, _short(full), self._federate_name(producer), handle, object_class, full)
+        self.objects[handle] = found
+        self._tell(self._discovers, full, found)
+
+    def _reflected(self, handle: ObjectInstanceHandle, attributes: dict[AttributeHandle, bytes]) -> None:
+        found = self.objects.get(handle)
+        if found is None:
+            return
+        object_class = found.object_class
+        changes = {}
+        for attribute, data in attributes.items():
+            name = self._name(self.rti.get_attribute_name, object_class, attribute)
+            changes[name] = self._vocabulary.decode_attribute(found.full_kind, name, data)
+        found.values.update(changes)
+        self._tell(self._reflects, found.full_kind, found, changes)
+
+    def _removed(self, handle: ObjectInstanceHandle) -> None:
+        found = self.objects.pop(handle, None)
+        if found is not None:
+            self._tell(self._removes, found.full_kind, found)
+
+    def _tell(self, table: dict[str, list[Callable[..., Any]]], full: str, *what: Any) -> None:
+        """Handlers of a class hear of everything known as it or as a class below it."""
+        for ancestor in self._vocabulary.model.object_lineage(full):
+            for handler in table.get(ancestor.name, ()):
+                handler(*what)
+
+    # --- names ------------------------------------------------------------------------------------------------
+
+    def _interaction_class(self, name: str) -> InteractionClassHandle:
+        return self.rti.get_interaction_class_handle(self._vocabulary.interaction_class(name))
+
+    def _object_class(self, name: str) -> ObjectClassHandle:
+        return self.rti.get_object_class_handle(self._vocabulary.object_class(name))
+
+    def _attributes(self, object_class: ObjectClassHandle, names: Iterable[str]) -> set[AttributeHandle]:
+        chosen = list(names) or self._vocabulary.attributes(self.rti.get_object_class_name(object_class))
+        return {self.rti.get_attribute_handle(object_class, name) for name in chosen}
+
+    def _name(self, look_up: Callable[..., str], *handles: Handle) -> str:
+        """A name that never changes is asked for once."""
+        found = self._names.get(handles)
+        if found is None:
+            found = self._names[handles] = look_up(*handles)
+        return found
+
+    def _federate_name(self, handle: FederateHandle) -> str:
+        if handle not in self._federate_names:
+            try:
+                self._federate_names[handle] = self.rti.get_federate_name(handle)
+            except RTIexception:
+                return f"a federate that has left ({handle!r})"
+        return self._federate_names[handle]
+
+
+def _short(full: str) -> str:
+    return full.rsplit(".", 1)[-1]
+
+
+class _Ears(FederateAmbassador):
+    """Passes on what a `Federate` wants to hear."""
+
+    def __init__(self, federate: Federate) -> None:
+        self._federate = federate
+
+    def receive_interaction(self, interaction_class: InteractionClassHandle, *rest: Any) -> None:
+        values, tag, _, sender, _, *stamp = rest
+        self._federate._received(interaction_class, values, tag, sender, stamp[0] if stamp else None)
+
+    def discover_object_instance(
+        self,
+        object_instance: ObjectInstanceHandle,
+        object_class: ObjectClassHandle,
+        object_instance_name: str,
+        producing_federate: FederateHandle,
+    ) -> None:
+        self._federate._discovered(object_instance, object_class, object_instance_name, producing_federate)
+
+    def reflect_attribute_values(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
+        self._federate._reflected(object_instance, rest[0])
+
+    def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
+        self._federate._removed(object_instance)
+
+    def announce_synchronization_point(
+        self, synchronization_point_label: str, user_supplied_tag: bytes
+    ) -> None:
+        self._federate._announced.add(synchronization_point_label)
+
+    def federation_synchronized(
+        self, synchronization_point_label: str, failed_to_sync_set: Set[FederateHandle]
+    ) -> None:
+        self._federate._announced.discard(synchronization_point_label)
+        self._federate._synchronized.add(synchronization_point_label)
+
+
+def join(
+    federation: str,
+    name: str | None = None,
+    *,
+    fom: Designator | Iterable[Designator],
+    kind: str | None = None,
+    time: str = "",
+    callbacks: CallbackModel = CallbackModel.EVOKED,
+    host: NodeHost | None = None,
+) -> Federate:
+    """A federate, for a `with` block; see the head of this module."""
+    return Federate(federation, name, fom=fom, kind=kind, time=time, callbacks=callbacks, host=host)

@@ -1,0 +1,109 @@
+"""Names and typed values: from what a person writes ("Tank", {"X": 1.0}) to handles and bytes, and back.
+
+A class may be named by any ending of its full name that fits only one class: "Tank", "Vehicle.Tank", or the whole of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from weft.fom import ObjectModel
+from weft.model.errors import EncodingError, NameNotFound
+
+
+class Vocabulary:
+    """The object model as a federate author speaks of it."""
+
+    def __init__(self, model: ObjectModel) -> None:
+        self.model = model
+        self._attribute_types = {
+            name: {a.name: a.data_type for a in model.all_attributes(name)} for name in model.object_classes
+        }
+        self._parameter_types = {
+            name: {p.name: p.data_type for p in model.all_parameters(name)}
+            for name in model.interaction_classes
+        }
+
+    def object_class(self, name: str) -> str:
+        return _find("object class", name, self.model.object_classes)
+
+    def interaction_class(self, name: str) -> str:
+        return _find("interaction class", name, self.model.interaction_classes)
+
+    def is_interaction(self, name: str) -> bool:
+        """Which kind of class a name means; an error if it could mean both or neither."""
+        objects = _matches(name, self.model.object_classes)
+        interactions = _matches(name, self.model.interaction_classes)
+        if objects and interactions:
+            raise NameNotFound(f"{name!r} may mean {objects[0]} or {interactions[0]}; give the full name")
+        if not objects and not interactions:
+            _find("class", name, [*self.model.object_classes, *self.model.interaction_classes])
+        return bool(interactions)
+
+    def attributes(self, object_class: str) -> list[str]:
+        return list(self._attribute_types[object_class])
+
+    def encode_attribute(self, object_class: str, name: str, value: Any) -> bytes:
+        return self._encode(object_class, "attribute", name, value, self._attribute_types[object_class])
+
+    def decode_attribute(self, object_class: str, name: str, data: bytes) -> Any:
+        return self._decode(object_class, name, data, self._attribute_types[object_class])
+
+    def encode_parameter(self, interaction_class: str, name: str, value: Any) -> bytes:
+        return self._encode(
+            interaction_class, "parameter", name, value, self._parameter_types[interaction_class]
+        )
+
+    def decode_parameter(self, interaction_class: str, name: str, data: bytes) -> Any:
+        return self._decode(interaction_class, name, data, self._parameter_types[interaction_class])
+
+    def _encode(self, owner: str, what: str, name: str, value: Any, types: Mapping[str, str]) -> bytes:
+        if name not in types:
+            raise NameNotFound(f"class {owner} has no {what} {name!r}{_hint(name, types)}")
+        if not types[name]:
+            return _as_bytes(owner, name, value)
+        try:
+            return self.model.encode(types[name], value)
+        except EncodingError as error:
+            raise EncodingError(f"{owner}.{name}: {error}") from error
+
+    def _decode(self, owner: str, name: str, data: bytes, types: Mapping[str, str]) -> Any:
+        if not types.get(name):
+            return data  # HLA 1.3 object models give no types
+        try:
+            return self.model.decode(types[name], data)
+        except EncodingError as error:
+            raise EncodingError(f"{owner}.{name}: {error}") from error
+
+
+def _as_bytes(owner: str, name: str, value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    raise EncodingError(
+        f"{owner}.{name} has no data type in the object model; give bytes, not {type(value).__name__}"
+    )
+
+
+def _matches(name: str, known: Iterable[str]) -> list[str]:
+    names = list(known)
+    if name in names:
+        return [name]
+    return [full for full in names if full.endswith(f".{name}")]
+
+
+def _find(what: str, name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    found = _matches(name, names)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NameNotFound(f"{name!r} may mean {' or '.join(found)}; give more of the name")
+    short = {full.rsplit(".", 1)[-1]: full for full in names}
+    raise NameNotFound(f"there is no {what} {name!r} in the object model{_hint(name, short)}")
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,205 @@
+"""The bench: makes each call at the real RTI and at the oracle, and compares.
+
+Exceptions are compared at once.  Callbacks are compared when they are evoked: what a federate hears must be what the calls since
+led to, call by call in the order of the calls; the callbacks of one call may come in any order, but that an instance is discovered
+before anything else is said of it, and that a registered synchronization point is confirmed before it is announced.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from support import fom as model
+from support.federation import Federation
+from support.oracle import Oracle, Refused
+from support.recorder import Call
+
+from weft import ResignAction
+from weft.model.errors import RTIexception
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    Handle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+
+NOWHERE = 9999
+SWITCHES = {
+    "registrations": "object_class_relevance_advisory",
+    "interactions": "interaction_relevance_advisory",
+    "updates": "attribute_relevance_advisory",
+    "scope": "attribute_scope_advisory",
+}
+
+
+class Bench:
+    def __init__(self, seats: int, advisories: bool = False, auto_provide: bool = False) -> None:
+        switches = model.ADVISORIES if advisories else ()
+        self.real = Federation(seats, 1, model.fom(*switches, *(["autoProvide"] if auto_provide else [])))
+        self.oracle = Oracle(auto_provide, tuple(SWITCHES) if advisories else ())
+        self.oracle.join(0, self.real.handle(0))
+        self.expected: list[list[Counter[Call]]] = [[] for _ in range(seats)]
+        self.instances: list[ObjectInstanceHandle] = []
+        self.federates: list[FederateHandle] = [self.real.handle(0)]
+        self._look_up()
+
+    def _look_up(self) -> None:
+        """Names to handles and back; "?" is a handle that nobody gave."""
+        rti = self.real.rti[0]
+        self.classes = {name: rti.get_object_class_handle(name) for name in (model.ROOT, *model.OBJECTS)}
+        self.attributes = {
+            name: rti.get_attribute_handle(self.classes[cls], name)
+            for cls in self.classes
+            for name in model.attributes_of(cls)
+        }
+        names = (model.INTERACTION_ROOT, *model.INTERACTIONS)
+        self.interactions = {name: rti.get_interaction_class_handle(name) for name in names}
+        self.parameters = {
+            name: rti.get_parameter_handle(self.interactions[cls], name)
+            for cls in self.interactions
+            for name in model.parameters_of(cls)
+        }
+        ways = (model.RELIABLE, model.BEST_EFFORT)
+        self.ways = {name: rti.get_transportation_type_handle(name) for name in ways}
+        self.names: dict[tuple[type[Handle], Handle], str] = {
+            (type(handle), handle): name
+            for table in (self.classes, self.attributes, self.interactions, self.parameters, self.ways)
+            for name, handle in table.items()
+        }
+        self.classes["?"] = ObjectClassHandle.of(NOWHERE)
+        self.attributes["?"] = AttributeHandle.of(NOWHERE)
+        self.interactions["?"] = InteractionClassHandle.of(NOWHERE)
+        self.parameters["?"] = ParameterHandle.of(NOWHERE)
+        self.ways["?"] = TransportationTypeHandle.of(NOWHERE)
+
+    def readable(self, value: Any) -> Any:
+        """A callback's argument with names for handles, and hashable."""
+        if isinstance(value, Handle):
+            return self.names.get((type(value), value), value)
+        if isinstance(value, dict):
+            return frozenset((self.readable(key), item) for key, item in value.items())
+        if isinstance(value, (set, frozenset)):
+            return frozenset(self.readable(item) for item in value)
+        return value
+
+    # --- comparing --------------------------------------------------------------------------------------------
+
+    def both(self, real: Callable[[], Any], predict: Callable[[Any], Any]) -> None:
+        """`predict` gets what the real call returned, None if it was refused."""
+        result: Any = None
+        raised: RTIexception | None = None
+        try:
+            result = real()
+        except RTIexception as error:
+            raised = error
+        try:
+            callbacks = predict(result)
+        except Refused as refused:
+            assert raised is not None, f"should have been refused with one of {refused.names}"
+            assert type(raised).__name__ in refused.names, f"{raised!r} instead of one of {refused.names}"
+            return
+        assert raised is None, f"should have succeeded, but {raised!r}"
+        for seat in range(len(self.expected)):
+            mine: Counter[Call] = Counter((method, args) for who, method, args in callbacks if who == seat)
+            if mine:
+                self.expected[seat].append(mine)
+
+    def evoke(self, seat: int) -> None:
+        heard = [(method, self.readable_all(args)) for method, args in self.real.take(seat)]
+        groups, self.expected[seat] = self.expected[seat], []
+        for group in groups:
+            part, heard = heard[: group.total()], heard[group.total() :]
+            assert Counter(part) == group, (
+                f"federate {seat} heard {part}; missing {group - Counter(part)}, too much {Counter(part) - group}"
+            )
+            _check_order(part)
+        assert not heard, f"federate {seat} also heard {heard}"
+
+    def readable_all(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(self.readable(argument) for argument in arguments)
+
+    def evoke_all(self) -> None:
+        for seat in range(len(self.expected)):
+            self.evoke(seat)
+
+    # --- calls ------------------------------------------------------------------------------------------------
+
+    def instance(self, number: int) -> ObjectInstanceHandle:
+        """One of those ever registered, the newest first; -1 is none of them."""
+        if number < 0 or not self.instances:
+            return ObjectInstanceHandle.of(NOWHERE)
+        return self.instances[-1 - number % len(self.instances)]
+
+    def set_of(self, names: set[str]) -> set[AttributeHandle]:
+        return {self.attributes[name] for name in names}
+
+    def do(self, operation: str, seat: int, *args: Any) -> None:
+        getattr(self, f"do_{operation}")(seat, self.real.rti[seat], *args)
+
+    def do_join(self, seat: int, rti: Any) -> None:
+        self.evoke(seat)
+
+        def real() -> Any:
+            handle = rti.join_federation_execution(f"federate {seat}", "test", "range")
+            self.federates.append(handle)
+            return handle
+
+        self.both(real, lambda handle: self.oracle.join(seat, handle))
+
+    def do_resign(self, seat: int, rti: Any, action: ResignAction) -> None:
+        self.evoke(seat)
+        self.both(
+            lambda: rti.resign_federation_execution(action), lambda _: self.oracle.resign(seat, action)
+        )
+
+    def do_register(self, seat: int, rti: Any, cls: str, name: str | None) -> None:
+        def real() -> Any:
+            handle = rti.register_object_instance(self.classes[cls], name)
+            assert handle not in self.instances
+            self.instances.append(handle)
+            return handle
+
+        def predict(handle: Any) -> Any:
+            given = "" if handle is None else rti.get_object_instance_name(handle)
+            return self.oracle.register(seat, cls, name, handle, given)
+
+        self.both(real, predict)
+
+    def do_register_point(self, seat: int, rti: Any, label: str, tag: bytes, numbers: list[int] | None) -> None:
+        chosen = None
+        if numbers is not None:
+            known = self.federates
+            chosen = {known[-1 - n % len(known)] if n >= 0 else FederateHandle.of(NOWHERE) for n in numbers}
+        self.both(
+            lambda: rti.register_federation_synchronization_point(label, tag, chosen),
+            lambda _: self.oracle.register_point(seat, label, tag, chosen and sorted(chosen)),
+        )
+
+    def do_set_switch(self, seat: int, rti: Any, name: str, value: bool) -> None:
+        self.both(
+            lambda: getattr(rti, f"set_{SWITCHES[name]}_switch")(value),
+            lambda _: self.oracle.set_switch(seat, name, value),
+        )
+
+    def do_evoke(self, seat: int, rti: Any) -> None:
+        self.evoke(seat)
+
+    def simple(self, seat: int, operation: str, real: Callable[[], Any], *args: Any) -> None:
+        self.both(real, lambda _: getattr(self.oracle, operation)(seat, *args))
+
+
+def _check_order(calls: list[Call]) -> None:
+    methods = [method for method, _ in calls]
+    for position, (method, arguments) in enumerate(calls):
+        if method == "discover_object_instance":
+            instance = arguments[0]
+            assert all(instance not in args for _, args in calls[:position]), "spoken of before discovery"
+        if method == "announce_synchronization_point":
+            confirmed = "synchronization_point_registration_succeeded"
+            assert confirmed not in methods[position:], "announced before it was confirmed"
