@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export UV_PYTHON_DOWNLOADS := never
 HOT := $(shell sed 's/\#.*//' hot_modules.txt)
 
-.PHONY: help setup build demo test check soak bench format lock clean
+.PHONY: help setup build demo test check soak bench docs format lock clean
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
@@ -50,6 +50,9 @@ soak: build ## the long tests
 
 bench: build ## the benchmark table of docs/benchmarks.md
 	$(BIN)/weft bench embedded
+
+docs: build ## write docs/services.md anew
+	$(BIN)/weft services --markdown > docs/services.md
 
 format: setup ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .

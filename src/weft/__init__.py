@@ -19,8 +19,15 @@ from weft.federate import (  # noqa: E402
     join,
 )
 from weft.host import EmbeddedNode, load_fom  # noqa: E402
+from weft.model import errors  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
 from weft.model.records import Credentials, RtiConfiguration, Source  # noqa: E402
+from weft.model.time import (  # noqa: E402
+    HLAfloat64Interval,
+    HLAfloat64Time,
+    HLAinteger64Interval,
+    HLAinteger64Time,
+)
 
 __version__ = "0.1.0"
 
@@ -30,6 +37,10 @@ __all__ = [
     "EmbeddedNode",
     "Federate",
     "FederateAmbassador",
+    "HLAfloat64Interval",
+    "HLAfloat64Time",
+    "HLAinteger64Interval",
+    "HLAinteger64Time",
     "Interaction",
     "LocalObject",
     "OrderType",
@@ -38,6 +49,7 @@ __all__ = [
     "ResignAction",
     "RtiConfiguration",
     "Source",
+    "errors",
     "join",
     "load_fom",
 ]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from support.machine import Advised, AutoProviding, FederationMachine, run
+from support.runs import Kind, check
 
-MACHINES = [Advised, AutoProviding]
+KINDS = [Kind(advisories=True), Kind(auto_provide=True), Kind(advisories=True, auto_provide=True)]
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_random_calls_are_advised_as_the_oracle_says(machine: type[FederationMachine]) -> None:
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_random_calls_are_advised_as_the_oracle_says(kind: Kind) -> None:
     """Clauses 5.14 to 5.17, 6.19, 6.20, 6.22 to 6.24, 10.34 to 10.41 and 10.52."""
-    run(machine, examples=120, steps=30)
+    check(kind, range(120), steps=60)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("machine", MACHINES)
-def test_many_random_calls_are_advised_as_the_oracle_says(machine: type[FederationMachine]) -> None:
-    """As above, for longer and with a new seed each time."""
-    run(machine, examples=2500, steps=60, same_every_time=False)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_many_random_calls_are_advised_as_the_oracle_says(kind: Kind) -> None:
+    """As above, for longer and with new seeds each time."""
+    first = random.randrange(1 << 30)
+    check(kind, range(first, first + 3000), steps=120)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from support.machine import FederationMachine, run
+from support.runs import Kind, check
+
+PLAIN = Kind()
 
 
 def test_random_calls_are_answered_as_the_oracle_says() -> None:
     """Clauses 4.11 to 4.18, 5 and 6: every call is refused or heard exactly as the rules say."""
-    run(FederationMachine, examples=150, steps=30)
+    check(PLAIN, range(200), steps=60)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_many_random_calls_are_answered_as_the_oracle_says() -> None:
-    """As above, for longer and with a new seed each time."""
-    run(FederationMachine, examples=4000, steps=60, same_every_time=False)
+    """As above, for longer and with new seeds each time."""
+    first = random.randrange(1 << 30)
+    check(PLAIN, range(first, first + 5000), steps=120)

@@ -30,6 +30,8 @@ from weft.model.handles import (
 )
 
 NOWHERE = 9999
+NOTHING = ObjectInstanceHandle.of(NOWHERE)
+NOBODY = FederateHandle.of(NOWHERE)
 SWITCHES = {
     "registrations": "object_class_relevance_advisory",
     "interactions": "interaction_relevance_advisory",
@@ -130,12 +132,6 @@ class Bench:
 
     # --- calls ------------------------------------------------------------------------------------------------
 
-    def instance(self, number: int) -> ObjectInstanceHandle:
-        """One of those ever registered, the newest first; -1 is none of them."""
-        if number < 0 or not self.instances:
-            return ObjectInstanceHandle.of(NOWHERE)
-        return self.instances[-1 - number % len(self.instances)]
-
     def set_of(self, names: set[str]) -> set[AttributeHandle]:
         return {self.attributes[name] for name in names}
 
@@ -171,11 +167,7 @@ class Bench:
 
         self.both(real, predict)
 
-    def do_register_point(self, seat: int, rti: Any, label: str, tag: bytes, numbers: list[int] | None) -> None:
-        chosen = None
-        if numbers is not None:
-            known = self.federates
-            chosen = {known[-1 - n % len(known)] if n >= 0 else FederateHandle.of(NOWHERE) for n in numbers}
+    def do_register_point(self, seat: int, rti: Any, label: str, tag: bytes, chosen: Any) -> None:
         self.both(
             lambda: rti.register_federation_synchronization_point(label, tag, chosen),
             lambda _: self.oracle.register_point(seat, label, tag, chosen and sorted(chosen)),

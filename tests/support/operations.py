@@ -1,140 +1,263 @@
-"""Random operations for the bench: what Hypothesis draws, and how each is called at the real RTI.
+"""Random operations for the bench: how they are chosen, and how each is called at the real RTI.
 
-Most arguments are right most of the time: handles of nothing ("?"), foreign attributes and empty sets come now and then.
+An operation is chosen at random with an eye on the oracle's state, so that most succeed and all refusals still occur.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any
 
-from hypothesis import strategies as st
-from support.bench import SWITCHES, Bench
+from support.bench import NOBODY, NOTHING, SWITCHES, Bench
 from support.fom import (
     BEST_EFFORT,
     INTERACTION_ROOT,
     INTERACTIONS,
     OBJECTS,
+    PRIVILEGE,
     RATES,
     RELIABLE,
     ROOT,
     attributes_of,
     parameters_of,
 )
+from support.oracle_state import Thing, Who
 
 from weft import ResignAction
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 
 SEATS = 4
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+Args = tuple[Any, ...]
 
 _TANK = "Vehicle.GroundVehicle.Tank"
-_classes = st.sampled_from([_TANK, "Vehicle", "Vehicle.GroundVehicle", _TANK, *OBJECTS, ROOT, "?"])
-_interactions = st.sampled_from([*INTERACTIONS, *INTERACTIONS, INTERACTION_ROOT, "?"])
-_all_attributes = sorted({a for cls in OBJECTS for a in attributes_of(cls)})
-_all_parameters = sorted({p for cls in INTERACTIONS for p in parameters_of(cls)})
-_seats = st.sampled_from([0, 1, 2, 0, 1, 2, 3])
-_instances = st.sampled_from([0, 0, 1, 1, 2, 3, 5, -1])
-_tags = st.sampled_from([b"", b"tag"])
-_names = st.sampled_from(["a", "b", "c"])
-_odd_names = st.sampled_from(["a", "b", "c", "a", "b", "c", "", "HLAown"])
-_labels = st.sampled_from(["ready", "go"])
-_ways = st.sampled_from([RELIABLE, BEST_EFFORT, RELIABLE, BEST_EFFORT, "?"])
-_times = st.sampled_from([None, None, None, HLAfloat64Time(1.5), HLAinteger64Time(2)])
-_rarely = st.sampled_from([False] * 11 + [True])
-_actions = st.sampled_from(list(ResignAction))
-_rates = st.sampled_from(["", "", *RATES, *RATES, "?"])
+_CLASSES = [_TANK, "Vehicle", "Vehicle.GroundVehicle", *OBJECTS, ROOT]
+_INTERACTIONS = [*INTERACTIONS, *INTERACTIONS, INTERACTION_ROOT]
+_ATTRIBUTES = sorted({a for cls in OBJECTS for a in attributes_of(cls)})
+_PARAMETERS = sorted({p for cls in INTERACTIONS for p in parameters_of(cls)})
+_TIMES = [None, None, None, None, HLAfloat64Time(1.5), HLAinteger64Time(2)]
 
 
-def _subset(draw: Draw, own: list[str], foreign: list[str]) -> set[str]:
-    chosen: set[str] = draw(st.sets(st.sampled_from(own), max_size=4)) if own else set()
-    if own and not chosen and not draw(_rarely):
-        chosen = set(own)
-    if draw(_rarely):
-        chosen.add(draw(st.sampled_from([*foreign, "?"])))
-    return chosen
+class Chooser:
+    """Chooses an operation's arguments with an eye on the state: mostly what can succeed, now and then what cannot."""
+
+    def __init__(self, bench: Bench, random: Random) -> None:
+        self.random = random
+        self.bench = bench
+        joined = list(bench.oracle.who)
+        self.seat = self.random.choice(joined) if joined and not self.rarely() else self.random.randrange(SEATS)
+        self.me = bench.oracle.who.get(self.seat)
+
+    def rarely(self) -> bool:
+        return self.random.random() < 0.08
+
+    def likely(self, sensible: Iterable[Any], otherwise: Iterable[Any]) -> Any:
+        """Mostly one of the sensible, if there are any."""
+        good, any_ = sorted(sensible, key=repr), list(otherwise)  # a set's own order is not the same every time
+        return self.random.choice(good if good and self.random.random() < 0.8 else any_)
+
+    def one(self, *choices: Any) -> Any:
+        return self.random.choice(choices)
+
+    def some(self, own: Iterable[str], foreign: list[str]) -> set[str]:
+        """A subset, mostly not empty; rarely with something that does not belong."""
+        pool = sorted(own)
+        chosen = set(self.random.sample(pool, self.random.randint(0, len(pool)))) or set(pool)
+        if self.rarely():
+            chosen.clear()
+        if self.rarely():
+            chosen.add(self.random.choice([*foreign, "?"]))
+        return chosen
+
+    def operation(self, *which: str) -> Args:
+        """(operation, seat, further arguments); of these operations, or of all."""
+        names = which or tuple(WEIGHTS)
+        name = self.random.choices(names, [WEIGHTS[name] for name in names])[0]
+        args = getattr(self, name)()  # which may settle on another seat
+        return name, self.seat, *args
+
+    # --- parts ------------------------------------------------------------------------------------------------
+
+    def cls(self, sensible: Iterable[str] = ()) -> str:
+        return "?" if self.rarely() else str(self.likely(sensible, _CLASSES))
+
+    def attributes(self, cls: str) -> set[str]:
+        return self.some(() if cls == "?" else attributes_of(cls), _ATTRIBUTES)
+
+    def interaction(self, sensible: Iterable[str] = ()) -> str:
+        return "?" if self.rarely() else str(self.likely(sensible, _INTERACTIONS))
+
+    def parameters(self, cls: str) -> set[str]:
+        return self.some(() if cls == "?" else parameters_of(cls), _PARAMETERS)
+
+    def thing(self, sensible: Callable[[Thing, Who], bool]) -> tuple[Any, Thing | None]:
+        """An instance, by preference one of which that holds; and the oracle's idea of it."""
+        things = self.bench.oracle.things
+        good = [] if self.me is None else [h for h, thing in things.items() if sensible(thing, self.me)]
+        handle = self.likely(good, [*self.bench.instances[-6:], NOTHING])
+        return handle, things.get(handle)
+
+    def tag(self) -> bytes:
+        return bytes(self.one(b"", b"tag"))
+
+    def way(self) -> str:
+        return str(self.one(RELIABLE, BEST_EFFORT, RELIABLE, BEST_EFFORT, RELIABLE, BEST_EFFORT, "?"))
+
+    def owned_thing(self) -> tuple[Any, set[str]]:
+        handle, thing = self.thing(lambda thing, me: me in thing.owners.values())
+        mine = [] if thing is None else [a for a, owner in thing.owners.items() if owner is self.me]
+        return handle, self.some(mine or _ATTRIBUTES[:3], _ATTRIBUTES)
+
+    def known_thing(self) -> tuple[Any, set[str]]:
+        handle, thing = self.thing(lambda thing, me: me in thing.known)
+        at = _TANK if thing is None else self.likely([thing.known.get(self.me, _TANK)], [thing.cls])  # type: ignore[arg-type]
+        return handle, self.attributes(at)
+
+    # --- operations -------------------------------------------------------------------------------------------
+
+    def evoke(self) -> Args:
+        return ()
+
+    def join(self) -> Args:
+        absent = [seat for seat in range(SEATS) if seat not in self.bench.oracle.who]
+        self.seat = self.likely(absent, range(SEATS))
+        return ()
+
+    def resign(self) -> Args:
+        return (self.one(*ResignAction),)
+
+    def publish(self) -> Args:
+        cls = self.cls()
+        return cls, self.attributes(cls)
+
+    def unpublish(self) -> Args:
+        cls = self.cls(self.me.published if self.me else ())
+        return cls, self.one(None, self.attributes(cls), self.attributes(cls))
+
+    def subscribe(self) -> Args:
+        cls = self.cls()
+        rate = "?" if self.rarely() else self.one("", "", *RATES)
+        return cls, self.attributes(cls), rate, self.one(True, True, False)
+
+    def unsubscribe(self) -> Args:
+        cls = self.cls(self.me.subscribed if self.me else ())
+        return cls, self.one(None, self.attributes(cls), self.attributes(cls))
+
+    def publish_interaction(self) -> Args:
+        return self.interaction(), self.one(True, True, True, False)
+
+    def subscribe_interaction(self) -> Args:
+        active = self.one(True, True, False, None)
+        return self.interaction(self.me.receives if self.me and active is None else ()), active
+
+    def directed(self) -> tuple[str, set[str]]:
+        cls = self.one("Vehicle", "Vehicle", "Vehicle.GroundVehicle", _TANK, ROOT)
+        return "?" if self.rarely() else cls, self.some(["Command", "Command.Halt", "Event"], [*INTERACTIONS])
+
+    def publish_directed(self) -> Args:
+        return *self.directed(), self.one(True, True, True, False)
+
+    def subscribe_directed(self) -> Args:
+        return *self.directed(), self.one(True, False, None)
+
+    def send(self) -> Args:
+        cls = self.interaction(self.me.sends if self.me else ())
+        return cls, self.parameters(cls), self.tag(), self.one(*_TIMES)
+
+    def send_directed(self) -> Args:
+        cls = self.interaction(["Command.Halt", "Command"])
+        handle, _ = self.thing(lambda thing, me: me in thing.known)
+        return cls, handle, self.parameters(cls), self.tag()
+
+    def names(self, odd: bool) -> tuple[str, frozenset[str] | None]:
+        pool = ["a", "b", "c", "d"]
+        if odd and self.rarely():
+            pool = ["", "HLAown"]
+        several = frozenset(self.random.sample(pool, self.random.randint(0, 2)))
+        return self.one(*pool), self.one(None, None, several)
+
+    def reserve(self) -> Args:
+        return self.names(odd=True)
+
+    def release(self) -> Args:
+        return self.names(odd=False)
+
+    def register(self) -> Args:
+        mine = [name for name, holder in self.bench.oracle.reserved.items() if holder is self.me]
+        return self.cls(self.me.published if self.me else ()), self.one(None, None, self.likely(mine, "abcd"))
+
+    def update(self) -> Args:
+        return *self.owned_thing(), self.tag(), self.one(*_TIMES)
+
+    def delete(self) -> Args:
+        handle, _ = self.thing(lambda thing, me: thing.owners.get(PRIVILEGE) is me)
+        return handle, self.tag(), self.one(*_TIMES)
+
+    def local_delete(self) -> Args:
+        handle, _ = self.thing(lambda thing, me: me in thing.known and me not in thing.owners.values())
+        return (handle,)
+
+    def request_instance(self) -> Args:
+        return *self.known_thing(), self.tag()
+
+    def request_class(self) -> Args:
+        cls = self.cls(thing.cls for thing in self.bench.oracle.things.values())
+        return cls, self.attributes(cls), self.tag()
+
+    def change_way(self) -> Args:
+        return *self.owned_thing(), self.way()
+
+    def change_default_way(self) -> Args:
+        cls = self.cls(self.me.published if self.me else ())
+        return cls, self.attributes(cls), self.way()
+
+    def change_interaction_way(self) -> Args:
+        return self.interaction(self.me.sends if self.me else ()), self.way()
+
+    def register_point(self) -> Args:
+        handles = {who.handle for who in self.bench.oracle.who.values()}
+        chosen = self.random.sample(sorted(handles), self.random.randint(0, len(handles)))
+        if self.rarely():
+            chosen += self.random.sample([*self.bench.federates, NOBODY], 1)
+        return self.one("ready", "go"), self.tag(), self.one(None, frozenset(chosen))
+
+    def achieve(self) -> Args:
+        announced = [label for label, point in self.bench.oracle.points.items() if self.me in point.waiting]
+        return self.likely(announced, ["ready", "go"]), self.one(None, True, False)
+
+    def set_switch(self) -> Args:
+        return self.one(*SWITCHES), self.one(True, False)
 
 
-def _attributes(draw: Draw, cls: str) -> set[str]:
-    return _subset(draw, sorted(attributes_of(cls)) if cls != "?" else ["?"], _all_attributes)
-
-
-def _parameters(draw: Draw, cls: str) -> set[str]:
-    return _subset(draw, parameters_of(cls) if cls != "?" else ["?"], _all_parameters)
-
-
-def _class_and_attributes(draw: Draw) -> tuple[Any, ...]:
-    cls = draw(_classes)
-    return cls, _attributes(draw, cls)
-
-
-def _class_maybe_attributes(draw: Draw) -> tuple[Any, ...]:
-    cls = draw(_classes)
-    return cls, None if draw(st.integers(0, 3)) == 0 else _attributes(draw, cls)
-
-
-def _directed(draw: Draw) -> tuple[Any, ...]:
-    commands = st.sampled_from(["Command", "Command.Halt", "Command.Halt", "Event", "?"])
-    return draw(st.sampled_from(["Vehicle", "Vehicle", _TANK, ROOT, "?"])), draw(st.sets(commands, max_size=2))
-
-
-def _instance_and_attributes(draw: Draw) -> tuple[Any, ...]:
-    return draw(_instances), _attributes(draw, draw(st.sampled_from([_TANK, _TANK, "Vehicle", "Vehicle.Aircraft"])))
-
-
-def _interaction_and_parameters(draw: Draw) -> tuple[Any, ...]:
-    cls = draw(_interactions)
-    return cls, _parameters(draw, cls)
-
-
-def _send_directed(draw: Draw) -> tuple[Any, ...]:
-    cls = draw(st.sampled_from(["Command.Halt", "Command.Halt", "Command", "Event", "?"]))
-    return cls, draw(_instances), _parameters(draw, cls), draw(_tags)
-
-
-def _point(draw: Draw) -> tuple[Any, ...]:
-    numbers = st.lists(st.sampled_from([0, 1, 2, 0, 1, 2, 3, -1]), max_size=3)
-    return draw(_labels), draw(_tags), draw(st.none() | numbers)
-
-
-# Operation -> (weight, what to draw for it).
-OPERATIONS: dict[str, tuple[int, Callable[[Draw], tuple[Any, ...]]]] = {
-    "evoke": (2, lambda draw: ()),
-    "join": (1, lambda draw: ()),
-    "resign": (1, lambda draw: (draw(_actions),)),
-    "publish": (3, _class_and_attributes),
-    "unpublish": (2, _class_maybe_attributes),
-    "subscribe": (4, lambda draw: (*_class_and_attributes(draw), draw(_rates), draw(st.booleans()))),
-    "unsubscribe": (3, _class_maybe_attributes),
-    "publish_interaction": (2, lambda draw: (draw(_interactions), draw(st.sampled_from([True, True, False])))),
-    "subscribe_interaction": (2, lambda draw: (draw(_interactions), draw(st.sampled_from([True, False, None])))),
-    "publish_directed": (1, lambda draw: (*_directed(draw), draw(st.sampled_from([True, True, False])))),
-    "subscribe_directed": (1, lambda draw: (*_directed(draw), draw(st.sampled_from([True, False, None])))),
-    "send": (3, lambda draw: (*_interaction_and_parameters(draw), draw(_tags), draw(_times))),
-    "send_directed": (2, _send_directed),
-    "reserve": (2, lambda draw: (draw(_odd_names), draw(st.none() | st.frozensets(_odd_names, max_size=2)))),
-    "release": (1, lambda draw: (draw(_names), draw(st.none() | st.frozensets(_names, max_size=2)))),
-    "register": (5, lambda draw: (draw(_classes), draw(st.none() | _names))),
-    "update": (5, lambda draw: (*_instance_and_attributes(draw), draw(_tags), draw(_times))),
-    "delete": (1, lambda draw: (draw(_instances), draw(_tags), draw(_times))),
-    "local_delete": (2, lambda draw: (draw(_instances),)),
-    "request_instance": (1, lambda draw: (*_instance_and_attributes(draw), draw(_tags))),
-    "request_class": (1, lambda draw: (*_class_and_attributes(draw), draw(_tags))),
-    "change_way": (1, lambda draw: (*_instance_and_attributes(draw), draw(_ways))),
-    "change_default_way": (1, lambda draw: (*_class_and_attributes(draw), draw(_ways))),
-    "change_interaction_way": (1, lambda draw: (draw(_interactions), draw(_ways))),
-    "register_point": (2, _point),
-    "achieve": (3, lambda draw: (draw(_labels), draw(st.none() | st.booleans()))),
-    "set_switch": (1, lambda draw: (draw(st.sampled_from(list(SWITCHES))), draw(st.booleans()))),
+WEIGHTS = {
+    "evoke": 3,
+    "join": 2,
+    "resign": 2,
+    "publish": 3,
+    "unpublish": 3,
+    "subscribe": 6,
+    "unsubscribe": 4,
+    "publish_interaction": 2,
+    "subscribe_interaction": 3,
+    "publish_directed": 2,
+    "subscribe_directed": 2,
+    "send": 6,
+    "send_directed": 3,
+    "reserve": 3,
+    "release": 1,
+    "register": 8,
+    "update": 9,
+    "delete": 2,
+    "local_delete": 3,
+    "request_instance": 2,
+    "request_class": 2,
+    "change_way": 1,
+    "change_default_way": 1,
+    "change_interaction_way": 1,
+    "register_point": 2,
+    "achieve": 4,
+    "set_switch": 2,
 }
-
-
-@st.composite
-def operations(draw: Draw, *which: str) -> tuple[Any, ...]:
-    """(operation, seat, further arguments); of these operations, or of all."""
-    weighted = [name for name, (weight, _) in OPERATIONS.items() for _ in range(weight) if name in (which or OPERATIONS)]
-    name = draw(st.sampled_from(weighted))
-    return name, draw(_seats), *OPERATIONS[name][1](draw)
 
 
 def perform(bench: Bench, operation: str, seat: int, *args: Any) -> None:
@@ -203,8 +326,7 @@ def _send(b: Bench, rti: Any, cls: str, names: set[str], tag: bytes, time: Any) 
     return lambda: rti.send_interaction(b.interactions[cls], values, tag, time), (cls, names, tag, time)
 
 
-def _direct(b: Bench, rti: Any, cls: str, number: int, names: set[str], tag: bytes) -> Any:
-    target = b.instance(number)
+def _direct(b: Bench, rti: Any, cls: str, target: Any, names: set[str], tag: bytes) -> Any:
     values = {b.parameters[name]: name.encode() for name in sorted(names)}
     return lambda: rti.send_directed_interaction(b.interactions[cls], target, values, tag), (cls, target, names, tag)
 
@@ -221,24 +343,20 @@ def _release(b: Bench, rti: Any, name: str, names: frozenset[str] | None) -> Any
     return lambda: rti.release_multiple_object_instance_names(names), (names,)
 
 
-def _update(b: Bench, rti: Any, number: int, names: set[str], tag: bytes, time: Any) -> Any:
-    target = b.instance(number)
+def _update(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes, time: Any) -> Any:
     values = {b.attributes[name]: name.encode() for name in sorted(names)}
     return lambda: rti.update_attribute_values(target, values, tag, time), (target, names, tag, time)
 
 
-def _delete(b: Bench, rti: Any, number: int, tag: bytes, time: Any) -> Any:
-    target = b.instance(number)
+def _delete(b: Bench, rti: Any, target: Any, tag: bytes, time: Any) -> Any:
     return lambda: rti.delete_object_instance(target, tag, time), (target, tag, time)
 
 
-def _local_delete(b: Bench, rti: Any, number: int) -> Any:
-    target = b.instance(number)
+def _local_delete(b: Bench, rti: Any, target: Any) -> Any:
     return lambda: rti.local_delete_object_instance(target), (target,)
 
 
-def _request_instance(b: Bench, rti: Any, number: int, names: set[str], tag: bytes) -> Any:
-    target = b.instance(number)
+def _request_instance(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes) -> Any:
     return lambda: rti.request_attribute_value_update(target, b.set_of(names), tag), (target, names, tag)
 
 
@@ -246,8 +364,7 @@ def _request_class(b: Bench, rti: Any, cls: str, names: set[str], tag: bytes) ->
     return lambda: rti.request_attribute_value_update(b.classes[cls], b.set_of(names), tag), (cls, names, tag)
 
 
-def _change_way(b: Bench, rti: Any, number: int, names: set[str], way: str) -> Any:
-    target = b.instance(number)
+def _change_way(b: Bench, rti: Any, target: Any, names: set[str], way: str) -> Any:
     call = rti.request_attribute_transportation_type_change
     return lambda: call(target, b.set_of(names), b.ways[way]), (target, names, way)
 

@@ -1,8 +1,8 @@
 """`weft demo`: aircraft, tank and observer, the mixed scenario of paper 000 (S0-20).
 
-Three federates run side by side, each in a thread of its own and with its own ambassador.  The aircraft moves every step and fires at the
-tank every few steps; the tank answers each shot with a hit; the observer only watches, and checks what it sees: every hit must come after
-the shot that caused it.
+Three federates run side by side, each in a thread of its own and with its own ambassador.  The aircraft moves every
+step and fires at the tank every few steps; the tank answers each shot with a hit; the observer only watches, and
+checks what it sees: every hit must come after the shot that caused it.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def examine() -> list[Finding]:
 
 def _python() -> Finding:
     text = f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})"
-    if sys.version_info < (3, 11):
+    if tuple(map(int, platform.python_version_tuple()[:2])) < (3, 11):
         return Finding("python", "missing", f"{text}; Weft needs 3.11 or newer")
     return Finding("python", "ok", text)
 

@@ -49,9 +49,10 @@ def unpublish_object_class_attributes(
 ) -> None:
     entry = require.object_class(federation, object_class)
     gone = require.attributes(entry, attributes)
-    left = [a for a in member.declared.published.get(object_class, ()) if a not in gone]
-    if left == [federation.catalog.privilege]:
-        gone = [*gone, federation.catalog.privilege]
+    held = member.declared.published.get(object_class, {})
+    left = [a for a in held if a not in gone]
+    if left == [federation.catalog.privilege] and len(left) < len(held):
+        gone = [*gone, federation.catalog.privilege]  # it goes with the last other attribute
     _unpublish(turn, federation, member, entry, gone)
 
 
@@ -60,12 +61,15 @@ def _unpublish(
 ) -> None:
     """A federate that no longer publishes an attribute no longer owns it at its instances of that class."""
     member.declared.unpublish(entry.handle, gone)
-    member.told_registrations.pop(entry.handle, None)
+    if entry.handle not in member.declared.published:
+        member.told_registrations.pop(entry.handle, None)
     for instance in list(federation.instances_of.get(entry.handle, {}).values()):
         lost = [a for a in gone if instance.owners.get(a) is member]
         if lost:
             instance.owners = {a: owner for a, owner in instance.owners.items() if a not in lost}
-            member.told_updates.pop(instance.handle, None)
+            told = member.told_updates.get(instance.handle)
+            if told is not None:
+                member.told_updates[instance.handle] = {a: r for a, r in told.items() if a not in lost}
     federation.changed()
     advisories.registrations(turn, federation, [entry])
     advisories.instances(turn, federation, federation.instances_of.get(entry.handle, {}).values())

@@ -1,0 +1,93 @@
+"""`weft services`: every service of IEEE 1516.1-2025 and whether this version has it; docs/services.md is its `--markdown`.
+
+Nothing is listed by hand: the services are the methods of the two ambassadors, with the clause in their docstrings, and the kernel says
+which it does not carry out yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+from typing import NamedTuple
+
+from weft.federate import FederateAmbassador, RTIambassador
+from weft.kernel import PENDING
+
+GROUPS = {
+    4: "Federation management",
+    5: "Declaration management",
+    6: "Object management",
+    7: "Ownership management",
+    8: "Time management",
+    9: "Data distribution management",
+    10: "Support services",
+}
+# Callbacks that only services still to come give rise to.
+_PENDING_CALLBACKS = re.compile(r"save|restore|ownership|divest|attribute_is_|time_|flush_queue|retraction|federate_resigned")
+
+_HEAD = """# Services
+
+Every service of IEEE 1516.1-2025 by clause, under the name it has in Weft. Services with several forms in the standard (with and without
+a time, a name, an update rate) are one method with optional arguments. *Pending* services exist and raise an `RTIinternalError` that
+names the service. This page is the output of `weft services --markdown`.
+"""
+
+
+class ServiceLine(NamedTuple):
+    clause: str
+    name: str
+    callback: bool
+    ready: bool
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("services", help="list the HLA services and which of them are in this version")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    parser.add_argument("--markdown", action="store_true", help="print the list as docs/services.md has it")
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    lines = all_services()
+    if arguments.json:
+        print(json.dumps([line._asdict() for line in lines], indent=2))
+    elif arguments.markdown:
+        print(markdown(lines), end="")
+    else:
+        for line in lines:
+            mark = "ready  " if line.ready else "pending"
+            print(f"{mark}  {line.clause:>5}  {line.name}{'  (callback)' if line.callback else ''}")
+    return 0
+
+
+def all_services() -> list[ServiceLine]:
+    found = [
+        ServiceLine(clause, name, False, name not in PENDING) for clause, name in _methods(RTIambassador)
+    ] + [
+        ServiceLine(clause, name, True, not _PENDING_CALLBACKS.search(name))
+        for clause, name in _methods(FederateAmbassador)
+    ]
+    return sorted(found, key=lambda line: (*map(int, line.clause.split(".")), line.callback, line.name))
+
+
+def _methods(ambassador: type) -> list[tuple[str, str]]:
+    found = []
+    for name, method in inspect.getmembers(ambassador, inspect.isfunction):
+        clause = re.match(r"Clause (\d+\.\d+)", method.__doc__ or "")
+        if clause is not None:
+            found.append((clause[1], name))
+    return found
+
+
+def markdown(lines: list[ServiceLine]) -> str:
+    text = [_HEAD]
+    for group, title in GROUPS.items():
+        of_group = [line for line in lines if line.clause.split(".")[0] == str(group)]
+        ready = sum(line.ready for line in of_group)
+        text.append(f"\n## {title} ({ready} of {len(of_group)})\n\n| clause | service | | |\n|---|---|---|---|\n")
+        for line in of_group:
+            kind = "callback" if line.callback else "call"
+            text.append(f"| {line.clause} | `{line.name}` | {kind} | {'ready' if line.ready else 'pending'} |\n")
+    return "".join(text)

@@ -1,0 +1,76 @@
+"""Random runs at the bench.  A run is its seed: a failing one is printed with its seed and with the fewest calls that still fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from support.bench import Bench
+from support.operations import SEATS, Chooser, perform
+
+Operations = list[tuple[Any, ...]]
+
+# Three of the four federates join and declare something before anything may happen.
+_OPENING = ["join", "join", *["publish", "subscribe"] * 4, "publish_interaction", *["subscribe_interaction"] * 2]
+
+
+class Kind(NamedTuple):
+    advisories: bool = False
+    auto_provide: bool = False
+
+
+def check(kind: Kind, seeds: Iterable[int], steps: int) -> None:
+    for seed in seeds:
+        done: Operations = []
+        fault = _run(kind, seed, steps, done)
+        if fault:
+            fewest = _shrink(kind, done)
+            lines = "\n".join(f"    {operation!r}," for operation in fewest)
+            pytest.fail(f"seed {seed}, {kind}: {fault}\nfewest calls:\n{lines}\n{_replay(kind, fewest)}")
+
+
+def _run(kind: Kind, seed: int, steps: int, done: Operations) -> str:
+    random = Random(seed)
+    bench = Bench(SEATS, *kind)
+    try:
+        for step in range(steps):
+            which = _OPENING[step : step + 1]
+            operation = Chooser(bench, random).operation(*which)
+            done.append(operation)
+            perform(bench, *operation)
+        bench.evoke_all()
+    except Exception as error:
+        return repr(error)
+    finally:
+        bench.real.close()
+    return ""
+
+
+def _replay(kind: Kind, operations: Operations) -> str:
+    bench = Bench(SEATS, *kind)
+    try:
+        for operation in operations:
+            perform(bench, *operation)
+        bench.evoke_all()
+    except Exception as error:
+        return repr(error)
+    finally:
+        bench.real.close()
+    return ""
+
+
+def _shrink(kind: Kind, operations: Operations) -> Operations:
+    """Leave out what can be left out, in ever smaller pieces."""
+    size = len(operations) // 2
+    while size:
+        start = 0
+        while start < len(operations):
+            without = operations[:start] + operations[start + size :]
+            if _replay(kind, without):
+                operations = without
+            else:
+                start += size
+        size //= 2
+    return operations
