@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from support.runs import Kind, check
 
 KINDS = [Kind(advisories=True), Kind(auto_provide=True), Kind(advisories=True, auto_provide=True)]
@@ -13,7 +14,7 @@ KINDS = [Kind(advisories=True), Kind(auto_provide=True), Kind(advisories=True, a
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_random_calls_are_advised_as_the_oracle_says(kind: Kind) -> None:
     """Clauses 5.14 to 5.17, 6.19, 6.20, 6.22 to 6.24, 10.34 to 10.41 and 10.52."""
-    check(kind, range(120), steps=60)
+    check(kind, range(120), steps=80)
 
 
 @pytest.mark.soak

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from support.runs import Kind, check
 
 PLAIN = Kind()
@@ -12,7 +13,7 @@ PLAIN = Kind()
 
 def test_random_calls_are_answered_as_the_oracle_says() -> None:
     """Clauses 4.11 to 4.18, 5 and 6: every call is refused or heard exactly as the rules say."""
-    check(PLAIN, range(200), steps=60)
+    check(PLAIN, range(200), steps=80)
 
 
 @pytest.mark.soak

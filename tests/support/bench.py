@@ -15,7 +15,6 @@ from support import fom as model
 from support.federation import Federation
 from support.oracle import Oracle, Refused
 from support.recorder import Call
-
 from weft import ResignAction
 from weft.model.errors import RTIexception
 from weft.model.handles import (
@@ -150,9 +149,7 @@ class Bench:
 
     def do_resign(self, seat: int, rti: Any, action: ResignAction) -> None:
         self.evoke(seat)
-        self.both(
-            lambda: rti.resign_federation_execution(action), lambda _: self.oracle.resign(seat, action)
-        )
+        self.both(lambda: rti.resign_federation_execution(action), lambda _: self.oracle.resign(seat, action))
 
     def do_register(self, seat: int, rti: Any, cls: str, name: str | None) -> None:
         def real() -> Any:

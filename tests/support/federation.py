@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+
 from support.fom import fom
 from support.recorder import Call, Recorder
-
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
 from weft.model.errors import RTIexception
 from weft.model.handles import (
@@ -106,17 +106,23 @@ class Federation:
             self.object_class(object_class), self.attributes(object_class, *names)
         )
 
-    def subscribe(self, i: int, object_class: str, *names: str, rate: str | None = None, active: bool = True) -> None:
+    def subscribe(
+        self, i: int, object_class: str, *names: str, rate: str | None = None, active: bool = True
+    ) -> None:
         rti = self.rti[i]
         subscribe = (
-            rti.subscribe_object_class_attributes if active else rti.subscribe_object_class_attributes_passively
+            rti.subscribe_object_class_attributes
+            if active
+            else rti.subscribe_object_class_attributes_passively
         )
         subscribe(self.object_class(object_class), self.attributes(object_class, *names), rate)
 
     def register(self, i: int, object_class: str, name: str | None = None) -> ObjectInstanceHandle:
         return self.rti[i].register_object_instance(self.object_class(object_class), name)
 
-    def update(self, i: int, instance: ObjectInstanceHandle, object_class: str, *names: str, tag: bytes = b"") -> None:
+    def update(
+        self, i: int, instance: ObjectInstanceHandle, object_class: str, *names: str, tag: bytes = b""
+    ) -> None:
         values = {self.attribute(object_class, name): name.encode() for name in names}
         self.rti[i].update_attribute_values(instance, values, tag)
 

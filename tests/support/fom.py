@@ -59,7 +59,9 @@ def attributes_of(name: str) -> dict[str, str]:
 
 
 def parameters_of(name: str) -> list[str]:
-    return [p for ancestor in lineage(name, INTERACTION_ROOT) for p in INTERACTIONS.get(ancestor, ("", ()))[1]]
+    return [
+        p for ancestor in lineage(name, INTERACTION_ROOT) for p in INTERACTIONS.get(ancestor, ("", ()))[1]
+    ]
 
 
 def _object_class(name: str) -> str:
@@ -110,7 +112,9 @@ def fom(*switches: str, resign: str = "", name: str = "Test range") -> Source:
         on += f'<automaticResignAction resignAction="{resign}"/>'
     if on:
         text += f"<switches>{on}</switches>\n"
-    rates = "".join(f"<updateRate><name>{r}</name><rate>{hertz}</rate></updateRate>" for r, hertz in RATES.items())
+    rates = "".join(
+        f"<updateRate><name>{r}</name><rate>{hertz}</rate></updateRate>" for r, hertz in RATES.items()
+    )
     text += f"<updateRates>{rates}</updateRates>\n</objectModel>\n"
     return Source("test range", text.encode())
 

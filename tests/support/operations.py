@@ -1,4 +1,4 @@
-"""Random operations for the bench: how they are chosen, and how each is called at the real RTI.
+"""Random operations for the bench, as (operation, seat, further arguments); `support.calls` makes them.
 
 An operation is chosen at random with an eye on the oracle's state, so that most succeed and all refusals still occur.
 """
@@ -23,7 +23,6 @@ from support.fom import (
     parameters_of,
 )
 from support.oracle_state import Thing, Who
-
 from weft import ResignAction
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 
@@ -45,16 +44,21 @@ class Chooser:
         self.random = random
         self.bench = bench
         joined = list(bench.oracle.who)
-        self.seat = self.random.choice(joined) if joined and not self.rarely() else self.random.randrange(SEATS)
+        self.seat = (
+            self.random.choice(joined) if joined and not self.rarely() else self.random.randrange(SEATS)
+        )
         self.me = bench.oracle.who.get(self.seat)
 
     def rarely(self) -> bool:
-        return self.random.random() < 0.08
+        return self.random.random() < 0.05
 
     def likely(self, sensible: Iterable[Any], otherwise: Iterable[Any]) -> Any:
         """Mostly one of the sensible, if there are any."""
-        good, any_ = sorted(sensible, key=repr), list(otherwise)  # a set's own order is not the same every time
-        return self.random.choice(good if good and self.random.random() < 0.8 else any_)
+        good, any_ = (
+            sorted(sensible, key=repr),
+            list(otherwise),
+        )  # a set's own order is not the same every time
+        return self.random.choice(good if good and self.random.random() < 0.9 else any_)
 
     def one(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -73,8 +77,26 @@ class Chooser:
         """(operation, seat, further arguments); of these operations, or of all."""
         names = which or tuple(WEIGHTS)
         name = self.random.choices(names, [WEIGHTS[name] for name in names])[0]
-        args = getattr(self, name)()  # which may settle on another seat
+        able = [seat for seat, who in self.bench.oracle.who.items() if self.able(name, who)]
+        self.seat = self.likely(able, [self.seat])
+        self.me = self.bench.oracle.who.get(self.seat)
+        args = getattr(self, name)()  # joining settles on another seat
         return name, self.seat, *args
+
+    def able(self, name: str, who: Who) -> bool:
+        """Could this federate do it with success?"""
+        things = self.bench.oracle.things.values()
+        if name in ("update", "delete", "change_way"):
+            return any(who in thing.owners.values() for thing in things)
+        if name == "local_delete":
+            return any(who in thing.known and who not in thing.owners.values() for thing in things)
+        if name in ("request_instance", "send_directed"):
+            return any(who in thing.known for thing in things) and (
+                name != "send_directed" or bool(who.directs)
+            )
+        if name == "achieve":
+            return any(who in point.waiting for point in self.bench.oracle.points.values())
+        return {"register": bool(who.published), "send": bool(who.sends)}.get(name, False)
 
     # --- parts ------------------------------------------------------------------------------------------------
 
@@ -232,9 +254,9 @@ class Chooser:
 WEIGHTS = {
     "evoke": 3,
     "join": 2,
-    "resign": 2,
+    "resign": 1,
     "publish": 3,
-    "unpublish": 3,
+    "unpublish": 2,
     "subscribe": 6,
     "unsubscribe": 4,
     "publish_interaction": 2,
@@ -257,152 +279,4 @@ WEIGHTS = {
     "register_point": 2,
     "achieve": 4,
     "set_switch": 2,
-}
-
-
-def perform(bench: Bench, operation: str, seat: int, *args: Any) -> None:
-    """Do it at the bench: operations that only need their names turned to handles are in `_CALLS`."""
-    if operation in _CALLS:
-        real, predicted = _CALLS[operation](bench, bench.real.rti[seat], *args)
-        bench.simple(seat, operation, real, *predicted)
-    else:
-        bench.do(operation, seat, *args)
-
-
-def _publish(b: Bench, rti: Any, cls: str, names: set[str]) -> Any:
-    return lambda: rti.publish_object_class_attributes(b.classes[cls], b.set_of(names)), (cls, names)
-
-
-def _unpublish(b: Bench, rti: Any, cls: str, names: set[str] | None) -> Any:
-    if names is None:
-        return lambda: rti.unpublish_object_class(b.classes[cls]), (cls, None)
-    return lambda: rti.unpublish_object_class_attributes(b.classes[cls], b.set_of(names)), (cls, names)
-
-
-def _subscribe(b: Bench, rti: Any, cls: str, names: set[str], rate: str, active: bool) -> Any:
-    service = "subscribe_object_class_attributes" + ("" if active else "_passively")
-    call = getattr(rti, service)
-    return lambda: call(b.classes[cls], b.set_of(names), rate or None), (cls, names, rate, active)
-
-
-def _unsubscribe(b: Bench, rti: Any, cls: str, names: set[str] | None) -> Any:
-    if names is None:
-        return lambda: rti.unsubscribe_object_class(b.classes[cls]), (cls, None)
-    return lambda: rti.unsubscribe_object_class_attributes(b.classes[cls], b.set_of(names)), (cls, names)
-
-
-def _publish_interaction(b: Bench, rti: Any, cls: str, on: bool) -> Any:
-    call = rti.publish_interaction_class if on else rti.unpublish_interaction_class
-    return lambda: call(b.interactions[cls]), (cls, on)
-
-
-def _subscribe_interaction(b: Bench, rti: Any, cls: str, active: bool | None) -> Any:
-    call = {
-        True: rti.subscribe_interaction_class,
-        False: rti.subscribe_interaction_class_passively,
-        None: rti.unsubscribe_interaction_class,
-    }[active]
-    return lambda: call(b.interactions[cls]), (cls, active)
-
-
-def _publish_directed(b: Bench, rti: Any, cls: str, names: set[str], on: bool) -> Any:
-    call = (
-        rti.publish_object_class_directed_interactions if on else rti.unpublish_object_class_directed_interactions
-    )
-    return lambda: call(b.classes[cls], {b.interactions[n] for n in names}), (cls, names, on)
-
-
-def _subscribe_directed(b: Bench, rti: Any, cls: str, names: set[str], universally: bool | None) -> Any:
-    call = {
-        True: rti.subscribe_object_class_directed_interactions_universally,
-        False: rti.subscribe_object_class_directed_interactions,
-        None: rti.unsubscribe_object_class_directed_interactions,
-    }[universally]
-    return lambda: call(b.classes[cls], {b.interactions[n] for n in names}), (cls, names, universally)
-
-
-def _send(b: Bench, rti: Any, cls: str, names: set[str], tag: bytes, time: Any) -> Any:
-    values = {b.parameters[name]: name.encode() for name in sorted(names)}
-    return lambda: rti.send_interaction(b.interactions[cls], values, tag, time), (cls, names, tag, time)
-
-
-def _direct(b: Bench, rti: Any, cls: str, target: Any, names: set[str], tag: bytes) -> Any:
-    values = {b.parameters[name]: name.encode() for name in sorted(names)}
-    return lambda: rti.send_directed_interaction(b.interactions[cls], target, values, tag), (cls, target, names, tag)
-
-
-def _reserve(b: Bench, rti: Any, name: str, names: frozenset[str] | None) -> Any:
-    if names is None:
-        return lambda: rti.reserve_object_instance_name(name), (frozenset([name]), False)
-    return lambda: rti.reserve_multiple_object_instance_names(names), (names, True)
-
-
-def _release(b: Bench, rti: Any, name: str, names: frozenset[str] | None) -> Any:
-    if names is None:
-        return lambda: rti.release_object_instance_name(name), (frozenset([name]),)
-    return lambda: rti.release_multiple_object_instance_names(names), (names,)
-
-
-def _update(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes, time: Any) -> Any:
-    values = {b.attributes[name]: name.encode() for name in sorted(names)}
-    return lambda: rti.update_attribute_values(target, values, tag, time), (target, names, tag, time)
-
-
-def _delete(b: Bench, rti: Any, target: Any, tag: bytes, time: Any) -> Any:
-    return lambda: rti.delete_object_instance(target, tag, time), (target, tag, time)
-
-
-def _local_delete(b: Bench, rti: Any, target: Any) -> Any:
-    return lambda: rti.local_delete_object_instance(target), (target,)
-
-
-def _request_instance(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes) -> Any:
-    return lambda: rti.request_attribute_value_update(target, b.set_of(names), tag), (target, names, tag)
-
-
-def _request_class(b: Bench, rti: Any, cls: str, names: set[str], tag: bytes) -> Any:
-    return lambda: rti.request_attribute_value_update(b.classes[cls], b.set_of(names), tag), (cls, names, tag)
-
-
-def _change_way(b: Bench, rti: Any, target: Any, names: set[str], way: str) -> Any:
-    call = rti.request_attribute_transportation_type_change
-    return lambda: call(target, b.set_of(names), b.ways[way]), (target, names, way)
-
-
-def _change_default_way(b: Bench, rti: Any, cls: str, names: set[str], way: str) -> Any:
-    call = rti.change_default_attribute_transportation_type
-    return lambda: call(b.classes[cls], b.set_of(names), b.ways[way]), (cls, names, way)
-
-
-def _change_interaction_way(b: Bench, rti: Any, cls: str, way: str) -> Any:
-    call = rti.request_interaction_transportation_type_change
-    return lambda: call(b.interactions[cls], b.ways[way]), (cls, way)
-
-
-def _achieve(b: Bench, rti: Any, label: str, well: bool | None) -> Any:
-    return lambda: rti.synchronization_point_achieved(label, well), (label, well is not False)
-
-
-_CALLS: dict[str, Callable[..., Any]] = {
-    "publish": _publish,
-    "unpublish": _unpublish,
-    "subscribe": _subscribe,
-    "unsubscribe": _unsubscribe,
-    "publish_interaction": _publish_interaction,
-    "subscribe_interaction": _subscribe_interaction,
-    "publish_directed": _publish_directed,
-    "subscribe_directed": _subscribe_directed,
-    "send": _send,
-    "send_directed": _direct,
-    "reserve": _reserve,
-    "release": _release,
-    "update": _update,
-    "delete": _delete,
-    "local_delete": _local_delete,
-    "request_instance": _request_instance,
-    "request_class": _request_class,
-    "change_way": _change_way,
-    "change_default_way": _change_default_way,
-    "change_interaction_way": _change_interaction_way,
-    "achieve": _achieve,
 }

@@ -35,7 +35,6 @@ from typing import Any
 
 from support.fom import INTERACTION_ROOT, INTERACTIONS, PRIVILEGE, ROOT, attributes_of, lineage, parameters_of
 from support.oracle_state import Declaring, Out, Refused, Thing, Who, refuse_if
-
 from weft import OrderType
 from weft.model.time import HLAfloat64Time
 
@@ -204,8 +203,11 @@ class Oracle(Declaring):
 
     def change_default_way(self, seat: int, cls: str, names: set[str], way: str) -> Out:
         me = self.me(seat)
-        refuse_if(ObjectClassNotDefined=cls == "?", InvalidTransportationTypeHandle=way == "?")
-        self.check_class(cls, names)
+        refuse_if(
+            ObjectClassNotDefined=cls == "?",
+            AttributeNotDefined=cls != "?" and bool(names - set(attributes_of(cls))),
+            InvalidTransportationTypeHandle=way == "?",
+        )
         me.defaults.setdefault(cls, {}).update(dict.fromkeys(names, way))
         return []
 

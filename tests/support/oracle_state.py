@@ -1,17 +1,14 @@
 """The oracle's state, membership, declarations and synchronization points.  The rules are in `support.oracle`."""
 
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from support import advice
-from support.fom import INTERACTION_ROOT, INTERACTIONS, PRIVILEGE, ROOT, attributes_of, lineage, parameters_of
-
-from weft import OrderType, ResignAction
+from support.fom import PRIVILEGE, ROOT, attributes_of, lineage
+from weft import ResignAction
 from weft.model.enums import SynchronizationPointFailureReason as Failure
-from weft.model.time import HLAfloat64Time
 
 DELETING = {"DELETE_OBJECTS", "DELETE_OBJECTS_THEN_DIVEST", "CANCEL_THEN_DELETE_THEN_DIVEST"}
 DIVESTING = {
@@ -175,7 +172,7 @@ class Declaring:
         )
         if not names:
             return []
-        me.subscribed.setdefault(cls, {}).update({name: (active, rate) for name in names})
+        me.subscribed.setdefault(cls, {}).update(dict.fromkeys(names, (active, rate)))
         return self.advised(self.discoveries(me, cls))
 
     def unsubscribe(self, seat: int, cls: str, names: set[str] | None) -> Out:
@@ -237,7 +234,9 @@ class Declaring:
         me.directs[cls] = held | interactions if on else held - interactions
         return []
 
-    def subscribe_directed(self, seat: int, cls: str, interactions: set[str], universally: bool | None) -> Out:
+    def subscribe_directed(
+        self, seat: int, cls: str, interactions: set[str], universally: bool | None
+    ) -> Out:
         me = self.me(seat)
         refuse_if(ObjectClassNotDefined=cls == "?", InteractionClassNotDefined="?" in interactions)
         held = me.directed.setdefault(cls, {})

@@ -7,13 +7,21 @@ from random import Random
 from typing import Any, NamedTuple
 
 import pytest
+
 from support.bench import Bench
-from support.operations import SEATS, Chooser, perform
+from support.calls import perform
+from support.operations import SEATS, Chooser
 
 Operations = list[tuple[Any, ...]]
 
 # Three of the four federates join and declare something before anything may happen.
-_OPENING = ["join", "join", *["publish", "subscribe"] * 4, "publish_interaction", *["subscribe_interaction"] * 2]
+_OPENING = [
+    *["join"] * 2,
+    *["publish", "subscribe", "subscribe"] * 3,
+    *["publish_interaction", "subscribe_interaction"] * 2,
+    *["publish_directed", "subscribe_directed"],
+    *["register"] * 4,
+]
 
 
 class Kind(NamedTuple):

@@ -204,7 +204,7 @@ def request_attribute_value_update(
     require.encoded("the user-supplied tag", tag)
     if isinstance(target, ObjectInstanceHandle):
         instance = require.known_instance(federation, member, target)
-        chosen = require.attributes(instance.entry, attributes)
+        chosen = require.known_attributes(federation, member, instance, attributes)
         advisories.solicit(turn, federation, instance, chosen, tag, member)
     else:
         entry = require.object_class(federation, target)
@@ -232,7 +232,7 @@ def request_attribute_transportation_type_change(
     transportation: TransportationTypeHandle,
 ) -> None:
     instance = require.known_instance(federation, member, object_instance)
-    chosen = require.attributes(instance.entry, attributes)
+    chosen = require.known_attributes(federation, member, instance, attributes)
     require.owned(instance, member, chosen)
     require.transportation(federation, transportation)
     _overrides(instance).transportations.update(dict.fromkeys(chosen, transportation))
@@ -264,7 +264,7 @@ def query_attribute_transportation_type(
     attribute: AttributeHandle,
 ) -> None:
     instance = require.known_instance(federation, member, object_instance)
-    require.attributes(instance.entry, [attribute])
+    require.known_attributes(federation, member, instance, [attribute])
     arguments = (object_instance, attribute, transportation_of(instance, attribute))
     turn.callback(federation, member, "report_attribute_transportation_type", arguments)
 
@@ -313,7 +313,7 @@ def change_attribute_order_type(
     order: OrderType,
 ) -> None:
     instance = require.known_instance(federation, member, object_instance)
-    chosen = require.attributes(instance.entry, attributes)
+    chosen = require.known_attributes(federation, member, instance, attributes)
     require.owned(instance, member, chosen)
     _overrides(instance).orders.update(dict.fromkeys(chosen, order))
 

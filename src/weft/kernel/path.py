@@ -25,11 +25,7 @@ from weft.kernel.parcels import Data
 from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
-from weft.model.errors import (
-    AttributeNotDefined,
-    InteractionClassNotPublished,
-    InvalidLogicalTime,
-)
+from weft.model.errors import InteractionClassNotPublished, InvalidLogicalTime
 from weft.model.handles import (
     AttributeHandle,
     InteractionClassHandle,
@@ -156,9 +152,8 @@ def update_attribute_values(
     defined = instance.entry.attributes
     owners = instance.owners
     for handle, value in values.items():
-        if handle not in defined:
-            raise AttributeNotDefined(f"{handle!r} is no attribute of class {instance.entry.name}")
         if owners.get(handle) is not member:
+            require.known_attributes(federation, member, instance, [handle])
             require.owned(instance, member, [handle])
         if type(value) is not bytes:
             require.encoded(defined[handle].name, value)
@@ -330,9 +325,6 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
         received, universally = found
         if universally or member in owners:
             kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-            transportation = sender.interaction_transportations.get(
-                interaction_class, received.transportation
-            )
             arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle, *stamp)
             turn.effects.append(Callback(member.session, "receive_directed_interaction", arguments))
 

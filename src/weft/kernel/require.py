@@ -69,6 +69,15 @@ def known_instance(federation: Federation, member: Member, handle: ObjectInstanc
     return instance
 
 
+def known_attributes(
+    federation: Federation, member: Member, instance: Instance, handles: Iterable[AttributeHandle]
+) -> list[AttributeHandle]:
+    """To a federate an instance has the attributes of its known class, and no others."""
+    known_class = federation.known_class(member, instance)
+    entry = instance.entry if known_class is None else federation.catalog.object_classes[known_class]
+    return attributes(entry, handles)
+
+
 def member(federation: Federation, handle: FederateHandle) -> Member:
     found = federation.members.get(handle)
     if found is None:

@@ -197,7 +197,7 @@ def get_update_rate_value_for_attribute(
 ) -> float:
     """The rate this federate subscribed the attribute with; 0 where it asked for every update or for none."""
     instance = require.known_instance(federation, member, object_instance)
-    require.attributes(instance.entry, [attribute])
+    require.known_attributes(federation, member, instance, [attribute])
     known = federation.known_class(member, instance)
     wish = None if known is None else member.declared.subscribed.get(known, {}).get(attribute)
     return federation.catalog.model.update_rates[wish.rate] if wish is not None and wish.rate else 0.0
@@ -330,6 +330,8 @@ def get_switch(turn: Turn, federation: Federation, member: Member, name: str) ->
 def set_switch(turn: Turn, federation: Federation, member: Member, name: str, value: bool) -> None:
     if name not in _SWITCHES:
         raise RTIinternalError(f"{name!r} is no switch of a federate")
+    if getattr(member.switches, name) == bool(value):
+        return  # nothing is switched, so there is nothing to tell
     setattr(member.switches, name, bool(value))
     catalog = federation.catalog
     if name == "object_class_relevance":

@@ -42,13 +42,12 @@ def register_federation_synchronization_point(
 def _fault(
     federation: Federation, label: str, chosen: list[FederateHandle] | None
 ) -> SynchronizationPointFailureReason | None:
-    for handle in chosen or ():
-        if handle not in federation.members:
-            if not handle.is_between(1, federation.federates_joined):
-                raise InvalidFederateHandle(
-                    f"{handle!r} was never given to a federate of {federation.name!r}"
-                )
-            return SynchronizationPointFailureReason.SYNCHRONIZATION_SET_MEMBER_NOT_JOINED
+    absent = [handle for handle in chosen or () if handle not in federation.members]
+    for handle in absent:
+        if not handle.is_between(1, federation.federates_joined):
+            raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
+    if absent:
+        return SynchronizationPointFailureReason.SYNCHRONIZATION_SET_MEMBER_NOT_JOINED
     if label in federation.points:
         return SynchronizationPointFailureReason.SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE
     return None

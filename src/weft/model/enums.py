@@ -6,11 +6,15 @@ from enum import Enum
 
 
 class CallbackModel(Enum):
+    """When callbacks run: inside the evoke services, or as they come."""
+
     EVOKED = 0
     IMMEDIATE = 1
 
 
 class ResignAction(Enum):
+    """What becomes of a resigning federate's attributes, objects and pending acquisitions."""
+
     UNCONDITIONALLY_DIVEST_ATTRIBUTES = 0
     DELETE_OBJECTS = 1
     CANCEL_PENDING_OWNERSHIP_ACQUISITIONS = 2
@@ -20,11 +24,15 @@ class ResignAction(Enum):
 
 
 class OrderType(Enum):
+    """How a message is ordered: as received, or by time stamp."""
+
     RECEIVE = 0
     TIMESTAMP = 1
 
 
 class ServiceGroup(Enum):
+    """The clauses of the standard, for normalisation."""
+
     FEDERATION_MANAGEMENT = 0
     DECLARATION_MANAGEMENT = 1
     OBJECT_MANAGEMENT = 2
@@ -35,11 +43,15 @@ class ServiceGroup(Enum):
 
 
 class SynchronizationPointFailureReason(Enum):
+    """Why a synchronization point could not be registered."""
+
     SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE = 0
     SYNCHRONIZATION_SET_MEMBER_NOT_JOINED = 1
 
 
 class SaveFailureReason(Enum):
+    """Why a federation could not be saved."""
+
     RTI_UNABLE_TO_SAVE = 0
     FEDERATE_REPORTED_FAILURE_DURING_SAVE = 1
     FEDERATE_RESIGNED_DURING_SAVE = 2
@@ -49,6 +61,8 @@ class SaveFailureReason(Enum):
 
 
 class RestoreFailureReason(Enum):
+    """Why a federation could not be restored."""
+
     RTI_UNABLE_TO_RESTORE = 0
     FEDERATE_REPORTED_FAILURE_DURING_RESTORE = 1
     FEDERATE_RESIGNED_DURING_RESTORE = 2
@@ -57,6 +71,8 @@ class RestoreFailureReason(Enum):
 
 
 class SaveStatus(Enum):
+    """How far a federate is with saving."""
+
     NO_SAVE_IN_PROGRESS = 0
     FEDERATE_INSTRUCTED_TO_SAVE = 1
     FEDERATE_SAVING = 2
@@ -64,6 +80,8 @@ class SaveStatus(Enum):
 
 
 class RestoreStatus(Enum):
+    """How far a federate is with restoring."""
+
     NO_RESTORE_IN_PROGRESS = 0
     FEDERATE_RESTORE_REQUEST_PENDING = 1
     FEDERATE_WAITING_FOR_RESTORE_TO_BEGIN = 2
@@ -73,6 +91,8 @@ class RestoreStatus(Enum):
 
 
 class AdditionalSettingsResultCode(Enum):
+    """What became of the settings given to connect."""
+
     SETTINGS_IGNORED = 0
     SETTINGS_FAILED_TO_PARSE = 1
     SETTINGS_APPLIED = 2

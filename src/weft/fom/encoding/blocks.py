@@ -72,7 +72,10 @@ def _fail_with(source: Source, failure: str) -> None:
 
 
 def _packing_failed(error: Exception, shape: Shape, value: Any) -> Exception:
-    return why_not_packed(shape, value) or error
+    try:
+        return why_not_packed(shape, value) or error
+    except Exception as other:  # the value itself misbehaves
+        return other
 
 
 def _unpacking_failed(error: Exception, block: Block, data: bytes, at: int) -> Exception:

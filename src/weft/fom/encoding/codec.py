@@ -21,6 +21,7 @@ from weft.fom.encoding.shape import Shape
 
 Write = Callable[[bytearray, Any], None]
 Read = Callable[[bytes, int], tuple[Any, int]]
+Octets = bytes | bytearray | memoryview
 
 PADS = tuple(bytes(count) for count in range(256))
 """PADS[n] is n zero octets; no boundary is larger than 256."""
@@ -58,7 +59,7 @@ class Codec:
         padding: int = 0,
         loose_end: int = 1,
         encode: Callable[[Any], bytes] | None = None,
-        decode: Callable[[bytes], Any] | None = None,
+        decode: Callable[[Octets], Any] | None = None,
     ) -> None:
         self.name = name
         self.write = write
@@ -104,11 +105,10 @@ def _encoder(name: str, write: Write) -> Callable[[Any], bytes]:
     return encode
 
 
-def _decoder(name: str, read: Read, loose_end: int) -> Callable[[bytes], Any]:
-    def decode(data: bytes) -> Any:
+def _decoder(name: str, read: Read, loose_end: int) -> Callable[[Octets], Any]:
+    def decode(octets: Octets) -> Any:
         try:
-            if type(data) is not bytes:
-                data = as_bytes(data)
+            data = octets if type(octets) is bytes else as_bytes(octets)
             value, position = read(data, 0)
             if position != len(data) and (
                 any(data[position:]) or position + -position % loose_end != len(data)

@@ -23,7 +23,7 @@ from weft.fom.datatypes import (
 from weft.fom.encoding import basic, notation, rpr
 from weft.fom.encoding.arrays import Bounds, fixed_array_codec, variable_array_codec
 from weft.fom.encoding.boundaries import octet_boundary
-from weft.fom.encoding.codec import Codec
+from weft.fom.encoding.codec import Codec, Octets
 from weft.fom.encoding.records import RecordField, record_codec
 from weft.fom.encoding.shape import Leaf
 from weft.fom.encoding.standard import CHARACTERS, STANDARD
@@ -48,7 +48,7 @@ class Codecs:
         codec = self._ready.get(type_name)
         return (codec or self.codec(type_name)).encode(value)
 
-    def decode(self, type_name: str, data: bytes) -> Any:
+    def decode(self, type_name: str, data: Octets) -> Any:
         codec = self._ready.get(type_name)
         return (codec or self.codec(type_name)).decode(data)
 

@@ -16,7 +16,7 @@ from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import Codec, as_fields, wrong_fields
 from weft.fom.encoding.explain import why_not_packed, why_not_unpacked
 from weft.fom.encoding.generate import Source, pack_arguments, record_prologue, targets, unpacked_value
-from weft.fom.encoding.misfit import Misfit, inside
+from weft.fom.encoding.misfit import inside
 from weft.fom.encoding.shape import Block, RecordShape, Shape, fusable, lay_out, realigned, record_shape
 
 PYTHON_TYPE = "dict[str, Any]"
@@ -213,14 +213,14 @@ class _Builder:
     def _write_failed(self, error: Exception, at: int, value: Any) -> Exception:
         try:
             fields = as_fields(value, self.names)
-        except Misfit as misfit:
-            return misfit
-        wrong = wrong_fields(fields, self.names, self.ignored)
-        if wrong:
-            return wrong
-        step = self.steps[at]
-        if isinstance(step, Block):
-            return why_not_packed(step.shape, fields) or error
+            wrong = wrong_fields(fields, self.names, self.ignored)
+            if wrong:
+                return wrong
+            step = self.steps[at]
+            if isinstance(step, Block):
+                return why_not_packed(step.shape, fields) or error
+        except Exception as other:  # the value itself misbehaves
+            return other
         return inside(error, step)
 
     def _read_failed(self, error: Exception, at: int, data: bytes, position: int) -> Exception:

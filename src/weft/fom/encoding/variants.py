@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.fom.encoding.codec import PADS, Codec, as_fields, left_over, wrong_fields
+from weft.fom.encoding.codec import PADS, Codec, Octets, as_bytes, as_fields, left_over, wrong_fields
 from weft.fom.encoding.misfit import Misfit, finished, inside, short_of, wanted
 from weft.fom.encoding.records import RecordField, record_codec
 from weft.fom.encoding.shape import Leaf
@@ -109,8 +109,9 @@ def variant_codec(name: str, by: Discriminant, arms: Arms) -> Codec:
     def write(out: bytearray, value: Any) -> None:
         writers.get(by.number(_chosen(value, by.name)), other.write)(out, value)
 
-    def decode(data: bytes) -> Any:
+    def decode(octets: Octets) -> Any:
         try:
+            data = octets if type(octets) is bytes else as_bytes(octets)
             record = records.get(by.peek(data, 0), other)
         except Exception as error:
             raise finished(error, name) from None
