@@ -1,14 +1,15 @@
 """The oracle's rules for advisories.  See `support.oracle`.
 
-    object class relevance   a published class is relevant while another federate subscribes actively, somewhere in the class's
-                             lineage, to an attribute that is published there
-    interaction relevance    likewise for a published interaction class
-    attribute relevance      an owned attribute is relevant while another federate knows the instance and subscribes to the attribute actively at
-                             its known class; the rate is the fastest anybody asked for, "" (every update) being the fastest of all
-    attribute scope          an attribute is in scope while one knows the instance, subscribes to it at the known class, and another owns it
+* Object class relevance: a published class is relevant while another federate subscribes actively, somewhere in the lineage
+  of the class, to an attribute that is published there.
+* Interaction relevance: likewise for a published interaction class.
+* Attribute relevance: an owned attribute is relevant while another federate knows the instance and subscribes to the attribute
+  actively at its known class; the rate is the fastest anybody asked for, "" (every update) being the fastest of all.
+* Attribute scope: an attribute is in scope while one knows the instance, subscribes to it at the known class, and another
+  federate owns it.
 
-A federate whose switch is on hears of every change of these.  What ceases to concern it goes without a word: a class or attribute it
-no longer publishes or owns, an instance it no longer knows.
+A federate whose switch is on hears of every change of these.  What ceases to concern it goes without a word: a class or
+attribute it no longer publishes or owns, an instance it no longer knows.
 """
 
 from __future__ import annotations

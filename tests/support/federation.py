@@ -40,6 +40,7 @@ class Federation:
         self.log = [Recorder() for _ in range(n)]
         self.rti = [RTIambassador(self.node) for _ in range(n)]
         self.handles: list[FederateHandle | None] = [None] * n
+        self.present: set[int] = set()
         for rti, log in zip(self.rti, self.log, strict=True):
             rti.connect(log, callbacks)
         self.rti[0].create_federation_execution(NAME, [model or fom()], time)
@@ -49,6 +50,7 @@ class Federation:
     def join(self, i: int) -> FederateHandle:
         handle = self.rti[i].join_federation_execution(f"federate {i}", "test", NAME)
         self.handles[i] = handle
+        self.present.add(i)
         return handle
 
     def handle(self, i: int) -> FederateHandle:
@@ -58,6 +60,7 @@ class Federation:
 
     def resign(self, i: int, action: ResignAction = ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST) -> None:
         self.rti[i].resign_federation_execution(action)
+        self.present.discard(i)
 
     # --- callbacks --------------------------------------------------------------------------------------------
 
@@ -84,20 +87,25 @@ class Federation:
 
     # --- handles ----------------------------------------------------------------------------------------------
 
+    @property
+    def _asked(self) -> RTIambassador:
+        """Any joined federate can say what a name means."""
+        return self.rti[min(self.present)]
+
     def object_class(self, name: str) -> ObjectClassHandle:
-        return self.rti[0].get_object_class_handle(name)
+        return self._asked.get_object_class_handle(name)
 
     def interaction(self, name: str) -> InteractionClassHandle:
-        return self.rti[0].get_interaction_class_handle(name)
+        return self._asked.get_interaction_class_handle(name)
 
     def attribute(self, object_class: str, name: str) -> AttributeHandle:
-        return self.rti[0].get_attribute_handle(self.object_class(object_class), name)
+        return self._asked.get_attribute_handle(self.object_class(object_class), name)
 
     def attributes(self, object_class: str, *names: str) -> frozenset[AttributeHandle]:
         return frozenset(self.attribute(object_class, name) for name in names)
 
     def parameter(self, interaction: str, name: str) -> ParameterHandle:
-        return self.rti[0].get_parameter_handle(self.interaction(interaction), name)
+        return self._asked.get_parameter_handle(self.interaction(interaction), name)
 
     # --- short ways -------------------------------------------------------------------------------------------
 

@@ -6,6 +6,9 @@ Attribute and parameter names are unique in the whole model, so a name says whic
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
 from weft import Source
 
 ROOT = "HLAobjectRoot"
@@ -42,15 +45,17 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def lineage(name: str, root: str) -> list[str]:
+@cache
+def lineage(name: str, root: str) -> tuple[str, ...]:
     """The class itself first, the root last."""
     if name == root:
-        return [root]
+        return (root,)
     parts = name.split(".")
-    return [".".join(parts[:length]) for length in range(len(parts), 0, -1)] + [root]
+    return (*(".".join(parts[:length]) for length in range(len(parts), 0, -1)), root)
 
 
-def attributes_of(name: str) -> dict[str, str]:
+@cache
+def attributes_of(name: str) -> Mapping[str, str]:
     """All attributes of an object class, inherited ones too, with their transportation."""
     found = {PRIVILEGE: RELIABLE}
     for ancestor in lineage(name, ROOT):
@@ -58,6 +63,7 @@ def attributes_of(name: str) -> dict[str, str]:
     return found
 
 
+@cache
 def parameters_of(name: str) -> list[str]:
     return [
         p for ancestor in lineage(name, INTERACTION_ROOT) for p in INTERACTIONS.get(ancestor, ("", ()))[1]
@@ -84,9 +90,9 @@ def _object_class(name: str) -> str:
 def _interaction_class(name: str) -> str:
     transportation, parameters = INTERACTIONS[name]
     rows = [
-        f"<name>{name.rpartition('.')[2]}</name><sharing>PublishSubscribe</sharing>"
-        f"<dimensions><dimension>{DIMENSION}</dimension></dimensions>"
-        f"<transportation>{transportation}</transportation><order>Receive</order>"
+        f"<name>{name.rpartition('.')[2]}</name><sharing>PublishSubscribe</sharing>",
+        f"<dimensions><dimension>{DIMENSION}</dimension></dimensions>",
+        f"<transportation>{transportation}</transportation><order>Receive</order>",
     ]
     rows += [
         f"<parameter><name>{parameter}</name><dataType>HLAASCIIstring</dataType></parameter>"

@@ -128,6 +128,8 @@ class Chooser:
     def owned_thing(self) -> tuple[Any, set[str]]:
         handle, thing = self.thing(lambda thing, me: me in thing.owners.values())
         mine = [] if thing is None else [a for a, owner in thing.owners.items() if owner is self.me]
+        if mine and self.one(True, False):
+            return handle, set(mine)
         return handle, self.some(mine or _ATTRIBUTES[:3], _ATTRIBUTES)
 
     def known_thing(self) -> tuple[Any, set[str]]:
@@ -149,7 +151,7 @@ class Chooser:
         return (self.one(*ResignAction),)
 
     def publish(self) -> Args:
-        cls = self.cls()
+        cls = self.cls(self.me.published if self.me and self.one(True, False) else ())
         return cls, self.attributes(cls)
 
     def unpublish(self) -> Args:
@@ -157,7 +159,7 @@ class Chooser:
         return cls, self.one(None, self.attributes(cls), self.attributes(cls))
 
     def subscribe(self) -> Args:
-        cls = self.cls()
+        cls = self.cls(self.me.subscribed if self.me and self.one(True, False, False) else ())
         rate = "?" if self.rarely() else self.one("", "", *RATES)
         return cls, self.attributes(cls), rate, self.one(True, True, False)
 

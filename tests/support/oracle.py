@@ -5,12 +5,12 @@ dicts and sets; every question is answered by looping over everything, and nothi
 
 The rules, as we read IEEE 1516.1-2025 (`who` is a joined federate, a *lineage* is a class, its parent, … the root):
 
- 1. Publishing an attribute of a class publishes HLAprivilegeToDeleteObject of it too.  When the last other attribute is unpublished
-    the privilege goes with it.  A class with nothing published is not published.
+ 1. Publishing an attribute of a class publishes HLAprivilegeToDeleteObject of it too.  When the last other attribute is
+    unpublished the privilege goes with it.  A class with nothing published is not published.
  2. Registering makes the registrant owner of what it publishes at exactly that class, and it knows the instance at that class.
     Unpublishing an attribute of a class gives up owning it at instances of that class; nobody else then owns it.
- 3. The candidate class of `who` for an instance is the first class in the lineage at which it subscribes to anything.  `who` discovers the
-    instance there if it subscribes there to an attribute that another federate owns.  That is asked when an instance is
+ 3. The candidate class of `who` for an instance is the first class in the lineage at which it subscribes to anything.  `who`
+    discovers the instance there if it subscribes there to an attribute that another federate owns.  That is asked when it is
     registered, and when `who` subscribes or unsubscribes at the instance's class or one above.  The class at which it was
     discovered is the *known class*, until the instance is removed or `who` deletes it locally.
  4. An update reaches those who know the instance and subscribe, at their known class, to any of its attributes: these only,
@@ -22,8 +22,8 @@ The rules, as we read IEEE 1516.1-2025 (`who` is a joined federate, a *lineage* 
  7. A name is reserved by one federate at a time, never while an instance has it; registering uses a reservation up; resigning
     frees them.
  8. Deleting needs the privilege.  Resigning is refused while attributes are owned that the action neither deletes nor divests.
- 9. A synchronization point without a set (or with an empty one) is for all, late joiners included; it ends when all to whom it was
-    announced have achieved it or have resigned, and those who achieved it are told who failed.
+ 9. A synchronization point without a set (or with an empty one) is for all, late joiners included; it ends when all to whom it
+    was announced have achieved it or have resigned, and those who achieved it are told who failed.
 10. Advisories: `support.advice`.  Auto-provide: whoever discovers an instance has its owners asked for what comes into scope.
 
 A call that breaks several rules may be refused for any of them: `Refused` carries them all.

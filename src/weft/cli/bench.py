@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from weft._build import is_compiled
+from weft.cli.arguments import whole
 from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, load, measure_there
 
 _MODULE = "weft.cli.benchmarks.embedded"
@@ -24,7 +25,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     embedded = kinds.add_parser("embedded", help="messages and objects in one process")
     embedded.add_argument("--json", action="store_true", help="print the results as JSON")
     embedded.add_argument(
-        "--repeats", type=int, default=5, help="rounds to take the median of (default %(default)s)"
+        "--repeats", type=whole(1), default=5, help="rounds to take the median of (default %(default)s)"
     )
     embedded.add_argument("--no-objects", action="store_true", help="leave out the 10,000 objects")
     embedded.set_defaults(func=run_embedded)
@@ -68,9 +69,9 @@ def _ratios(found: dict[str, float]) -> dict[str, float]:
 
 def as_text(results: dict[str, Any]) -> str:
     machine = results["machine"]
+    loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"
     lines = [
-        f"{machine['cores']} cores, load {machine['load_average']:.2f} before and "
-        f"{machine['load_average_after']:.2f} after, Python {machine['python']}",
+        f"{machine['cores']} cores, {loads}, Python {machine['python']}",
         "",
         "CPU per interaction, in µs (and as a multiple of the floor)",
         f"{'build':<10}{'one to one':>18}{'one to seven':>18}{'each further':>18}{'floor':>10}",

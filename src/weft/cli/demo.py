@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 
 import weft
 from weft._build import is_compiled
+from weft.cli.arguments import real, whole
 from weft.cli.data import object_model
 
 FEDERATION = "Range"
+PATIENCE = 24 * 3600.0  # the aircraft may fly for long; a federate that fails is not waited for
 
 
 @dataclass
@@ -42,12 +44,14 @@ class Story:
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("demo", help="run the mixed scenario: aircraft, tank and observer")
-    parser.add_argument("--steps", type=int, default=120, help="steps of the aircraft (default %(default)s)")
     parser.add_argument(
-        "--step-ms", type=float, default=25.0, help="length of a step (default %(default)s ms)"
+        "--steps", type=whole(0), default=120, help="steps of the aircraft (default %(default)s)"
     )
     parser.add_argument(
-        "--fire-every", type=int, default=20, help="steps between shots (default %(default)s)"
+        "--step-ms", type=real(0), default=25.0, help="length of a step (default %(default)s ms)"
+    )
+    parser.add_argument(
+        "--fire-every", type=whole(1), default=20, help="steps between shots (default %(default)s)"
     )
     parser.set_defaults(func=run)
 
@@ -117,7 +121,7 @@ def aircraft(story: Story, me: weft.Federate, steps: int, step: float, fire_ever
             story.tell("aircraft", f"fires round {number // fire_every} at Rhino")
             me.send("Fire", Target="Rhino", Round=number // fire_every)
         me.run(step)
-    me.synchronize("over")
+    me.synchronize("over", PATIENCE)
 
 
 def tank(story: Story, me: weft.Federate, armour: int) -> None:
@@ -134,7 +138,7 @@ def tank(story: Story, me: weft.Federate, armour: int) -> None:
 
     me.synchronize("ready")
     rhino.update(Position={"X": 0.0, "Y": 0.0, "Z": 0.0}, State="Intact")
-    me.synchronize("over")
+    me.synchronize("over", PATIENCE)
 
 
 def observer(story: Story, me: weft.Federate) -> None:
@@ -161,7 +165,7 @@ def observer(story: Story, me: weft.Federate) -> None:
         story.tell("observer", f"sees round {report['Round']} hit: {report['Target']} {report['Result']}")
 
     me.synchronize("ready")
-    me.synchronize("over", seconds=3600)
+    me.synchronize("over", PATIENCE)
 
 
 def conclude(story: Story, steps: int, fire_every: int) -> int:

@@ -1,7 +1,7 @@
 """`weft services`: every service of IEEE 1516.1-2025 and whether this version has it; docs/services.md is its `--markdown`.
 
-Nothing is listed by hand: the services are the methods of the two ambassadors, with the clause in their docstrings, and the kernel says
-which it does not carry out yet.
+Nothing is listed by hand: the services are the methods of the two ambassadors, with the clause in their docstrings, and
+the kernel says which it does not carry out yet.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ GROUPS = {
     10: "Support services",
 }
 # Callbacks that only services still to come give rise to.
-_PENDING_CALLBACKS = re.compile(r"save|restore|ownership|divest|attribute_is_|time_|flush_queue|retraction|federate_resigned")
+_PENDING_CALLBACKS = re.compile(
+    r"save|restore|ownership|divest|attribute_is_|time_|flush_queue|retraction|federate_resigned"
+)
 
 _HEAD = """# Services
 
-Every service of IEEE 1516.1-2025 by clause, under the name it has in Weft. Services with several forms in the standard (with and without
-a time, a name, an update rate) are one method with optional arguments. *Pending* services exist and raise an `RTIinternalError` that
-names the service. This page is the output of `weft services --markdown`.
+Every service of IEEE 1516.1-2025 by clause, under the name it has in Weft. Services with several forms in the standard
+(with and without a time, a name, an update rate) are one method with optional arguments. *Pending* services exist and
+raise an `RTIinternalError` that names the service. This page is the output of `weft services --markdown`.
 """
 
 
@@ -43,7 +45,9 @@ class ServiceLine(NamedTuple):
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("services", help="list the HLA services and which of them are in this version")
+    parser = commands.add_parser(
+        "services", help="list the HLA services and which of them are in this version"
+    )
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
     parser.add_argument("--markdown", action="store_true", help="print the list as docs/services.md has it")
     parser.set_defaults(func=run)
@@ -86,8 +90,12 @@ def markdown(lines: list[ServiceLine]) -> str:
     for group, title in GROUPS.items():
         of_group = [line for line in lines if line.clause.split(".")[0] == str(group)]
         ready = sum(line.ready for line in of_group)
-        text.append(f"\n## {title} ({ready} of {len(of_group)})\n\n| clause | service | | |\n|---|---|---|---|\n")
+        text.append(
+            f"\n## {title} ({ready} of {len(of_group)})\n\n| clause | service | | |\n|---|---|---|---|\n"
+        )
         for line in of_group:
             kind = "callback" if line.callback else "call"
-            text.append(f"| {line.clause} | `{line.name}` | {kind} | {'ready' if line.ready else 'pending'} |\n")
+            text.append(
+                f"| {line.clause} | `{line.name}` | {kind} | {'ready' if line.ready else 'pending'} |\n"
+            )
     return "".join(text)

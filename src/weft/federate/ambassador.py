@@ -10,6 +10,7 @@ raised there goes to `threading.excepthook`, and the next callback follows.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterable
@@ -25,8 +26,10 @@ from weft.federate.services.ownership import OwnershipManagement
 from weft.federate.services.support import SupportServices
 from weft.federate.services.time import TimeManagement
 from weft.host import Connection, Designator, NodeHost, read_source, read_sources, shared_node
+from weft.host.client_settings import client_settings
+from weft.host.remote import RemoteConnection, RemoteNode
 from weft.kernel import Callback
-from weft.model.enums import AdditionalSettingsResultCode, CallbackModel, ResignAction
+from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
     AlreadyConnected,
     CallNotAllowedFromWithinCallback,
@@ -91,26 +94,39 @@ class RTIambassador(
             configuration, credentials = None, configuration
         if isinstance(configuration, str):
             configuration = RtiConfiguration(rti_address=configuration)
+        if configuration is None:
+            configuration = RtiConfiguration()
+        connection, result = self._open(configuration, credentials)
+        self._ambassador = federate_ambassador
+        self._model = callback_model
+        self._enabled = True
+        self._connection = connection
+        if callback_model is CallbackModel.IMMEDIATE:
+            self._start_pump(connection)
+        return result
+
+    def _open(
+        self, configuration: RtiConfiguration, credentials: Credentials | None
+    ) -> tuple[Connection, ConfigurationResult]:
+        """To the node of this process, or over the Federate Protocol to the address given."""
+        remote = configuration.rti_address or "crcAddress=" in configuration.additional_settings
+        if self._host is None and remote:
+            settings, rest = client_settings(configuration, os.environ)
+            connection = RemoteNode(settings).connect()
+            try:
+                return connection, connection.call("connect", (rest, credentials))
+            except BaseException:
+                connection.lose()
+                raise
+        if remote:
+            raise ConnectionFailed(
+                f"this ambassador was made for {self._host!r}; make one without a host to use an address"
+            )
         if credentials is not None and credentials.type != "HLAnoCredentials":
             raise InvalidCredentials(
                 f"the node inside this process takes no credentials of type {credentials.type!r}"
             )
-        if configuration is not None and configuration.rti_address:
-            raise ConnectionFailed(
-                f"cannot connect to {configuration.rti_address!r}: this version has only the node inside the process; "
-                "leave the address empty"
-            )
-        self._ambassador = federate_ambassador
-        self._model = callback_model
-        self._enabled = True
-        self._connection = (self._host or shared_node()).connect()
-        if callback_model is CallbackModel.IMMEDIATE:
-            self._start_pump(self._connection)
-        settings = configuration is not None and bool(configuration.additional_settings)
-        return ConfigurationResult(
-            message="embedded node; additional settings are not used" if settings else "embedded node",
-            additional_settings_result=AdditionalSettingsResultCode.SETTINGS_IGNORED,
-        )
+        return (self._host or shared_node()).connect(), ConfigurationResult(message="embedded node")
 
     def disconnect(self) -> None:
         """Clause 4.3."""
@@ -120,6 +136,8 @@ class RTIambassador(
             return
         if self._time_name is not None:
             raise FederateIsExecutionMember("this federate is joined; resign first")
+        if isinstance(connection, RemoteConnection):
+            self._call("disconnect", ())
         self._connection = None
         connection.close()
         self._stop_pump()

@@ -17,7 +17,8 @@ the standard.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Set
+import threading
+from collections.abc import Callable, Iterable, Iterator, Set
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -47,6 +48,8 @@ from weft.model.time import LogicalTime
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
+_TRIES = 10
+
 
 class Federate:
     """A federate of one federation; use it as a context manager."""
@@ -75,8 +78,11 @@ class Federate:
         self._discovers: dict[str, list[Callable[[RemoteObject], Any]]] = {}
         self._reflects: dict[str, list[Callable[[RemoteObject, dict[str, Any]], Any]]] = {}
         self._removes: dict[str, list[Callable[[RemoteObject], Any]]] = {}
-        self._synchronized: set[str] = set()
-        self._announced: set[str] = set()
+        self._subscriptions: list[Callable[[], None]] = []
+        self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
+        # Of one stay in the federation, and forgotten with the next.
+        self._announced: set[str] = set()  # synchronization points that are pending
+        self._achieved: set[str] = set()  # those of them that wait for others
         self._federate_names: dict[FederateHandle, str] = {}
         self._names: dict[tuple[Handle, ...], str] = {}
         self._published: set[InteractionClassHandle | ObjectClassHandle] = set()
@@ -97,13 +103,14 @@ class Federate:
                 raise
 
     def join(self) -> None:
-        """Connect, create the federation if nobody has, join it."""
+        """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
         self.rti.connect(_Ears(self), self._callbacks)
+        self._forget()
         try:
-            with contextlib.suppress(FederationExecutionAlreadyExists):
-                self.rti.create_federation_execution(self.federation, self._sources, self._time)
-            handle = self._join()
+            handle = self._create_and_join(_TRIES)
             self.name = self.rti.get_federate_name(handle)
+            for subscribe in self._subscriptions:
+                subscribe()
         except BaseException:
             self.rti.leave()
             raise
@@ -117,6 +124,25 @@ class Federate:
                 self.rti.destroy_federation_execution(self.federation)
         finally:
             self.rti.leave()
+
+    def _forget(self) -> None:
+        """What was heard in an earlier stay means nothing in this one."""
+        self.objects.clear()
+        self._announced.clear()
+        self._achieved.clear()
+        self._federate_names.clear()
+        self._names.clear()
+        self._published.clear()
+
+    def _create_and_join(self, tries: int) -> FederateHandle:
+        try:
+            with contextlib.suppress(FederationExecutionAlreadyExists):
+                self.rti.create_federation_execution(self.federation, self._sources, self._time)
+            return self._join()
+        except FederationExecutionDoesNotExist:
+            if tries == 1:
+                raise
+            return self._create_and_join(tries - 1)  # between the two calls the last one in it left
 
     def _join(self) -> FederateHandle:
         # The same modules again change nothing; if another federate created the federation, they add what it lacks.
@@ -196,8 +222,9 @@ class Federate:
         self, table: dict[str, list[Callable[..., Any]]], full: str, subscribe: Callable[[], None]
     ) -> Callable[[Handler], Handler]:
         def keep(handler: Handler) -> Handler:
-            table.setdefault(full, []).append(handler)
             subscribe()
+            table.setdefault(full, []).append(handler)
+            self._subscriptions.append(subscribe)
             return handler
 
         return keep
@@ -210,15 +237,24 @@ class Federate:
 
     def poll(self) -> bool:
         """Handle what has arrived, without waiting; True if more came in meanwhile."""
+        if self._callbacks is CallbackModel.IMMEDIATE:
+            return self.rti.connection.pending()
         return self.rti.evoke_multiple_callbacks(0.0, 0.1)
 
     def run(self, seconds: float) -> None:
         """Handle what arrives for so long."""
-        self.rti.evoke_multiple_callbacks(seconds, seconds)
+        if self._callbacks is CallbackModel.IMMEDIATE:
+            self.run_until(lambda: False, seconds)
+        else:
+            self.rti.evoke_multiple_callbacks(seconds, seconds)
 
     def run_until(self, condition: Callable[[], object], seconds: float = 10.0) -> bool:
         """Handle what arrives until the condition holds, at most so long; says whether it holds."""
         connection = self.rti.connection
+        if self._callbacks is CallbackModel.IMMEDIATE:
+            self.rti._refuse_within_callback("run_until")
+            with self._news:
+                return bool(self._news.wait_for(condition, seconds))
         deadline = connection.now() + seconds
         while not condition():
             left = deadline - connection.now()
@@ -229,12 +265,20 @@ class Federate:
 
     def synchronize(self, label: str, seconds: float = 60.0) -> bool:
         """Meet all other federates at a synchronization point: register it if nobody has, achieve it, wait for the rest."""
-        if label not in self._announced:
-            self.rti.register_federation_synchronization_point(label, b"")
-        if not self.run_until(lambda: label in self._announced, seconds):
-            return False
-        self.rti.synchronization_point_achieved(label)
-        return self.run_until(lambda: label in self._synchronized, seconds)
+        if label not in self._achieved:
+            if label not in self._announced:
+                self.rti.register_federation_synchronization_point(label, b"")
+            if not self.run_until(lambda: label in self._announced, seconds):
+                return False
+            self._achieved.add(
+                label
+            )  # first: with IMMEDIATE callbacks the point may be reached during the call
+            try:
+                self.rti.synchronization_point_achieved(label)
+            except RTIexception:
+                self._achieved.discard(label)
+                raise
+        return self.run_until(lambda: label not in self._achieved, seconds)
 
     # --- what the ambassador hears ----------------------------------------------------------------------------
 
@@ -252,8 +296,7 @@ class Federate:
             name = self._name(self.rti.get_parameter_name, interaction_class, handle)
             values[name] = self._vocabulary.decode_parameter(full, name, data)
         heard = Interaction(_short(full), self._federate_name(sender), values, tag, time)
-        for handler in self._hears.get(full, ()):
-            handler(heard)
+        self._tell(self._hears, full, heard)
 
     def _discovered(
         self,
@@ -285,9 +328,9 @@ class Federate:
             self._tell(self._removes, found.full_kind, found)
 
     def _tell(self, table: dict[str, list[Callable[..., Any]]], full: str, *what: Any) -> None:
-        """Handlers of a class hear of everything known as it or as a class below it."""
-        for ancestor in self._vocabulary.model.object_lineage(full):
-            for handler in table.get(ancestor.name, ()):
+        """Handlers of a class hear of everything that comes as it or as a class below it."""
+        for ancestor in _lineage(full):
+            for handler in table.get(ancestor, ()):
                 handler(*what)
 
     # --- names ------------------------------------------------------------------------------------------------
@@ -299,7 +342,7 @@ class Federate:
         return self.rti.get_object_class_handle(self._vocabulary.object_class(name))
 
     def _attributes(self, object_class: ObjectClassHandle, names: Iterable[str]) -> set[AttributeHandle]:
-        chosen = list(names) or self._vocabulary.attributes(self.rti.get_object_class_name(object_class))
+        chosen = self._vocabulary.attributes(self.rti.get_object_class_name(object_class), names)
         return {self.rti.get_attribute_handle(object_class, name) for name in chosen}
 
     def _name(self, look_up: Callable[..., str], *handles: Handle) -> str:
@@ -322,16 +365,43 @@ def _short(full: str) -> str:
     return full.rsplit(".", 1)[-1]
 
 
+def _lineage(full: str) -> Iterator[str]:
+    """A class, its parent and so on, by their full names."""
+    while full:
+        yield full
+        full = full.rpartition(".")[0]
+
+
+def _heard(hear: Callable[..., None]) -> Callable[..., None]:
+    """Whoever waits in `run_until` while another thread calls back looks again after each callback."""
+
+    def heard(self: _Ears, *arguments: Any) -> None:
+        try:
+            hear(self, *arguments)
+        finally:
+            self.wake()
+
+    return heard
+
+
 class _Ears(FederateAmbassador):
     """Passes on what a `Federate` wants to hear."""
 
     def __init__(self, federate: Federate) -> None:
         self._federate = federate
 
+    def wake(self) -> None:
+        federate = self._federate
+        if federate._callbacks is CallbackModel.IMMEDIATE:
+            with federate._news:
+                federate._news.notify_all()
+
+    @_heard
     def receive_interaction(self, interaction_class: InteractionClassHandle, *rest: Any) -> None:
         values, tag, _, sender, _, *stamp = rest
         self._federate._received(interaction_class, values, tag, sender, stamp[0] if stamp else None)
 
+    @_heard
     def discover_object_instance(
         self,
         object_instance: ObjectInstanceHandle,
@@ -341,22 +411,26 @@ class _Ears(FederateAmbassador):
     ) -> None:
         self._federate._discovered(object_instance, object_class, object_instance_name, producing_federate)
 
+    @_heard
     def reflect_attribute_values(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
         self._federate._reflected(object_instance, rest[0])
 
+    @_heard
     def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
         self._federate._removed(object_instance)
 
+    @_heard
     def announce_synchronization_point(
         self, synchronization_point_label: str, user_supplied_tag: bytes
     ) -> None:
         self._federate._announced.add(synchronization_point_label)
 
+    @_heard
     def federation_synchronized(
         self, synchronization_point_label: str, failed_to_sync_set: Set[FederateHandle]
     ) -> None:
         self._federate._announced.discard(synchronization_point_label)
-        self._federate._synchronized.add(synchronization_point_label)
+        self._federate._achieved.discard(synchronization_point_label)
 
 
 def join(

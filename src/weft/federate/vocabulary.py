@@ -42,14 +42,19 @@ class Vocabulary:
             _find("class", name, [*self.model.object_classes, *self.model.interaction_classes])
         return bool(interactions)
 
-    def attributes(self, object_class: str) -> list[str]:
-        return list(self._attribute_types[object_class])
+    def attributes(self, object_class: str, names: Iterable[str] = ()) -> list[str]:
+        """These attributes of a class, or all of them if none is named."""
+        known = self._attribute_types[object_class]
+        chosen = list(names)
+        for name in chosen:
+            _require(object_class, "attribute", name, known)
+        return chosen or list(known)
 
     def encode_attribute(self, object_class: str, name: str, value: Any) -> bytes:
         return self._encode(object_class, "attribute", name, value, self._attribute_types[object_class])
 
     def decode_attribute(self, object_class: str, name: str, data: bytes) -> Any:
-        return self._decode(object_class, name, data, self._attribute_types[object_class])
+        return self._decode(object_class, name, data, self._attribute_types.get(object_class, {}))
 
     def encode_parameter(self, interaction_class: str, name: str, value: Any) -> bytes:
         return self._encode(
@@ -57,11 +62,10 @@ class Vocabulary:
         )
 
     def decode_parameter(self, interaction_class: str, name: str, data: bytes) -> Any:
-        return self._decode(interaction_class, name, data, self._parameter_types[interaction_class])
+        return self._decode(interaction_class, name, data, self._parameter_types.get(interaction_class, {}))
 
     def _encode(self, owner: str, what: str, name: str, value: Any, types: Mapping[str, str]) -> bytes:
-        if name not in types:
-            raise NameNotFound(f"class {owner} has no {what} {name!r}{_hint(name, types)}")
+        _require(owner, what, name, types)
         if not types[name]:
             return _as_bytes(owner, name, value)
         try:
@@ -71,11 +75,16 @@ class Vocabulary:
 
     def _decode(self, owner: str, name: str, data: bytes, types: Mapping[str, str]) -> Any:
         if not types.get(name):
-            return data  # HLA 1.3 object models give no types
+            return data  # HLA 1.3 object models give no types, nor do those that only others brought
         try:
             return self.model.decode(types[name], data)
         except EncodingError as error:
             raise EncodingError(f"{owner}.{name}: {error}") from error
+
+
+def _require(owner: str, what: str, name: str, known: Mapping[str, str]) -> None:
+    if name not in known:
+        raise NameNotFound(f"class {owner} has no {what} {name!r}{_hint(name, known)}")
 
 
 def _as_bytes(owner: str, name: str, value: Any) -> bytes:

@@ -19,16 +19,20 @@ def read_source(designator: Designator) -> Source:
     if isinstance(designator, Source):
         return designator
     name = os.fspath(designator)
-    address = urlparse(name)
-    if address.scheme in ("http", "https", "ftp"):
+    scheme, _, rest = name.partition(":")
+    if scheme.lower() in ("http", "https", "ftp") and rest.startswith("//"):
         raise CouldNotOpenFOM(f"{name}: object models are read from files, not from the network; give a path")
-    path = Path(unquote(address.path)) if address.scheme == "file" else Path(name)
     try:
-        if path.stat().st_size > MAX_SIZE:
-            raise CouldNotOpenFOM(f"{name}: larger than {MAX_SIZE >> 20} MiB; no object model is")
-        return Source(name, path.read_bytes())
+        path = Path(unquote(urlparse(name).path)) if scheme.lower() == "file" else Path(name)
+        with path.open("rb") as file:
+            data = file.read(MAX_SIZE + 1)  # not its size: a device or a pipe does not know it
     except OSError as error:
         raise CouldNotOpenFOM(f"{name}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise CouldNotOpenFOM(f"{name!r} is no path: {error}") from error
+    if len(data) > MAX_SIZE:
+        raise CouldNotOpenFOM(f"{name}: larger than {MAX_SIZE >> 20} MiB; no object model is")
+    return Source(name, data)
 
 
 def read_sources(designators: Designator | Iterable[Designator]) -> tuple[Source, ...]:

@@ -91,7 +91,8 @@ class SimulatedNetwork:
         self._incarnations: dict[str, int] = {}
         self._connections: dict[tuple[str, int], SimulatedConnection] = {}
         self._links: dict[tuple[str, str], _Link] = {}
-        self._crashes: dict[tuple[str, str], float] = {}  # up to when a crashed node's parcels still arrive
+        # Up to when the parcels of a crashed node (and its incarnation) still arrive at another.
+        self._crashes: dict[tuple[str, int, str], float] = {}
         for name in nodes:
             self._incarnations[name] = 0
             self._start(name)
@@ -129,18 +130,26 @@ class SimulatedNetwork:
 
     def crash(self, name: str) -> None:
         """The node is gone at once; the others notice a little later."""
+        if name not in self._nodes:
+            raise ValueError(f"node {name!r} is not running")
         del self._nodes[name]
+        incarnation = self._incarnations[name]
         self._incarnations[name] += 1
         for key in [k for k in self._connections if k[0] == name]:
             self._connections.pop(key).crashed()
-        for other in list(self._nodes):
-            lost_from = self.clock.now + self.random.random() * self._links[name, other].profile.delay
-            self._links[name, other].waiting.clear()
-            self._links[other, name].waiting.clear()
-            self._crashes[name, other] = lost_from
-            self.clock.at(
-                self.clock.now + self.detection, self._noticed(other, self._incarnations[other], name)
-            )
+        for other in self._incarnations:
+            if other == name:
+                continue
+            for link in (self._links[name, other], self._links[other, name]):
+                link.waiting.clear()
+                link.last_arrival = 0.0
+            if other in self._nodes:
+                # Nothing of it arrives once the others have noticed.
+                under_way = min(self._links[name, other].profile.delay, self.detection)
+                self._crashes[name, incarnation, other] = self.clock.now + self.random.random() * under_way
+                self.clock.at(
+                    self.clock.now + self.detection, self._noticed(other, self._incarnations[other], name)
+                )
 
     def _noticed(self, at: str, incarnation: int, gone: str) -> Callable[[], None]:
         def tell() -> None:
@@ -153,8 +162,16 @@ class SimulatedNetwork:
         """The node begins anew, after the others have noticed that it was gone."""
         if name in self._nodes:
             raise ValueError(f"node {name!r} is running")
-        self.clock.at(self.clock.now + self.detection, lambda: self._start(name))
+        self.clock.at(self.clock.now + self.detection, lambda: self._return(name))
         self.run_until(lambda: name in self._nodes)
+
+    def _return(self, name: str) -> None:
+        self._start(name)
+        for other in self._incarnations:
+            if other not in self._nodes:
+                self._perform(name, self._nodes[name].peer_lost(other, self.clock.now))
+            elif other != name:
+                self._perform(other, self._nodes[other].peer_found(name, self.clock.now))
 
     def settle(self) -> None:
         """Let everything that is under way arrive."""
@@ -237,15 +254,12 @@ class SimulatedNetwork:
             here = self._nodes.get(receiver)
             if here is None or self._incarnations[receiver] != ours[1]:
                 return
-            if self._incarnations[sender] != ours[0] and not self._got_out(sender, receiver, when):
+            # Of what a crashed node had under way, only what was far enough along still arrives.
+            if self._incarnations[sender] != ours[0] and when >= self._crashes[sender, ours[0], receiver]:
                 return
             self._perform(receiver, here.receive(sender, parcel, self.clock.now))
 
         self.clock.at(when, arrive)
-
-    def _got_out(self, sender: str, receiver: str, when: float) -> bool:
-        """Of what a crashed node had under way, only what was far enough along still arrives."""
-        return when < self._crashes.get((sender, receiver), 0.0)
 
 
 class SimulatedSite:
@@ -307,10 +321,10 @@ class SimulatedConnection:
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
         pending = self.begin(service, arguments)
-        self._network.run_until(lambda: pending.done or self._gone)
-        if not pending.done:
-            why = "its node crashed" if self._gone else "nothing more happens in the network"
-            raise RTIinternalError(f"{service} at node {self._node!r} was never answered: {why}")
+        if not self._network.run_until(lambda: pending.done):
+            raise RTIinternalError(
+                f"{service} at node {self._node!r} was never answered: nothing more happens in the network"
+            )
         return pending.result()
 
     def handle(self, effect: Callback | Reply | Refuse) -> None:
@@ -336,19 +350,24 @@ class SimulatedConnection:
     def close(self) -> None:
         if not self._gone:
             self._network.node(self._node).close_session(self._session)
-            self._end()
+            self._end("the connection was closed")
 
     def lose(self) -> None:
         if not self._gone:
-            self._end()
+            self._end("the connection was broken off")
             effects = self._network.node(self._node).session_lost(self._session, self._network.clock.now)
             self._network.perform(self._node, effects)
 
     def crashed(self) -> None:
         """The node is gone; the federate hears of it as of any lost connection."""
-        self._gone = True
-        self._inbox.append(Callback(self._session, "connection_lost", (f"node {self._node!r} has crashed",)))
+        fault = f"node {self._node!r} has crashed"
+        self._end(fault)
+        self._inbox.append(Callback(self._session, "connection_lost", (fault,)))
 
-    def _end(self) -> None:
+    def _end(self, why: str) -> None:
         self._gone = True
         self._network.forget(self._node, self._session)
+        for number, pending in self._pending.items():
+            error = RTIinternalError(f"{pending.service} was never answered: {why}")
+            pending.end(Refuse(self._session, number, error))
+        self._pending.clear()

@@ -65,6 +65,16 @@ def announce(
     turn.callback(federation, member, "discover_object_instance", arguments)
 
 
+def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> None:
+    """An instance's owners changed: members that subscribe to what is owned now may discover it."""
+    for member in federation.members.values():
+        if not instance.knowledge.mask & member.bit:
+            known_class = would_discover(member, instance.entry, instance.owners)
+            if known_class is not None:
+                federation.learn(instance, member, known_class)
+                announce(turn, federation, instance, member, known_class)
+
+
 def after_subscription(turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry) -> None:
     """A member's subscriptions changed at this class: it may discover instances of it and of classes below it."""
     found = []

@@ -15,7 +15,6 @@ from weft.model.errors import (
     InconsistentFOM,
     InvalidFOM,
     InvalidMIM,
-    InvalidObjectModel,
     ObjectModelError,
     RTIexception,
     UnreadableObjectModel,
@@ -58,9 +57,12 @@ def _as_fom_error(error: ObjectModelError) -> RTIexception:
 
 
 def _read_mim(source: Source) -> Module:
+    """A MIM must stand on its own: what it lacks is its own fault, not that of a FOM module."""
     try:
-        return parse_module(source)
-    except InvalidObjectModel as error:
-        raise InvalidMIM(str(error)) from error
-    except ObjectModelError as error:
+        mim = parse_module(source)
+        Catalog(merge([], mim=mim))
+    except UnreadableObjectModel as error:
         raise ErrorReadingMIM(str(error)) from error
+    except ObjectModelError as error:
+        raise InvalidMIM(str(error)) from error
+    return mim

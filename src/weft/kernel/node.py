@@ -43,15 +43,24 @@ class Session:
         self.number = number
         self.federation: Federation | None = None
         self.member: Member | None = None
+        self.joining = 0  # the number of the last call to join
 
 
 class Waiting:
     """A call that another node has to answer: who is asked, and what to do with the answer."""
 
-    def __init__(self, node: str, created: Federation | None = None, request: Request | None = None) -> None:
+    def __init__(
+        self,
+        node: str,
+        created: Federation | None = None,
+        request: Request | None = None,
+        destroyed: bool = False,
+    ) -> None:
         self.node = node
         self.created = created  # a federation to open once the directory grants its name
         self.request = request  # a request to send once the directory says where
+        self.destroyed = destroyed  # all is done once the directory has freed the name
+        self.held: list[Request] = []  # requests that came before the grant of `created`
 
 
 class Node:
@@ -64,6 +73,7 @@ class Node:
         self.homes: dict[str, tuple[str, str]] = {}  # at the directory: name -> home, time implementation
         self._sessions_opened = 0
         self._waiting: dict[Caller, Waiting] = {}
+        self._lost: dict[str, None] = {}  # nodes that went away and have not come back
         self._early: dict[str, list[Data | Inform]] = {}  # parcels that wait for a commit
 
     # --- sessions ---------------------------------------------------------------------------------------------
@@ -115,6 +125,8 @@ class Node:
                 reply.value = entry.function(turn, federation, member, *arguments)
         except RTIexception as error:
             return [Refuse(session, number, error)]
+        except (TypeError, AttributeError) as misfit:
+            return [Refuse(session, number, _as_refusal(service, misfit))]
         return turn.effects
 
     def _order(
@@ -146,8 +158,13 @@ class Node:
         federate: FederateHandle | None,
         service: str,
         arguments: tuple[Any, ...],
+        past: bool = False,
     ) -> None:
-        """Carry a command out here, and at the home also tell the other nodes to do so."""
+        """Carry a command out here, and at the home also tell the other nodes to do so.
+
+        What is `past` when this node comes to the federation concerns none of its sessions: their federates, if they ever
+        were members, have resigned since.
+        """
         turn.everywhere = True
         reply: Reply | None = None
         if caller is not None and caller.node == self.name:
@@ -157,7 +174,8 @@ class Node:
         value: Any
         if service == JOIN:
             assert caller is not None
-            value = self._join(turn, federation, caller, arguments)
+            member = self._join(turn, federation, caller, arguments)
+            value = (member.handle, federation.time.name)
         else:
             member = federation.members.get(federate) if federate is not None else None
             if member is None:
@@ -172,12 +190,14 @@ class Node:
             for node in federation.nodes:
                 if node != self.name:
                     turn.effects.append(Transmit(node, commit))
-        if member is not None and service in (RESIGN, RESIGN_LOST):
+        if past:
+            return
+        if service == JOIN and member.node == self.name:
+            self._joined(turn, federation, member)
+        elif service in (RESIGN, RESIGN_LOST):
             self._departed(federation, member)
 
-    def _join(
-        self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]
-    ) -> tuple[FederateHandle, str]:
+    def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
         kind, name, sources = arguments
         newcomer = caller.node != self.name and caller.node not in federation.nodes
         model = extended_model(federation, sources)
@@ -186,12 +206,15 @@ class Node:
             federation.nodes[caller.node] = None
             welcome = Welcome(federation.name, self.name, federation.founding, tuple(federation.commits))
             turn.effects.append(Transmit(caller.node, welcome))
-        if caller.node == self.name:
-            session = self.sessions.get(caller.session)
-            if session is not None:
-                session.federation = federation
-                session.member = member
-        return member.handle, federation.time.name
+        return member
+
+    def _joined(self, turn: Turn, federation: Federation, member: Member) -> None:
+        session = self.sessions.get(member.session)
+        if session is None:  # lost while its call was under way
+            self._order(turn, federation, None, member.handle, RESIGN_LOST, ())
+        else:
+            session.federation = federation
+            session.member = member
 
     def _departed(self, federation: Federation, member: Member) -> None:
         """A member has left: its session is free again, and a node without members leaves the federation."""
@@ -220,8 +243,14 @@ class Node:
             self._seek(turn, self.directory, caller, Request("", caller, None, service, ()))
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):
             name, *rest = arguments
-            if service == JOIN and session.member is not None:
-                raise FederateAlreadyExecutionMember(f"already joined as {session.member!r}; resign first")
+            if service == JOIN:
+                if session.member is not None:
+                    raise FederateAlreadyExecutionMember(
+                        f"already joined as {session.member!r}; resign first"
+                    )
+                if Caller(self.name, session.number, session.joining) in self._waiting:
+                    raise FederateAlreadyExecutionMember("already joining; wait for the end of that call")
+                session.joining = number
             self._seek_home(turn, caller, Request(name, caller, None, service, tuple(rest)))
         elif service in PENDING:
             if session.member is None:
@@ -244,8 +273,8 @@ class Node:
             self.federations[name] = federation
             turn.effects.append(Reply(caller.session, caller.number, None))
         else:
-            self._waiting[caller] = Waiting(self.directory, created=federation)
-            turn.effects.append(Transmit(self.directory, Claim(name, federation.time.name, caller)))
+            claim = Claim(name, federation.time.name, caller)
+            self._await(turn, caller, Waiting(self.directory, created=federation), claim)
 
     def _seek_home(self, turn: Turn, caller: Caller, request: Request) -> None:
         """Send a request to the home of its federation, asking the directory where that is if need be."""
@@ -257,8 +286,8 @@ class Node:
             home = self.homes.get(request.federation)
             self._seek(turn, self.name if home is None else home[0], caller, request)
         else:
-            self._waiting[caller] = Waiting(self.directory, request=request)
-            turn.effects.append(Transmit(self.directory, Locate(request.federation, caller)))
+            locate = Locate(request.federation, caller)
+            self._await(turn, caller, Waiting(self.directory, request=request), locate)
 
     def _seek(self, turn: Turn, node: str, caller: Caller, request: Request) -> None:
         if node == self.name:
@@ -267,8 +296,13 @@ class Node:
             self._ask(turn, node, caller, request)
 
     def _ask(self, turn: Turn, node: str, caller: Caller, request: Request) -> None:
-        self._waiting[caller] = Waiting(node)
-        turn.effects.append(Transmit(node, request))
+        self._await(turn, caller, Waiting(node), request)
+
+    def _await(self, turn: Turn, caller: Caller, waiting: Waiting, parcel: Claim | Locate | Request) -> None:
+        if waiting.node in self._lost:
+            raise RTIinternalError(f"node {waiting.node!r} went away and has not come back; try again later")
+        self._waiting[caller] = waiting
+        turn.effects.append(Transmit(waiting.node, parcel))
 
     def _decide(self, turn: Turn, request: Request) -> None:
         """At the home (or the directory): carry a request out or raise."""
@@ -285,8 +319,7 @@ class Node:
         if federation is None or federation.home != self.name:
             raise FederationExecutionDoesNotExist(f"there is no federation execution named {name!r}")
         if service == "destroy_federation_execution":
-            self._destroy(turn, federation)
-            self._answer(turn, request.caller, ())
+            self._destroy(turn, federation, request.caller)
         else:
             self._carry_out(turn, federation, request.caller, request.federate, service, request.arguments)
 
@@ -298,15 +331,19 @@ class Node:
         )
         return "report_federation_execution_members", (name, report)
 
-    def _destroy(self, turn: Turn, federation: Federation) -> None:
+    def _destroy(self, turn: Turn, federation: Federation, caller: Caller | None) -> None:
+        """Answered when the name is free at the directory, so that it can be used again at once."""
         if federation.members:
             who = ", ".join(repr(member) for member in federation.members.values())
             raise FederatesCurrentlyJoined(f"{federation.name!r} still has {who}")
         del self.federations[federation.name]
         if self.directory == self.name:
-            del self.homes[federation.name]
-        else:
-            turn.effects.append(Transmit(self.directory, Release(federation.name)))
+            self.homes.pop(federation.name, None)
+        elif self.directory not in self._lost and caller is not None:
+            self._waiting[caller] = Waiting(self.directory, destroyed=True)
+            turn.effects.append(Transmit(self.directory, Release(federation.name, caller)))
+            return
+        self._answer(turn, caller, ())
 
     def _answer(
         self, turn: Turn, caller: Caller | None, callbacks: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -336,30 +373,40 @@ class Node:
         elif isinstance(parcel, Welcome):
             self._welcomed(parcel, now)
         elif isinstance(parcel, Claim):
-            self._grant(turn, parcel)
+            self._grant(turn, sender, parcel)
         elif isinstance(parcel, Locate):
             self._locate(turn, parcel)
         elif isinstance(parcel, Release):
-            self.homes.pop(parcel.federation, None)
+            if parcel.federation in self.homes and self.homes[parcel.federation][0] == sender:
+                del self.homes[parcel.federation]
+            turn.effects.append(Transmit(sender, Answer(parcel.caller, None, None)))
         return turn.effects
 
     def _serve(self, turn: Turn, request: Request) -> None:
+        if request.federation not in self.federations:
+            for waiting in self._waiting.values():
+                if waiting.created is not None and waiting.created.name == request.federation:
+                    waiting.held.append(request)  # the directory has told others sooner than us
+                    return
+        before = len(turn.effects)
         try:
             self._decide(turn, request)
-        except RTIexception as error:
-            turn.effects.clear()
+        except (RTIexception, TypeError, AttributeError) as error:
+            del turn.effects[before:]
             if request.caller is not None:
-                turn.effects.append(Transmit(request.caller.node, Answer(request.caller, None, error)))
+                refusal = error if isinstance(error, RTIexception) else _as_refusal(request.service, error)
+                turn.effects.append(Transmit(request.caller.node, Answer(request.caller, None, refusal)))
 
-    def _grant(self, turn: Turn, claim: Claim) -> None:
+    def _grant(self, turn: Turn, sender: str, claim: Claim) -> None:
         error: Exception | None = None
         if claim.federation in self.homes:
             error = FederationExecutionAlreadyExists(
                 f"a federation execution named {claim.federation!r} exists"
             )
         else:
-            self.homes[claim.federation] = (claim.caller.node, claim.time_implementation)
-        turn.effects.append(Transmit(claim.caller.node, Answer(claim.caller, None, error)))
+            self.homes[claim.federation] = (sender, claim.time_implementation)
+        if claim.caller is not None:
+            turn.effects.append(Transmit(sender, Answer(claim.caller, None, error)))
 
     def _locate(self, turn: Turn, parcel: Locate) -> None:
         home = self.homes.get(parcel.federation)
@@ -379,12 +426,15 @@ class Node:
             self._located(turn, caller, waiting.request, answer.value)
         else:
             self._answer(turn, caller, answer.callbacks)
+        for request in waiting.held:
+            self._serve(turn, request)
 
     def _located(self, turn: Turn, caller: Caller, request: Request, home: str | None) -> None:
         if home is not None:
             try:
                 self._seek(turn, home, caller, request)
             except RTIexception as refusal:
+                turn.effects.clear()
                 turn.effects.append(Refuse(caller.session, caller.number, refusal))
         elif request.service == "list_federation_execution_members":
             self._answer(turn, caller, (self._members_report(request.federation, None),))
@@ -400,7 +450,13 @@ class Node:
         history = Turn(self.name, now)  # its effects belong to the past
         for commit in welcome.commits:
             self._carry_out(
-                history, federation, commit.caller, commit.federate, commit.service, commit.arguments
+                history,
+                federation,
+                commit.caller,
+                commit.federate,
+                commit.service,
+                commit.arguments,
+                past=True,
             )
 
     def _follow(self, turn: Turn, commit: Commit) -> None:
@@ -432,11 +488,17 @@ class Node:
     def peer_lost(self, node: str, now: float) -> list[Effect]:
         """Another node is gone: its members resign by their directives; who waits for it is told so."""
         turn = Turn(self.name, now)
+        self._lost[node] = None
         for caller, waiting in list(self._waiting.items()):
             if waiting.node == node:
                 del self._waiting[caller]
-                error = RTIinternalError(f"node {node!r} went away before it answered")
-                turn.effects.append(Refuse(caller.session, caller.number, error))
+                if waiting.destroyed:
+                    self._answer(turn, caller, ())
+                else:
+                    error = RTIinternalError(f"node {node!r} went away before it answered")
+                    turn.effects.append(Refuse(caller.session, caller.number, error))
+                for request in waiting.held:
+                    self._serve(turn, request)
         for name in [n for n, (home, _) in self.homes.items() if home == node]:
             del self.homes[name]
         for federation in list(self.federations.values()):
@@ -448,6 +510,17 @@ class Node:
                 self._orphaned(turn, federation)
         return turn.effects
 
+    def peer_found(self, node: str, now: float) -> list[Effect]:
+        """A node that was gone is there again, and begins with nothing; a directory is told what has its home here."""
+        turn = Turn(self.name, now)
+        self._lost.pop(node, None)
+        if node == self.directory:
+            for federation in self.federations.values():
+                if federation.home == self.name:
+                    claim = Claim(federation.name, federation.time.name, None)
+                    turn.effects.append(Transmit(node, claim))
+        return turn.effects
+
     def _orphaned(self, turn: Turn, federation: Federation) -> None:
         del self.federations[federation.name]
         self._early.pop(federation.name, None)
@@ -457,3 +530,10 @@ class Node:
                 session.federation = None
                 session.member = None
                 turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
+
+
+def _as_refusal(service: str, misfit: Exception) -> RTIexception:
+    """An argument of a wrong type.  Compiled code notices at the first function, pure Python where it does not fit."""
+    refusal = RTIinternalError(f"{service} was given an argument of a wrong type: {misfit}")
+    refusal.__cause__ = misfit
+    return refusal

@@ -61,11 +61,11 @@ class Welcome(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """To the directory: may this node become the home of that name?"""
+    """To the directory: may this node become the home of that name?  Nobody waits (`caller` None) where it is already."""
 
     federation: str
     time_implementation: str
-    caller: Caller
+    caller: Caller | None
 
 
 class Locate(NamedTuple):
@@ -76,9 +76,10 @@ class Locate(NamedTuple):
 
 
 class Release(NamedTuple):
-    """To the directory: the federation is gone."""
+    """To the directory: the federation is gone; the answer says that its name is free."""
 
     federation: str
+    caller: Caller
 
 
 class Data(NamedTuple):

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import require
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
@@ -33,6 +34,7 @@ from weft.model.handles import (
     ParameterHandle,
     TransportationTypeHandle,
 )
+from weft.model.packed import PackedValues
 from weft.model.records import MessageRetractionReturn
 from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
 
@@ -57,7 +59,7 @@ def send_interaction(
     federation: Federation,
     member: Member,
     interaction_class: InteractionClassHandle,
-    values: dict[ParameterHandle, bytes],
+    values: dict[ParameterHandle, bytes] | PackedValues,
     tag: bytes,
     time: LogicalTime | None = None,
 ) -> MessageRetractionReturn | None:
@@ -69,11 +71,16 @@ def send_interaction(
             f"{member!r} does not publish {entry.name}; publish it before sending"
         )
     parameters = entry.parameters
-    for handle, value in values.items():
-        if handle not in parameters:
-            require.parameters(entry, values)
-        if type(value) is not bytes:
-            require.encoded(parameters[handle].name, value)
+    if isinstance(values, PackedValues):
+        for packed_handle in values.handles:
+            if packed_handle not in parameters:
+                require.parameters(entry, [ParameterHandle(packed_handle)])
+    else:
+        for handle, value in values.items():
+            if handle not in parameters:
+                require.parameters(entry, values)
+            if type(value) is not bytes:
+                require.encoded(parameters[handle].name, value)
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
     stamp = () if time is None else stamp_of(federation, time)
@@ -86,7 +93,7 @@ def send_interaction(
     if audience.ears:
         _hear(turn, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
-        arguments = (interaction_class, dict(values), tag, transportation, stamp)
+        arguments = (entry.handle, unshared(values), tag, transportation, stamp)
         message = Data(federation.name, federation.sequence, member.handle, "send_interaction", arguments)
         reliable = federation.catalog.is_reliable(transportation)
         for node in audience.nodes:
@@ -118,11 +125,14 @@ def _hear(
     sender: Member,
     audience: Audience,
     sent_class: InteractionClassHandle,
-    values: dict[ParameterHandle, bytes],
+    values: dict[ParameterHandle, bytes] | PackedValues,
     tag: bytes,
     transportation: TransportationTypeHandle,
     stamp: tuple[Any, ...],
 ) -> None:
+    if isinstance(values, PackedValues):
+        _hear_packed(turn, sender, audience, sent_class, values, tag, transportation, stamp)
+        return
     effects = turn.effects
     producer = sender.handle
     for received, member in audience.ears:
@@ -136,6 +146,33 @@ def _hear(
         )
 
 
+def _hear_packed(
+    turn: Turn,
+    sender: Member,
+    audience: Audience,
+    sent_class: InteractionClassHandle,
+    values: PackedValues,
+    tag: bytes,
+    transportation: TransportationTypeHandle,
+    stamp: tuple[Any, ...],
+) -> None:
+    """Packed values cannot be changed, so all who hear the same class share one tuple, and the host encodes it once."""
+    effects = turn.effects
+    heard: InteractionClassEntry | None = None
+    arguments: tuple[Any, ...] = ()
+    for received, member in audience.ears:
+        if received is not heard:
+            heard = received
+            kept = values if received.handle == sent_class else values.subset(received.parameters)
+            arguments = (received.handle, kept, tag, transportation, sender.handle, None, *stamp)
+        effects.append(Callback(member.session, "receive_interaction", arguments))
+
+
+def unshared(values: Any) -> Any:
+    """Values that will travel while the caller may go on to change its dict."""
+    return dict(values) if isinstance(values, dict) else values
+
+
 # --- attribute updates ----------------------------------------------------------------------------------------
 
 
@@ -144,28 +181,37 @@ def update_attribute_values(
     federation: Federation,
     member: Member,
     object_instance: ObjectInstanceHandle,
-    values: dict[AttributeHandle, bytes],
+    values: dict[AttributeHandle, bytes] | PackedValues,
     tag: bytes,
     time: LogicalTime | None = None,
 ) -> MessageRetractionReturn | None:
     instance = require.known_instance(federation, member, object_instance)
     defined = instance.entry.attributes
     owners = instance.owners
-    for handle, value in values.items():
-        if owners.get(handle) is not member:
-            require.known_attributes(federation, member, instance, [handle])
-            require.owned(instance, member, [handle])
-        if type(value) is not bytes:
-            require.encoded(defined[handle].name, value)
+    sent: list[Any]
+    if isinstance(values, PackedValues):
+        sent = values.handles
+        for packed_handle in sent:
+            if owners.get(packed_handle) is not member:
+                require.known_attributes(federation, member, instance, [AttributeHandle(packed_handle)])
+                require.owned(instance, member, [AttributeHandle(packed_handle)])
+    else:
+        sent = list(values)
+        for handle, value in values.items():
+            if owners.get(handle) is not member:
+                require.known_attributes(federation, member, instance, [handle])
+                require.owned(instance, member, [handle])
+            if type(value) is not bytes:
+                require.encoded(defined[handle].name, value)
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
     stamp = () if time is None else stamp_of(federation, time)
-    route = _route(turn, federation, instance, member, values)
+    route = _route(turn, federation, instance, member, sent)
     if route.legs:
         _reflect(turn, instance, route, member, values, tag, stamp)
     for post in route.posts:
-        kept = dict(values) if post.attributes is None else {a: values[a] for a in post.attributes}
-        arguments = (object_instance, kept, tag, stamp)
+        kept = unshared(values) if post.attributes is None else part_of(values, post.attributes)
+        arguments = (instance.handle, kept, tag, stamp)
         message = Data(
             federation.name, federation.sequence, member.handle, "update_attribute_values", arguments
         )
@@ -173,23 +219,27 @@ def update_attribute_values(
     return None if time is None else NO_RETRACTION
 
 
+def part_of(values: Any, attributes: tuple[AttributeHandle, ...]) -> Any:
+    return {a: values[a] for a in attributes} if isinstance(values, dict) else values.subset(attributes)
+
+
 def _route(
     turn: Turn,
     federation: Federation,
     instance: Instance,
     sender: Member,
-    values: dict[AttributeHandle, bytes],
+    sent: list[Any],
 ) -> Route:
     if instance.overrides is not None:
-        return _find_route(turn, federation, instance, sender, tuple(values))
+        return _find_route(turn, federation, instance, sender, tuple(sent))
     knowledge = instance.knowledge
     if knowledge.generation != federation.generation:
         knowledge.generation = federation.generation
         knowledge.routes.clear()
-    key = (sender.handle, *values)
+    key = (sender.handle, *sent)
     route = knowledge.routes.get(key)
     if route is None:
-        route = _find_route(turn, federation, instance, sender, tuple(values))
+        route = _find_route(turn, federation, instance, sender, tuple(sent))
         knowledge.routes[key] = route
     return route
 
@@ -252,10 +302,13 @@ def _reflect(
     instance: Instance,
     route: Route,
     sender: Member,
-    values: dict[AttributeHandle, bytes],
+    values: dict[AttributeHandle, bytes] | PackedValues,
     tag: bytes,
     stamp: tuple[Any, ...],
 ) -> None:
+    if isinstance(values, PackedValues):
+        _reflect_packed(turn, instance, route, sender, values, tag, stamp)
+        return
     effects = turn.effects
     producer = sender.handle
     for leg in route.legs:
@@ -267,6 +320,27 @@ def _reflect(
                 leg.member.session, "reflect_attribute_values", arguments + stamp if stamp else arguments
             )
         )
+
+
+def _reflect_packed(
+    turn: Turn,
+    instance: Instance,
+    route: Route,
+    sender: Member,
+    values: PackedValues,
+    tag: bytes,
+    stamp: tuple[Any, ...],
+) -> None:
+    """As with interactions, receivers of the same attributes share one tuple."""
+    effects = turn.effects
+    last: Leg | None = None
+    arguments: tuple[Any, ...] = ()
+    for leg in route.legs:
+        if last is None or leg.attributes != last.attributes or leg.transportation != last.transportation:
+            kept = values if leg.attributes is None else values.subset(leg.attributes)
+            arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, None, *stamp)
+            last = leg
+        effects.append(Callback(leg.member.session, "reflect_attribute_values", arguments))
 
 
 # --- directed interactions ------------------------------------------------------------------------------------
@@ -347,7 +421,8 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
         object_instance, values, tag, stamp = message.arguments
         instance = federation.instances.get(object_instance)
         if instance is not None:
-            route = _route(turn, federation, instance, sender, values)
+            sent = list(values) if isinstance(values, dict) else values.handles
+            route = _route(turn, federation, instance, sender, sent)
             _reflect(turn, instance, route, sender, values, tag, stamp)
     else:
         _direct(turn, federation, sender, message.arguments)

@@ -143,6 +143,14 @@ class Overrides:
         self.orders: dict[AttributeHandle, OrderType] = {}
 
 
+class Transfers:
+    """What is under way for the ownership of an instance's attributes (`weft.kernel.ownership`)."""
+
+    def __init__(self) -> None:
+        self.offered: dict[AttributeHandle, bytes] = {}
+        self.wanted: dict[AttributeHandle, dict[FederateHandle, bytes]] = {}
+
+
 class Instance:
     """An object instance."""
 
@@ -162,6 +170,7 @@ class Instance:
         self.knowledge = knowledge  # shared; replace through Federation.knowledge
         self.producer = producer
         self.overrides: Overrides | None = None
+        self.transfers: Transfers | None = None
 
 
 class SynchronizationPoint:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.model.enums import AdditionalSettingsResultCode
-from weft.model.handles import MessageRetractionHandle
+from weft.model.enums import AdditionalSettingsResultCode, RestoreStatus
+from weft.model.handles import FederateHandle, MessageRetractionHandle
 from weft.model.time import LogicalTime
 
 
@@ -64,3 +64,9 @@ class MessageRetractionReturn(NamedTuple):
 class TimeQueryReturn(NamedTuple):
     time_is_valid: bool
     time: LogicalTime | None
+
+
+class FederateRestoreStatus(NamedTuple):
+    pre_restore_handle: FederateHandle
+    post_restore_handle: FederateHandle
+    restore_status: RestoreStatus

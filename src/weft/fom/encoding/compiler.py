@@ -15,6 +15,7 @@ from weft.fom.datatypes import (
     BasicType,
     DataType,
     EnumeratedType,
+    Field,
     FixedRecordType,
     ReferenceType,
     SimpleType,
@@ -24,7 +25,7 @@ from weft.fom.encoding import basic, notation, rpr
 from weft.fom.encoding.arrays import Bounds, fixed_array_codec, variable_array_codec
 from weft.fom.encoding.boundaries import octet_boundary
 from weft.fom.encoding.codec import Codec, Octets
-from weft.fom.encoding.records import RecordField, record_codec
+from weft.fom.encoding.records import CountedBy, RecordField, record_codec
 from weft.fom.encoding.shape import Leaf
 from weft.fom.encoding.standard import CHARACTERS, STANDARD
 from weft.fom.encoding.variants import Arm, Arms, discriminant, extendable_variant_codec, variant_codec
@@ -185,7 +186,7 @@ class Compilation:
             fields.append(RecordField(field.name, codec, codec.octet_boundary, self._counted(record, field)))
         return fields
 
-    def _counted(self, record: FixedRecordType, field: Any) -> Any:
+    def _counted(self, record: FixedRecordType, field: Field) -> CountedBy | None:
         rule = rpr.COUNTED.get((record.name, field.name))
         array = self._types.get(field.type)
         if rule is None or not isinstance(array, ArrayType) or array.encoding != "RPRlengthlessArray":

@@ -96,17 +96,12 @@ def _leaves(leaf: Leaf) -> Elements:
 
 
 def _restored(values: tuple[Any, ...], restore: Callable[[Any], Any]) -> list[Any]:
+    restored: list[Any] = []
     try:
-        return list(map(restore, values))
+        restored.extend(map(restore, values))
     except Exception as error:
-        return [_restored_or_blamed(index, value, restore, error) for index, value in enumerate(values)]
-
-
-def _restored_or_blamed(index: int, value: Any, restore: Callable[[Any], Any], error: Exception) -> Any:
-    try:
-        return restore(value)
-    except Exception as again:
-        raise inside(again, index) from error
+        raise inside(error, len(restored)) from None
+    return restored
 
 
 def _first_misfit(leaf: Leaf, value: Any, error: Exception) -> Exception:

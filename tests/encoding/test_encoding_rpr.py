@@ -1,4 +1,4 @@
-"""The encodings the RPR FOM adds, and real RPR values."""
+"""The encodings the RPR FOM adds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from weft.fom import (
     Enumerator,
     Field,
     FixedRecordType,
-    ObjectModel,
     SimpleType,
     VariantRecordType,
 )
@@ -134,32 +133,3 @@ def test_bytes_that_do_not_fit(codecs: Codecs, name: str, text: str, message: st
     with pytest.raises(EncodingError) as caught:
         codecs.decode(name, bytes.fromhex(text))
     assert str(caught.value).startswith(message)
-
-
-def test_a_spatial_attribute(rpr: ObjectModel) -> None:
-    codecs = Codecs(rpr.data_types)
-    spatial = {
-        "DeadReckoningAlgorithm": "DRM_FPW",
-        "SpatialFPW": {
-            "WorldLocation": {"X": 1.0, "Y": 2.0, "Z": -3.0},
-            "IsFrozen": True,
-            "Orientation": {"Psi": 1.0, "Theta": 0.5, "Phi": 0.25},
-            "VelocityVector": {"XVelocity": 1.0, "YVelocity": 2.0, "ZVelocity": 4.0},
-        },
-    }
-    encoded = codecs.encode("SpatialVariantStruct", spatial)
-    assert encoded == bytes.fromhex(
-        "02 00000000000000 3ff0000000000000 4000000000000000 c008000000000000"
-        "01 000000 3f800000 3f000000 3e800000 3f800000 40000000 40800000"
-    )
-    assert codecs.decode("SpatialVariantStruct", encoded) == spatial
-
-
-def test_an_is_part_of_attribute_as_other_encoders_pad_it(rpr: ObjectModel) -> None:
-    codecs = Codecs(rpr.data_types)
-    value = codecs.decode(
-        "IsPartOfStruct", bytes.fromhex("0001 0002 0003 6162 00 00 0001 0002 0000 0004 0000 0000")
-    )
-    assert value["HostRTIObjectIdentifier"] == "ab"
-    assert value["NamedLocation"]["StationNumber"] == 4
-    assert list(value["NamedLocation"]["StationName"]) == ["StationName"]

@@ -1,0 +1,170 @@
+"""Source for data types: enumerations, records, and the table the codecs are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from weft.fom.codegen.names import FIELD_WORDS, MEMBER_WORDS, Names
+from weft.fom.codegen.plan import Plan
+from weft.fom.codegen.text import Expression, Group, a_tuple, call, keyed, quoted, spread
+from weft.fom.datatypes import (
+    ArrayType,
+    BasicType,
+    EnumeratedType,
+    FixedRecordType,
+    ReferenceType,
+    SimpleType,
+    VariantRecordType,
+)
+from weft.fom.encoding.notation import OTHER, enumerator_values, selected
+from weft.fom.encoding.variants import UNKNOWN
+
+
+def enumeration_lines(plan: Plan, name: str) -> list[str]:
+    enumerated = plan.types[name]
+    assert isinstance(enumerated, EnumeratedType)
+    names = Names(MEMBER_WORDS)
+    members = [
+        f"    {names.give(enumerator.name) if index == 0 else names.give(f'{enumerator.name}_{value}')} = {value}"
+        for enumerator in enumerated.enumerators
+        for index, value in enumerate(enumerator.values)
+    ]
+    return [f"class {plan.type_names[name]}(IntEnum):", *(members or ["    pass"])]
+
+
+# --- records ------------------------------------------------------------------------------------------------
+
+
+def record_lines(plan: Plan, name: str) -> list[str]:
+    record = plan.types[name]
+    if isinstance(record, VariantRecordType):
+        return _variant_lines(plan, record)
+    assert isinstance(record, FixedRecordType)
+    names = Names(FIELD_WORDS | plan.taken)
+    fields = [(key, names.give(key), kind) for key, kind in plan.record_fields(record)]
+    plain = [keyed(f"{quoted(key)}: ", plan.to_plain(kind, f"self.{field}")) for key, field, kind in fields]
+    typed = [f"{field}={plan.from_plain(kind, f'plain[{quoted(key)}]')}" for key, field, kind in fields]
+    return [
+        *_head(plan, name),
+        *(f"    {field}: {plan.annotation(kind)}" for _, field, kind in fields),
+        *([""] if fields else []),
+        "    def to_plain(self) -> dict[str, Any]:",
+        *spread("return ", Group("{", plain, "}"), indent=2),
+        "",
+        *_from_plain_head(),
+        *spread("return ", call("cls", *typed), indent=2),
+    ]
+
+
+def _variant_lines(plan: Plan, variant: VariantRecordType) -> list[str]:
+    names = Names(FIELD_WORDS | plan.taken)
+    by = names.give(variant.discriminant)
+    arms = [(key, names.give(key), kind) for key, kind in _arms(variant)]
+    lines = _head(plan, variant.name)
+    lines.append(f"    {by}: {plan.annotation(variant.discriminant_type)}")
+    lines += [f"    {field}: {plan.annotation(kind)} | None = None" for _, field, kind in arms]
+    extendable = variant.encoding != "HLAvariantRecord"
+    if extendable:
+        lines.append("    unknown: bytes | None = None")
+    first = keyed(f"{quoted(variant.discriminant)}: ", plan.to_plain(variant.discriminant_type, f"self.{by}"))
+    lines += ["", "    def to_plain(self) -> dict[str, Any]:"]
+    lines += spread("plain: dict[str, Any] = ", Group("{", [first], "}"), indent=2)
+    for key, field, kind in arms:
+        lines.append(f"        if self.{field} is not None:")
+        lines += spread(f"plain[{quoted(key)}] = ", plan.to_plain(kind, f"self.{field}"), indent=3)
+    if extendable:
+        lines += [
+            "        if self.unknown is not None:",
+            f"            plain[{quoted(UNKNOWN)}] = self.unknown",
+        ]
+    return [
+        *lines,
+        "        return plain",
+        "",
+        *_from_plain_head(),
+        *_variant_from_plain(plan, variant, by, arms),
+    ]
+
+
+def _variant_from_plain(
+    plan: Plan, variant: VariantRecordType, by: str, arms: list[tuple[str, str, str]]
+) -> list[str]:
+    chosen = plan.from_plain(variant.discriminant_type, f"plain[{quoted(variant.discriminant)}]")
+    lines = spread("typed = ", call("cls", f"{by}={chosen}"), indent=2)
+    for key, field, kind in arms:
+        lines.append(f"        if {quoted(key)} in plain:")
+        lines += spread(f"typed.{field} = ", plan.from_plain(kind, f"plain[{quoted(key)}]"), indent=3)
+    if variant.encoding != "HLAvariantRecord":
+        lines.append(f"        typed.unknown = plain.get({quoted(UNKNOWN)})")
+    return [*lines, "        return typed"]
+
+
+def _arms(variant: VariantRecordType) -> Iterator[tuple[str, str]]:
+    """Name and type of each alternative that has data, once each."""
+    seen: set[str] = set()
+    for alternative in variant.alternatives:
+        if alternative.type not in ("", "NA") and alternative.name not in seen:
+            seen.add(alternative.name)
+            yield alternative.name, alternative.type
+
+
+def _head(plan: Plan, name: str) -> list[str]:
+    return [
+        "@dataclass",
+        f"class {plan.type_names[name]}(Record):",
+        f"    HLA_NAME: ClassVar[str] = {quoted(name)}",
+        "    CODECS: ClassVar[Codecs] = _CODECS",
+        "",
+    ]
+
+
+def _from_plain_head() -> list[str]:
+    return ["    @classmethod", "    def from_plain(cls, plain: Any) -> Self:"]
+
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+
+def table_lines(plan: Plan) -> list[str]:
+    """The data types as data.  Enumerations are plain integers here; their classes know the names."""
+    entries = [keyed(f"{quoted(name)}: ", _definition(plan, name)) for name in plan.needed]
+    return spread("TYPES: dict[str, DataType] = ", Group("{", entries, "}"))
+
+
+def _definition(plan: Plan, name: str) -> Expression:
+    kind = plan.types[name]
+    match kind:
+        case BasicType():
+            size, endian, encoding = str(kind.size), quoted(kind.endian), quoted(kind.encoding)
+            return call("BasicType", quoted(name), size, endian, encoding)
+        case SimpleType() | ReferenceType():
+            return call("SimpleType", quoted(name), quoted(kind.representation))
+        case EnumeratedType() if plan.is_enumeration(name):
+            return call("SimpleType", quoted(name), quoted(kind.representation))
+        case EnumeratedType():
+            members = [
+                call("Enumerator", quoted(member.name), a_tuple(*map(str, member.values)))
+                for member in kind.enumerators
+            ]
+            return call("EnumeratedType", quoted(name), quoted(kind.representation), a_tuple(*members))
+        case ArrayType():
+            return call("ArrayType", *map(quoted, (name, kind.element, kind.cardinality, kind.encoding)))
+        case FixedRecordType():
+            fields = [call("Field", quoted(field.name), quoted(field.type)) for field in kind.fields]
+            include = [quoted(kind.include)] if kind.include else []
+            return call("FixedRecordType", quoted(name), quoted(kind.encoding), a_tuple(*fields), *include)
+        case VariantRecordType():
+            return _variant_definition(plan, kind)
+
+
+def _variant_definition(plan: Plan, variant: VariantRecordType) -> Expression:
+    enumerated = plan.types.get(variant.discriminant_type)
+    values = enumerator_values(enumerated) if isinstance(enumerated, EnumeratedType) else {}
+    arms = []
+    for arm in variant.alternatives:
+        chosen = arm.enumerators.strip()
+        if chosen != OTHER and plan.is_enumeration(variant.discriminant_type):
+            chosen = ", ".join(str(number) for number in selected(variant.name, chosen, values))
+        arms.append(call("Alternative", quoted(chosen), quoted(arm.name), quoted(arm.type)))
+    head = (variant.name, variant.discriminant, variant.discriminant_type)
+    return call("VariantRecordType", *map(quoted, head), a_tuple(*arms), quoted(variant.encoding))

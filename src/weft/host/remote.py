@@ -1,0 +1,326 @@
+"""A federate's connection to an RTI over the Federate Protocol: ours or any other that speaks it.
+
+Whoever waits reads.  There is no thread of our own: a thread that waits for an answer or a callback reads the socket
+itself, which saves two thread switches on each round trip; if another thread reads already, it waits for that one to
+bring what it needs.
+
+What is sent gathers and goes out before anybody waits, or when it has grown large.  Answers to callbacks travel along
+with whatever goes next.
+
+When the connection breaks, the next that waits opens a new one and resumes the session; calls in between wait, and
+nothing is lost or repeated.  If the session cannot be resumed, calls raise and the federate hears `connection_lost`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import ssl
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from weft.host.client_settings import ClientSettings
+from weft.kernel import Callback
+from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
+from weft.model.time import time_factory
+from weft.wire.callbacks import CALLBACK_SUCCEEDED
+from weft.wire.codec import Codec
+from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
+from weft.wire.frames import CALL_RESPONSE, ProtocolError
+from weft.wire.packed import decode_hot_callback, encode_hot_call
+from weft.wire.session_client import ClientSession
+from weft.wire.session_state import Action, SessionSettings, State
+
+_READ = 256 << 10
+_GATHER = 64 << 10  # so much is sent without waiting for a reason
+_EMPTY = (EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE)
+_HOT = ("send_interaction", "update_attribute_values")
+
+
+class RemoteNode:
+    """An RTI at an address, as something to connect to."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+
+    def connect(self) -> RemoteConnection:
+        return RemoteConnection(self._settings)
+
+
+class RemoteConnection:
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._codec = Codec()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._reading = False
+        self._inbox: deque[Callback] = deque()
+        self._answers: dict[int, bytes] = {}
+        self._wanted: set[int] = set()  # calls somebody waits for
+        self._unwatched: dict[int, int] = {}  # calls nobody waits for: the number of the call
+        self._complaint: Exception | None = None  # what became of one of those
+        self._gathered = 0
+        self._socket = open_socket(settings)
+        self._session = ClientSession(
+            time.monotonic(),
+            SessionSettings(
+                heartbeat=settings.heartbeat,
+                silence=settings.silence,
+                reconnect=settings.reconnect,
+                retry=settings.retry,
+            ),
+        )
+        with self._lock:
+            self._wait_for(lambda: self._session.state is not State.NEW, settings.timeout)
+            if self._session.state is not State.RUNNING:
+                self._socket.close()
+                why = self._session.ending or f"no answer within {settings.timeout:g} s"
+                raise ConnectionFailed(f"{settings.where}: {why}")
+
+    # --- calls ------------------------------------------------------------------------------------------------
+
+    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+        payload: bytes | None = None
+        number = 0
+        if service in _HOT:
+            payload = encode_hot_call(service, arguments)
+            number = SEND if service == "send_interaction" else UPDATE
+        if payload is None:
+            number, payload = self._codec.encode_call(service, arguments)
+        with self._lock:
+            if self._session.state is State.TERMINATED:
+                raise NotConnected(f"the session with {self._settings.where} is over: {self._session.ending}")
+            complaint, self._complaint = self._complaint, None
+            if complaint is not None:
+                raise complaint
+            sequence = self._session.send_call_request(payload)
+            self._gathered += len(payload)
+            if self._settings.async_updates and service in _HOT and len(arguments) == 3:
+                self._unwatched[sequence] = number
+                if self._gathered > _GATHER:
+                    self._send()
+                    self._read_what_is_there()
+                return None
+            self._wanted.add(sequence)
+            answers = self._answers
+            self._wait_for(lambda: sequence in answers, None)
+            self._wanted.discard(sequence)
+            answer = answers.pop(sequence, None)
+        if answer is None:
+            raise RTIinternalError(f"{service} was not answered: {self._session.ending}")
+        if answer in _EMPTY:
+            return None
+        value = self._codec.decode_response(number, answer)
+        if service == "join_federation_execution":
+            self._codec.time = time_factory(value[1])
+        return value
+
+    # --- callbacks --------------------------------------------------------------------------------------------
+
+    def take(self) -> Callback | None:
+        if not self._inbox:
+            with self._lock:
+                if not self._reading and not self._inbox:
+                    self._send()
+                    self._read_what_is_there()
+        return self._inbox.popleft() if self._inbox else None
+
+    def pending(self) -> bool:
+        if not self._inbox:
+            with self._lock:
+                if not self._reading:
+                    self._read_what_is_there()
+        return bool(self._inbox)
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def wait(self, seconds: float | None) -> bool:
+        with self._lock:
+            inbox = self._inbox
+            self._wait_for(lambda: bool(inbox), seconds)
+        return bool(self._inbox)
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Terminate the session and close."""
+        with self._lock:
+            if self._session.state is State.RUNNING:
+                self._session.terminate()
+                self._wait_for(lambda: False, self._settings.timeout)  # until it is over
+            self._over("this federate disconnected")
+
+    def lose(self) -> None:
+        """Break off: the session is not resumed, and the RTI resigns the federate when its patience ends."""
+        with self._lock:
+            self._over("this federate broke off")
+
+    def _over(self, why: str) -> None:
+        if self._session.state is not State.TERMINATED:
+            self._session.discard(why)
+        # Shut down first: a thread that reads is woken by it.
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._changed.notify_all()
+
+    # --- waiting, reading, sending (with the lock held) -------------------------------------------------------
+
+    def _wait_for(self, done: Any, seconds: float | None) -> None:
+        """Until `done` holds, time is up or the session is over."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not done() and self._session.state is not State.TERMINATED:
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                return
+            if self._reading:
+                self._changed.wait(None if deadline is None else deadline - now)
+                continue
+            self._send()
+            due = self._session.next_deadline()
+            if deadline is not None:
+                due = min(due, deadline)
+            self._read(max(0.0, due - now))
+            if time.monotonic() >= self._session.next_deadline():
+                self._tick()
+
+    def _read(self, patience: float) -> None:
+        """Read once, without the lock, so that others may send or look meanwhile."""
+        if self._session.state is State.DROPPED:
+            if self._session.next_deadline() > time.monotonic():
+                self._changed.wait(patience)
+            return
+        self._reading = True
+        found = self._socket
+        self._lock.release()
+        try:
+            data = _receive(found, patience)
+        finally:
+            self._lock.acquire()
+            self._reading = False
+        self._took(data)
+        self._changed.notify_all()
+
+    def _read_what_is_there(self) -> None:
+        if self._session.state is State.RUNNING:
+            data = _receive(self._socket, 0.0)
+            if data is not None:
+                self._took(data)
+
+    def _took(self, data: bytes | None) -> None:
+        if data is None:
+            return
+        now = time.monotonic()
+        if not data:
+            self._lost(now)
+            return
+        session = self._session
+        try:
+            session.feed(data, now)
+            frame = session.frame
+            while session.next():
+                if frame.type == CALL_RESPONSE:
+                    self._answered(frame.answers, frame.payload)
+                else:
+                    self._called_back(frame.sequence, frame.payload)
+        except ProtocolError as error:
+            self._fail(f"{self._settings.where} broke the protocol: {error}")
+        if session.state is State.TERMINATED and session.ending:
+            self._fail(session.ending)
+
+    def _answered(self, sequence: int, payload: bytes) -> None:
+        number = self._unwatched.pop(sequence, 0)
+        if number == 0:
+            if sequence in self._wanted:
+                self._answers[sequence] = payload
+        elif payload not in _EMPTY:
+            try:
+                self._codec.decode_response(number, payload)
+            except RTIexception as error:
+                error.add_note("from an earlier update or interaction, sent without waiting (asyncUpdates)")
+                self._complaint = error
+
+    def _called_back(self, sequence: int, payload: bytes) -> None:
+        found = decode_hot_callback(payload)
+        if found is None:
+            found = self._codec.decode_callback(payload)
+        self._inbox.append(Callback(0, found[0], found[1]))
+        self._session.send_callback_response(sequence, CALLBACK_SUCCEEDED)
+
+    def _send(self) -> None:
+        self._gathered = 0
+        parts = self._session.take_outgoing(time.monotonic())
+        if parts:
+            try:
+                self._socket.sendall(b"".join(parts))
+            except OSError:
+                self._lost(time.monotonic())
+
+    def _lost(self, now: float) -> None:
+        self._socket.close()
+        if self._session.state not in (State.DROPPED, State.TERMINATED):
+            self._session.connection_lost(now)
+
+    def _tick(self) -> None:
+        for action in self._session.tick(time.monotonic()):
+            if action is Action.FLUSH:
+                self._send()
+            elif action is Action.CLOSE:
+                self._socket.close()
+            elif action is Action.CONNECT:
+                self._reconnect()
+            else:
+                self._fail(self._session.ending)
+
+    def _reconnect(self) -> None:
+        try:
+            self._socket = open_socket(self._settings)
+        except ConnectionFailed:
+            self._session.connection_lost(time.monotonic())
+            return
+        self._session.resume(time.monotonic())
+
+    def _fail(self, why: str) -> None:
+        self._socket.close()
+        self._inbox.append(Callback(0, "connection_lost", (why,)))
+        self._changed.notify_all()
+
+
+def _receive(found: socket.socket, patience: float) -> bytes | None:
+    """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
+    try:
+        if isinstance(found, ssl.SSLSocket) and found.pending():
+            return found.recv(_READ)
+        ready, _, _ = select.select([found], [], [], min(patience, 3600.0))
+        if not ready:
+            return None
+        return found.recv(_READ)
+    except (ssl.SSLWantReadError, InterruptedError):
+        return None
+    except (OSError, ValueError):
+        return b""
+
+
+def open_socket(settings: ClientSettings) -> socket.socket:
+    try:
+        made = socket.create_connection((settings.host, settings.port), settings.timeout)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if settings.protocol == "tls":
+            made = _tls(settings).wrap_socket(made, server_hostname=settings.sni or settings.host)
+        made.settimeout(None)
+        return made
+    except (OSError, ssl.SSLError) as error:
+        raise ConnectionFailed(f"{settings.where}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _tls(settings: ClientSettings) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=settings.ca_file or None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if settings.tls_mode == "ENCRYPTED":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,295 @@
+"""Serving the Federate Protocol: from frames to the kernel and back.  Everything but the sockets.
+
+A `Switchboard` has one kernel node and any number of sessions.  A session outlives its connection (`Line`): while there is
+none, what is for the federate waits in the session's history.
+
+The path of a message, for which this module is compiled: frame → `read_hot` (only the envelope) → kernel → one callback
+payload for all who hear the same → a header for each.  Nothing is written until the end of the loop's turn; then each
+session that has something goes out in one `writelines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.host.guard import Guard
+from weft.host.unpacking import ModuleLimits, unpack_modules
+from weft.kernel import Callback, Effect, Node, Refuse, Reply
+from weft.model.enums import AdditionalSettingsResultCode
+from weft.model.errors import (
+    AlreadyConnected,
+    FederateIsExecutionMember,
+    NotConnected,
+    RTIexception,
+    RTIinternalError,
+)
+from weft.model.packed import PackedValues
+from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
+from weft.model.time import time_factory
+from weft.wire.codec import Codec
+from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, HotCall, read_hot
+from weft.wire.codec_wire import WireError
+from weft.wire.frames import CALL_REQUEST, ProtocolError
+from weft.wire.packed import Splicer, packed
+from weft.wire.session_server import ServerSession
+
+EVOLVED = "API.version=IEEE 1516-2010"
+
+
+class Line:
+    """A connection that carries a session: the sockets' side of it."""
+
+    secure = False
+
+    def send(self, parts: list[bytes]) -> None:
+        raise NotImplementedError
+
+    def queued(self) -> int:
+        """How many bytes wait to be taken by the peer."""
+        raise NotImplementedError
+
+    def acknowledge_soon(self) -> None:
+        """Something was read and nothing goes back: let the network acknowledge without delay."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class Served:
+    """One session of the Federate Protocol, and the federate behind it."""
+
+    def __init__(self, wire: ServerSession, line: Line, number: int) -> None:
+        self.wire = wire
+        self.line: Line | None = line
+        self.number = number  # how the log calls it; the session id is a secret
+        self.codec = Codec()
+        self.kernel_session = 0  # 0: not connected, in the standard's sense
+        self.calls: dict[int, int] = {}  # unanswered: the frame's number -> the number of the call
+        self.dirty = False
+        self.heard = False
+        self.slow = False
+        self.federate = ""  # its name, for the log
+        self.federation = ""
+
+
+class Switchboard:
+    def __init__(
+        self,
+        node: Node,
+        guard: Guard,
+        limits: ModuleLimits,
+        report: Callable[[str], None],
+    ) -> None:
+        self.node = node
+        self._guard = guard
+        self._limits = limits
+        self._report = report
+        self._by_kernel: dict[int, Served] = {}
+        self._dirty: list[Served] = []
+        self._splicer = Splicer()
+        self.messages = 0
+
+    # --- from the federate ------------------------------------------------------------------------------------
+
+    def received(self, served: Served, data: bytes, now: float) -> None:
+        """Bytes from a session's connection.  A broken protocol raises ProtocolError, and the session is over."""
+        wire = served.wire
+        wire.feed(data, now)
+        frame = wire.frame
+        if not served.heard:
+            served.heard = True
+            self._touch(served)
+        while wire.next():
+            if frame.type == CALL_REQUEST:
+                self._called(served, frame.sequence, frame.payload, now)
+
+    def _called(self, served: Served, sequence: int, payload: bytes, now: float) -> None:
+        hot = read_hot(payload)
+        if hot is not None and served.kernel_session:
+            self._hot_call(served, sequence, hot, now)
+            return
+        try:
+            call = served.codec.decode_call(payload)
+        except WireError as error:
+            raise ProtocolError(f"a call that cannot be read: {error}") from error
+        served.calls[sequence] = call.number
+        try:
+            if call.service == "connect":
+                self._replied(served, sequence, self._connect(served, call.arguments))
+            elif call.service == "disconnect":
+                self._disconnect(served)
+                self._replied(served, sequence, None)
+            else:
+                self._cold_call(served, sequence, call.service, call.arguments, now)
+        except RTIexception as error:
+            self._refused(served, sequence, error)
+
+    def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
+        self.messages += 1
+        number = hot.number
+        service = "send_interaction" if number >= SEND else "update_attribute_values"
+        arguments: tuple[Any, ...]
+        if hot.time and served.codec.time is not None:
+            time = served.codec.time.decode_time(hot.time)
+            arguments = (hot.target, packed(hot), hot.tag, time)
+        else:
+            arguments = (hot.target, packed(hot), hot.tag)
+        effects = self.node.call(served.kernel_session, sequence, service, arguments, now)
+        first = effects[0]
+        if isinstance(first, Reply) and not hot.time:
+            empty = EMPTY_SEND_RESPONSE if number == SEND else EMPTY_UPDATE_RESPONSE
+            served.wire.send_call_response(sequence, empty)
+            self._touch(served)
+            if len(effects) > 1:
+                self._callbacks(effects)
+        else:
+            served.calls[sequence] = number
+            self.perform(effects)
+
+    def _cold_call(
+        self, served: Served, sequence: int, service: str, arguments: tuple[Any, ...], now: float
+    ) -> None:
+        if not served.kernel_session:
+            raise NotConnected("not connected; call connect first")
+        if service == "create_federation_execution":
+            name, modules, mim, time_name = arguments
+            self._guard.may_create(served.federate, name)
+            sources = unpack_modules(modules, self._limits)
+            mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
+            arguments = (name, sources, mim_source, time_name)
+        elif service == "destroy_federation_execution":
+            self._guard.may_destroy(served.federate, arguments[0])
+        elif service == "join_federation_execution":
+            name, kind, federate, modules = arguments
+            self._guard.may_join(served.federate, name, federate or "", kind)
+            arguments = (name, kind, federate, unpack_modules(modules, self._limits))
+            served.federation = name
+        self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
+
+    def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
+        if served.kernel_session:
+            raise AlreadyConnected("this session is connected; disconnect first")
+        configuration = RtiConfiguration()
+        credentials = Credentials()
+        for argument in arguments:
+            if isinstance(argument, RtiConfiguration):
+                configuration = argument
+            elif isinstance(argument, Credentials):
+                credentials = argument
+        line = served.line
+        served.federate = self._guard.admit(credentials, line is not None and line.secure)
+        served.codec.evolved = EVOLVED in configuration.additional_settings
+        served.kernel_session = self.node.open_session()
+        self._by_kernel[served.kernel_session] = served
+        return ConfigurationResult(
+            configuration_used=False,
+            address_used=False,
+            additional_settings_result=AdditionalSettingsResultCode.SETTINGS_IGNORED,
+            message="Weft",
+        )
+
+    def _disconnect(self, served: Served) -> None:
+        if not served.kernel_session:
+            raise NotConnected("not connected; call connect first")
+        session = self.node.sessions.get(served.kernel_session)
+        if session is not None and session.member is not None:
+            raise FederateIsExecutionMember("this federate is joined; resign first")
+        self.node.close_session(served.kernel_session)
+        del self._by_kernel[served.kernel_session]
+        served.kernel_session = 0
+
+    # --- to federates -----------------------------------------------------------------------------------------
+
+    def perform(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Reply):
+                served = self._by_kernel.get(effect.session)
+                if served is not None:
+                    self._replied(served, effect.number, effect.value)
+            elif isinstance(effect, Refuse):
+                served = self._by_kernel.get(effect.session)
+                if served is not None:
+                    self._refused(served, effect.number, effect.error)
+        self._callbacks(effects)
+
+    def _callbacks(self, effects: list[Effect]) -> None:
+        last: tuple[Any, ...] = ()
+        payload = b""
+        for effect in effects:
+            if isinstance(effect, Callback):
+                served = self._by_kernel.get(effect.session)
+                if served is not None:
+                    arguments = effect.arguments
+                    if arguments is not last or not payload:
+                        payload = self._encode(served, effect.method, arguments)
+                        last = arguments
+                    served.wire.send_callback(payload)
+                    self._touch(served)
+
+    def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
+        if len(arguments) > 1 and isinstance(arguments[1], PackedValues):
+            if method == "receive_interaction":
+                return self._splicer.receive(arguments)
+            if method == "reflect_attribute_values":
+                return self._splicer.reflect(arguments)
+        return served.codec.encode_callback(method, arguments)
+
+    def _replied(self, served: Served, sequence: int, value: Any) -> None:
+        number = served.calls.pop(sequence)
+        if (
+            isinstance(value, tuple)
+            and len(value) == 2
+            and isinstance(value[1], str)
+            and served.codec.time is None
+        ):
+            served.codec.time = time_factory(value[1])  # the answer to a join
+        served.wire.send_call_response(sequence, served.codec.encode_response(number, value))
+        self._touch(served)
+
+    def _refused(self, served: Served, sequence: int, error: Exception) -> None:
+        served.calls.pop(sequence, None)
+        name = type(error).__name__ if isinstance(error, RTIexception) else RTIinternalError.__name__
+        served.wire.send_call_response(sequence, served.codec.encode_exception(name, str(error)))
+        self._touch(served)
+
+    def _touch(self, served: Served) -> None:
+        if not served.dirty:
+            served.dirty = True
+            self._dirty.append(served)
+
+    # --- the end of a turn ------------------------------------------------------------------------------------
+
+    def flush(self, now: float) -> list[Served]:
+        """Send what has gathered; returns the sessions whose queue has grown beyond what the host may allow to look at."""
+        dirty = self._dirty
+        self._dirty = []
+        for served in dirty:
+            served.dirty = False
+            heard = served.heard
+            served.heard = False
+            parts = served.wire.take_outgoing(now)
+            line = served.line
+            if line is not None:
+                if parts:
+                    line.send(parts)
+                elif heard:
+                    line.acknowledge_soon()
+        return dirty
+
+    @property
+    def has_outgoing(self) -> bool:
+        return bool(self._dirty)
+
+    # --- the end of a session ---------------------------------------------------------------------------------
+
+    def ended(self, served: Served, now: float) -> None:
+        """The session is over; a federate that has not resigned does so by its directive."""
+        if served.kernel_session:
+            self._by_kernel.pop(served.kernel_session, None)
+            session = self.node.sessions.get(served.kernel_session)
+            if session is not None and session.member is not None:
+                why = served.wire.ending or "its session ended"
+                self._report(f"federate {session.member.name!r} of {served.federation!r} is gone: {why}")
+            self.perform(self.node.session_lost(served.kernel_session, now))
+            served.kernel_session = 0

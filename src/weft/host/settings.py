@@ -1,0 +1,120 @@
+"""The settings of a server: flag over environment over settings file over default.
+
+    [serve]                     WEFT_SERVE_PORT=…        --port
+    port = 15164
+
+Every setting has a place `section.key`; the environment variable is WEFT_SECTION_KEY.  A setting nobody knows, or a value
+of the wrong kind, is an error that names the file or the variable.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from weft.model.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Serve:
+    host: str = "127.0.0.1"
+    port: int = 15164
+    tls_port: int = 0  # 0: no TLS
+    ws_port: int = 0  # 0: no WebSocket
+    wss_port: int = 0
+    cert: str = ""
+    key: str = ""
+    run_directory: str = "runs"
+
+
+@dataclass(frozen=True)
+class Limits:
+    frame_bytes: int = 64 << 20  # the largest message from a federate
+    sessions: int = 4096
+    calls_in_flight: int = 65536  # of one federate, unanswered
+    history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
+    queue_bytes: int = 64 << 20  # what a federate may leave unread before it is dropped
+    slow_bytes: int = 8 << 20  # … and before it is reported
+    module_bytes: int = 16 << 20
+    modules: int = 256
+    greeting_seconds: float = 10.0
+    silence_seconds: float = 180.0
+    reconnect_seconds: float = 600.0
+
+
+@dataclass(frozen=True)
+class Security:
+    password_file: str = ""
+    clear_text_passwords: bool = False
+
+
+@dataclass(frozen=True)
+class Settings:
+    serve: Serve = field(default_factory=Serve)
+    limits: Limits = field(default_factory=Limits)
+    security: Security = field(default_factory=Security)
+
+
+_SECTIONS: dict[str, type] = {"serve": Serve, "limits": Limits, "security": Security}
+
+
+def load_settings(
+    flags: Mapping[str, Any], environment: Mapping[str, str], text: str = "", file_name: str = ""
+) -> Settings:
+    """`flags` by place ("serve.port"); None where a flag was not given."""
+    chosen: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+    _take_file(chosen, text, file_name)
+    _take_environment(chosen, environment)
+    for place, value in flags.items():
+        if value is not None:
+            section, key = place.split(".")
+            chosen[section][key] = value
+    return Settings(Serve(**chosen["serve"]), Limits(**chosen["limits"]), Security(**chosen["security"]))
+
+
+def _kinds(section: str) -> dict[str, type]:
+    return {one.name: type(one.default) for one in fields(_SECTIONS[section])}
+
+
+def _take_file(chosen: dict[str, dict[str, Any]], text: str, name: str) -> None:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{name}: {error}") from error
+    for section, entries in document.items():
+        if section not in _SECTIONS or not isinstance(entries, dict):
+            raise SettingsError(f"{name}: there is no section [{section}]; there are {', '.join(_SECTIONS)}")
+        kinds = _kinds(section)
+        for key, value in entries.items():
+            if key not in kinds:
+                raise SettingsError(
+                    f"{name}: there is no setting {section}.{key}; there are {', '.join(kinds)}"
+                )
+            if type(value) is not kinds[key] and not (kinds[key] is float and type(value) is int):
+                raise SettingsError(
+                    f"{name}: {section}.{key} is {value!r}; it must be of type {kinds[key].__name__}"
+                )
+            chosen[section][key] = value
+
+
+def _take_environment(chosen: dict[str, dict[str, Any]], environment: Mapping[str, str]) -> None:
+    for section in _SECTIONS:
+        for key, kind in _kinds(section).items():
+            variable = f"WEFT_{section}_{key}".upper()
+            if variable in environment:
+                chosen[section][key] = _parse(variable, environment[variable], kind)
+
+
+def _parse(variable: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text.lower() in ("1", "true", "yes", "on"):
+            return True
+        if text.lower() in ("0", "false", "no", "off"):
+            return False
+        raise SettingsError(f"{variable} is {text!r}; it must be true or false")
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise SettingsError(f"{variable} is {text!r}; it must be of type {kind.__name__}") from error

@@ -1,0 +1,24 @@
+"""Values as they came over the wire, not decoded because they are only passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+
+class PackedValues:
+    """An encoded map of parameters or attributes to values: which handles it has is known, the values are not looked at.
+
+    The kernel treats it like the dict it stands for.  Whoever read it from the wire knows how to take a part of it and how to
+    unpack it, and subclasses this.
+    """
+
+    def __init__(self, handles: list[Any]) -> None:
+        self.handles = handles  # plain bytes, which are equal to the handles they stand for
+
+    def subset(self, wanted: Container[bytes]) -> PackedValues:
+        """Only what has one of these handles."""
+        raise NotImplementedError
+
+    def unpack(self) -> dict[bytes, bytes]:
+        raise NotImplementedError

@@ -1,0 +1,60 @@
+"""The services codec of one connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.wire import callbacks, calls
+from weft.wire.calls import DecodedCall
+from weft.wire.codec_scalars import Time
+
+
+class Codec:
+    """Bytes to calls and callbacks, and back, for one connection.
+
+    What must be known of the connection: `time`, the factory of the federation's logical time (None until the federate
+    has joined), and `evolved`, whether the client speaks the 2010 edition of the API.  Payloads are `bytes`; what cannot
+    be read or written raises `WireError`.
+    """
+
+    def __init__(self, time: Time = None, evolved: bool = False) -> None:
+        self.time = time
+        self.evolved = evolved
+
+    # --- at the RTI -------------------------------------------------------------------------------------------
+
+    def decode_call(self, payload: bytes) -> DecodedCall:
+        """What the client asks for."""
+        return calls.decode_call(payload, self.time)
+
+    def encode_response(self, number: int, value: Any = None) -> bytes:
+        """The answer to call `number`."""
+        return calls.encode_response(number, value)
+
+    def encode_exception(self, name: str, details: str) -> bytes:
+        """The answer to a call that has failed, whatever its number."""
+        return calls.encode_exception(name, details, self.evolved)
+
+    def encode_callback(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+        return callbacks.encode_callback(method, arguments)
+
+    def decode_callback_response(self, payload: bytes) -> tuple[str, str] | None:
+        """The exception the federate's callback ended in, by name and details; None if it went well."""
+        return callbacks.decode_callback_response(payload)
+
+    # --- at the federate --------------------------------------------------------------------------------------
+
+    def encode_call(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+        """The number of the call, by which its response is understood, and its bytes."""
+        return calls.encode_call(service, arguments)
+
+    def decode_response(self, number: int, payload: bytes) -> Any:
+        """The result of call `number`; raises the HLA exception if the call has failed."""
+        return calls.decode_response(number, payload, self.time)
+
+    def decode_callback(self, payload: bytes) -> tuple[str, tuple[Any, ...]]:
+        """The method to invoke, and its arguments."""
+        return callbacks.decode_callback(payload, self.time)
+
+    def encode_callback_failure(self, name: str, details: str) -> bytes:
+        return callbacks.encode_callback_failure(name, details)

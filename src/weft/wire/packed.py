@@ -1,0 +1,135 @@
+"""Packed values of the Federate Protocol, and the callbacks that are spliced from them.
+
+A sender's message reaches most receivers as it was sent, so its encoded head (class or instance, values, tag) is kept
+and only the tail is put behind it.  A receiver that gets less, or another class, gets a head of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    Handle,
+    InteractionClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+from weft.model.packed import PackedValues
+from weft.wire.codec_hot import (
+    RECEIVE,
+    REFLECT,
+    SEND,
+    UPDATE,
+    HotCall,
+    callback,
+    callback_tail,
+    read_hot_callback,
+    request,
+    scan_entries,
+    shared_fields,
+    timed_tail,
+    write_values,
+)
+
+
+class WireValues(PackedValues):
+    def __init__(self, handles: list[bytes], values: bytes, target: bytes, shared: bytes) -> None:
+        super().__init__(handles)
+        self.values = values  # the encoded map
+        self.target = target  # the class or instance it was sent with
+        self.shared = shared  # the encoded head it was sent with; empty for a part of it
+
+    def subset(self, wanted: Container[bytes]) -> PackedValues:
+        kept = []
+        parts = []
+        for handle, entry, _ in scan_entries(self.values):
+            if handle in wanted:
+                kept.append(handle)
+                parts.append(entry)
+        return WireValues(kept, b"".join(parts), self.target, b"")
+
+    def unpack(self) -> dict[bytes, bytes]:
+        return {ParameterHandle(handle): value for handle, _, value in scan_entries(self.values)}
+
+
+def packed(call: HotCall) -> WireValues:
+    return WireValues(call.handles, call.values, call.target, call.shared)
+
+
+class Splicer:
+    """Makes callbacks out of packed values; keeps the tails, of which there are few."""
+
+    def __init__(self) -> None:
+        self._tails: dict[bytes, bytes] = {}
+
+    def receive(self, arguments: tuple[Any, ...]) -> bytes:
+        return self._splice(RECEIVE, arguments)
+
+    def reflect(self, arguments: tuple[Any, ...]) -> bytes:
+        return self._splice(REFLECT, arguments)
+
+    def _splice(self, number: int, arguments: tuple[Any, ...]) -> bytes:
+        target: bytes = arguments[0]
+        values: WireValues = arguments[1]
+        transportation: bytes = arguments[3]
+        producer: bytes = arguments[4]
+        shared = values.shared
+        if not shared or values.target != target:
+            shared = shared_fields(target, values.values, arguments[2])
+        key = transportation + producer
+        tail = self._tails.get(key)
+        if tail is None:
+            if len(self._tails) > 10_000:
+                self._tails.clear()
+            tail = callback_tail(transportation, producer)
+            self._tails[key] = tail
+        if len(arguments) == 6:
+            return callback(number, shared, tail)
+        retraction = arguments[9]
+        timed = timed_tail(
+            tail, arguments[6].encode(), arguments[7].value, arguments[8].value, retraction or b""
+        )
+        return callback(number + 1, shared, timed)
+
+
+def decode_hot_callback(payload: bytes) -> tuple[str, tuple[Any, ...]] | None:
+    """A reflect or receive callback as its method and arguments, if it is a plain one; else None."""
+    found = read_hot_callback(payload)
+    if found is None:
+        return None
+    method, target, values, tag, transportation, producer = found
+    where: Handle
+    decoded: dict[Any, bytes]
+    if method == "receive_interaction":
+        where = InteractionClassHandle(target)
+        decoded = {ParameterHandle(handle): value for handle, _, value in scan_entries(values)}
+    else:
+        where = ObjectInstanceHandle(target)
+        decoded = {AttributeHandle(handle): value for handle, _, value in scan_entries(values)}
+    return method, (
+        where,
+        decoded,
+        tag,
+        TransportationTypeHandle(transportation),
+        FederateHandle(producer),
+        None,
+    )
+
+
+def encode_hot_call(service: str, arguments: tuple[Any, ...]) -> bytes | None:
+    """A send-interaction or update without a time, in its canonical form; None for anything else."""
+    if len(arguments) != 3:
+        return None
+    number = SEND if service == "send_interaction" else UPDATE
+    tag = arguments[2]
+    values = arguments[1]
+    for value in values.values():
+        if type(value) is not bytes:
+            return None
+    if type(tag) is not bytes:
+        return None
+    return request(number, shared_fields(arguments[0], write_values(values), tag), b"")

@@ -1,0 +1,251 @@
+"""The session layer of the Federate Protocol, without I/O: what both sides of a session have in common.
+
+Bytes go in with `feed`, HLA frames come out with `next`; frames to be sent gather until `take_outgoing` is called, once per turn
+of the host's loop.  Clocks belong to the host: it passes `now` in, asks `next_deadline` how long it may sleep, and calls `tick`
+then, or whenever it likes.
+
+    session.feed(data, now)
+    while session.next():
+        frame = session.frame                      # type, sequence, answers, payload
+    connection.writelines(session.take_outgoing(now))
+
+Rules (states in `session_state`):
+
+1. Every frame takes the next number of its sender, control frames too; only RESUME_REQUEST stands outside.
+2. Only HLA frames are acknowledged, kept and sent again, with their numbers and bytes unchanged.  So after a resume numbers
+   have gaps, and whatever is not later than the last HLA frame received has been received before: it is dropped without a word.
+3. A frame counts as received when `next` has given it to the host.  What was fed and not taken when the connection broke
+   will be sent again by the peer.
+4. An acknowledgement the peer cannot mean (never sent, older than an earlier one) is ignored.  Clients stamp it when they
+   queue a frame, so older ones are nothing strange.
+5. A ProtocolError ends the session: the peer cannot be trusted to resume it.  The host sends what is outgoing, then closes.
+
+Outgoing parts come in pairs, head and body, and the body may be empty: `b"".join` makes a stream of them, `frames.messages`
+one message for each frame.  A body sent to many sessions is shared by all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from weft.wire.frames import (
+    FIRST_HLA_TYPE,
+    HALF,
+    HEADER_SIZE,
+    LAST_NUMBER,
+    NONE,
+    FrameReader,
+    ProtocolError,
+    is_later,
+    pack_answer_header,
+    pack_header,
+    signed,
+    type_name,
+    unsigned,
+)
+from weft.wire.history import History
+from weft.wire.session_state import SessionMisuse, SessionSettings, State, Step
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+
+class Session:
+    """One side of a session; see ServerSession and ClientSession."""
+
+    def __init__(
+        self,
+        steps: dict[State, dict[Step, State]],
+        is_server: bool,
+        settings: SessionSettings,
+        now: float,
+        first_sequence: int,
+    ) -> None:
+        self.state = State.NEW
+        self.settings = settings
+        self.frame = FrameReader(is_server, settings.max_frame)
+        self.last_received = NONE
+        """The number of the last HLA frame received: calls and callback responses, or the other two."""
+        self.ending = ""
+        """Why the session is over, once it is."""
+        self._signed_id: i64 = 0
+        self._steps = steps
+        self._peer = "client" if is_server else "server"
+        self._history = History(first_sequence, settings.history_frames, settings.history_bytes)
+        self._outgoing: list[bytes] = []
+        self._number = first_sequence
+        self._last_control = NONE
+        self._acknowledgement = NONE
+        self._heard = now
+        self._dropped_at = now
+        self._open = False
+        self._connected = False
+
+    @property
+    def session_id(self) -> int:
+        return unsigned(self._signed_id)
+
+    # The host's side of the connection
+
+    def feed(self, data: bytes, now: float) -> None:
+        """Take what the connection brought.  Call `next` until it says False before feeding more.
+
+        Without a connection there is nothing to take: what is fed then is left over from the last one, and ignored.
+        """
+        if self.state is not State.DROPPED and self.state is not State.TERMINATED:
+            self._heard = now
+            self.frame.feed(data)
+
+    def next(self) -> bool:
+        """Is there another HLA frame?  Then `frame` holds it.  Control frames are dealt with on the way."""
+        return self._receive()
+
+    def take_outgoing(self, now: float) -> list[bytes]:
+        """The parts of all frames to be sent now, head and body in turn."""
+        outgoing = self._outgoing
+        self._outgoing = []
+        return outgoing
+
+    def connection_lost(self, now: float) -> None:
+        """The connection broke, or (client) could not be opened.
+
+        Only the present one: say nothing of a connection closed because of Action.CLOSE or replaced by a resume.
+        """
+        self._lose(Step.LOSE, f"the connection to the {self._peer} was lost", now)
+
+    def discard(self, why: str) -> None:
+        """End the session on this side; nothing is sent."""
+        self._outgoing = []
+        self._step(Step.DISCARD, why)
+
+    # Receiving
+
+    def _receive(self) -> bool:
+        frame = self.frame
+        if self.state is State.TERMINATED:
+            frame.reset()
+            return False
+        try:
+            while frame.next():
+                kind = frame.type
+                number = frame.sequence
+                if kind < FIRST_HLA_TYPE:
+                    self._control_frame(kind)
+                    if not self._connected:
+                        return False
+                    continue
+                if frame.signed_id != self._signed_id or number < 0 or not self._connected:
+                    self._refuse_frame()
+                if frame.last_received != self._acknowledgement:
+                    self._acknowledge()
+                last = self.last_received
+                if last != NONE and not 0 < (number - last) & LAST_NUMBER < HALF:
+                    continue
+                self.last_received = number
+                return True
+        except ProtocolError as error:
+            self._fault(str(error))
+            raise
+        return False
+
+    def _control_frame(self, kind: int) -> None:
+        raise NotImplementedError
+
+    def _check_control(self) -> None:
+        """A control frame of a running session: whose is it, and what does it acknowledge?"""
+        frame = self.frame
+        if frame.signed_id != self._signed_id or frame.sequence < 0 or not self._connected:
+            self._refuse_frame()
+        self._acknowledge()
+        if self._last_control == NONE or is_later(frame.sequence, self._last_control):
+            self._last_control = frame.sequence
+
+    def _acknowledge(self) -> None:
+        self._acknowledgement = self.frame.last_received
+        self._history.acknowledge(self._acknowledgement)
+
+    def _refuse_frame(self) -> NoReturn:
+        frame = self.frame
+        name = type_name(frame.type)
+        if not self._connected:
+            raise ProtocolError(f"the {self._peer} sent {name} while the session was {self.state.value}")
+        if frame.signed_id != self._signed_id:
+            raise ProtocolError(
+                f"the {self._peer} sent {name} for session {unsigned(frame.signed_id):#x}; "
+                f"this is session {self.session_id:#x}"
+            )
+        raise ProtocolError(
+            f"the {self._peer} sent {name} with number {frame.sequence}; expected 0 to {LAST_NUMBER}"
+        )
+
+    def _fault(self, why: str) -> None:
+        self._step(Step.FAULT, why)
+
+    # Sending
+
+    def _send(self, kind: int, payload: bytes) -> int:
+        if not self._open:
+            return self._let_fall(kind)
+        number = self._number = (self._number + 1) & LAST_NUMBER
+        head = pack_header(HEADER_SIZE + len(payload), number, self._signed_id, self.last_received, kind)
+        self._history.append(number, head, payload)
+        if self._connected:
+            outgoing = self._outgoing
+            outgoing.append(head)
+            outgoing.append(payload)
+        return number
+
+    def _send_answer(self, kind: int, answers: int, payload: bytes) -> int:
+        if not self._open:
+            return self._let_fall(kind)
+        number = self._number = (self._number + 1) & LAST_NUMBER
+        size = HEADER_SIZE + 4 + len(payload)
+        head = pack_answer_header(size, number, self._signed_id, self.last_received, kind, answers)
+        self._history.append(number, head, payload)
+        if self._connected:
+            outgoing = self._outgoing
+            outgoing.append(head)
+            outgoing.append(payload)
+        return number
+
+    def _let_fall(self, kind: int) -> int:
+        if self.state is State.NEW:
+            raise SessionMisuse(f"{type_name(kind)} was to be sent before the session was accepted")
+        return NONE
+
+    def _send_control(self, kind: int, payload: bytes) -> int:
+        number = self._number = (self._number + 1) & LAST_NUMBER
+        self._put(kind, number, self.last_received, payload)
+        return number
+
+    def _put(self, kind: int, number: int, last_received: int, payload: bytes) -> None:
+        self._outgoing.append(
+            pack_header(HEADER_SIZE + len(payload), number, self._signed_id, last_received, kind)
+        )
+        self._outgoing.append(payload)
+
+    # States
+
+    def _step(self, step: Step, why: str) -> None:
+        state = self._steps[self.state].get(step)
+        if state is None:
+            raise SessionMisuse(f"{step.value}: this cannot happen to a session that is {self.state.value}")
+        if state is State.TERMINATED and self.state is not State.TERMINATED:
+            self.ending = why
+            self._history.clear()
+        self.state = state
+        self._connected = state is State.RUNNING or state is State.TERMINATING
+        self._open = state in (State.RUNNING, State.DROPPED, State.RESUMING)
+
+    def _lose(self, step: Step, why: str, now: float) -> None:
+        """Nothing of the old connection is left: neither half a frame, nor what was about to be sent on it."""
+        if self.state is State.RUNNING:
+            self._dropped_at = now
+        self._step(step, why)
+        self.frame.reset()
+        self._outgoing = []
+
+    def _adopt(self, session_id: int) -> None:
+        if not 0 < session_id < 1 << 64:
+            raise SessionMisuse(f"session id {session_id}; expected 1 to 2^64-1")
+        self._signed_id = signed(session_id)

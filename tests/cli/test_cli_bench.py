@@ -1,0 +1,189 @@
+"""`weft bench`: that it measures what it says, and how it shows it.  The figures themselves are not tested."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from weft import _build
+from weft.cli import bench, main
+from weft.cli.benchmarks import embedded, runner
+
+MACHINE = {"cores": 2, "load_average": 0.5, "python": "3.11.4"}
+INTERACTIONS = {"one_to_one_us": 5.0, "one_to_seven_us": 11.0, "further_receiver_us": 1.0, "floor_us": 0.5}
+OBJECTS = {
+    "few_us": 2.0,
+    "many_us": 2.5,
+    "growth": 12.0,
+    "floor_us": 0.5,
+    "bytes_per_object": 1500.0,
+    "bytes_total": 1e7,
+}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TURNS": 20, "FEDERATES": 4, "FEW": 10, "MANY": 60}.items():
+        monkeypatch.setattr(embedded, name, value)
+
+
+@pytest.mark.usefixtures("small")
+def test_interactions_are_measured() -> None:
+    """One to one, one to seven, each further receiver, and the floor in the same run."""
+    found = embedded.interactions()
+    assert set(found) == set(INTERACTIONS)
+    assert all(found[name] > 0 for name in ("one_to_one_us", "one_to_seven_us", "floor_us"))
+    assert found["further_receiver_us"] == pytest.approx(
+        (found["one_to_seven_us"] - found["one_to_one_us"]) / 6
+    )
+
+
+@pytest.mark.usefixtures("small")
+def test_discoveries_are_measured() -> None:
+    """Every federate discovers every object, few and many."""
+    found = embedded.discoveries()
+    assert set(found) == {"few_us", "many_us", "growth", "floor_us"}
+
+
+@pytest.mark.usefixtures("small")
+def test_memory_is_measured() -> None:
+    """Bytes of each object, over the difference of two populations."""
+    found = embedded.memory()
+    assert set(found) == {"bytes_per_object", "bytes_total"}
+    assert 100 < found["bytes_per_object"] < 100_000
+
+
+@pytest.mark.usefixtures("small")
+def test_a_measurement_of_something_broken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark whose messages do not arrive measures nothing, and says so."""
+    monkeypatch.setattr(embedded.Counter, "receive_interaction", lambda self, *arguments: None)
+    with pytest.raises(RuntimeError, match="should be one number above 0"):
+        embedded.interactions()
+    monkeypatch.setattr(embedded.Counter, "discover_object_instance", lambda self, *arguments: None)
+    with pytest.raises(RuntimeError, match="not every federate discovered"):
+        embedded.discoveries()
+
+
+@pytest.mark.parametrize("build", [runner.COMPILED, runner.PURE])
+def test_a_child_runs_the_build_it_is_asked_for(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WEFT_PURE decides in the child, whatever it is here."""
+    built = any(
+        name.endswith(".so") for name in os.listdir(os.path.dirname(str(bench.__file__)) + "/../kernel")
+    )
+    for here in ("1", ""):
+        monkeypatch.setenv("WEFT_PURE", here)
+        found = runner.measure_there("weft.cli.benchmarks.embedded:_nothing", build)
+        assert found == {"compiled": built and build == runner.COMPILED}
+
+
+def test_a_child_that_fails_says_why() -> None:
+    """The error of the child comes through."""
+    with pytest.raises(RuntimeError, match=r"(?s)embedded:nowhere \(pure\) failed.*ImportError"):
+        runner.measure_there("weft.cli.benchmarks.embedded:nowhere", runner.PURE)
+
+
+def test_a_measurement_prints_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the child says to the parent."""
+    runner.measure_here(lambda: {"figure": 1.5})
+    assert json.loads(capsys.readouterr().out) == {"compiled": _build.is_compiled(), "figure": 1.5}
+
+
+def test_rounds_alternate_and_the_median_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every function and build has its turn in every round; one odd figure does not count."""
+    turns: list[tuple[str, str]] = []
+    figures = {"compiled": iter([1.0, 9.0, 2.0]), "pure": iter([4.0, 5.0, 60.0])}
+
+    def there(function: str, build: str) -> dict[str, Any]:
+        turns.append((function, build))
+        return {"compiled": build == "compiled", "us": next(figures[build])}
+
+    monkeypatch.setattr(runner, "measure_there", there)
+    found = runner.alternate(["m:f"], ["compiled", "pure"], 3)
+    assert turns == [("m:f", "compiled"), ("m:f", "pure")] * 3
+    assert found["m:f", "compiled"]["us"] == 2.0
+    assert found["m:f", "pure"]["us"] == 5.0
+
+
+def test_cpu_per_turn_counts_turns() -> None:
+    """One batch to warm up, then so many of so many turns."""
+    count = []
+    assert runner.cpu_per_turn(lambda: count.append(1), 10, batches=3) >= 0
+    assert len(count) == 2 + 3 * 10
+
+
+def _canned(function: str) -> dict[str, float]:
+    return {"compiled": 1.0, **(INTERACTIONS if function.endswith(":interactions") else OBJECTS)}
+
+
+@pytest.fixture
+def canned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The children answer at once; the list holds how many rounds were asked for."""
+    rounds: list[int] = []
+
+    def alternate(
+        functions: list[str], builds: list[str], repeats: int
+    ) -> dict[tuple[str, str], dict[str, float]]:
+        rounds.append(repeats)
+        return {(function, build): _canned(function) for function in functions for build in builds}
+
+    monkeypatch.setattr(bench, "alternate", alternate)
+    monkeypatch.setattr(bench, "load", lambda: dict(MACHINE))
+    monkeypatch.setattr(bench, "_can_run_compiled", lambda: True)
+    return rounds
+
+
+def test_the_shape_of_the_json(canned: list[int], capsys: pytest.CaptureFixture[str]) -> None:
+    """Both builds, figures and ratios to the floor, the machine before and after."""
+    assert main(["bench", "embedded", "--repeats", "3", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["benchmark"] == "embedded"
+    assert said["machine"] == {**MACHINE, "load_average_after": 0.5}
+    assert [row["build"] for row in said["interactions"]] == ["compiled", "pure"]
+    assert said["interactions"][0]["ratio"] == {
+        "one_to_one": 10.0,
+        "one_to_seven": 22.0,
+        "further_receiver": 2.0,
+        "floor": 1.0,
+    }
+    assert [row["bytes_per_object"] for row in said["objects"]] == [1500.0, 1500.0]
+    assert said["objects"][0]["federates"] == 100
+    assert canned == [3, 1, 1]
+
+
+def test_without_objects(canned: list[int], capsys: pytest.CaptureFixture[str]) -> None:
+    """`--no-objects` leaves them out, in JSON and in text."""
+    assert main(["bench", "embedded", "--repeats", "1", "--no-objects", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["objects"] == []
+    assert main(["bench", "embedded", "--repeats", "1", "--no-objects"]) == 0
+    assert "bytes/object" not in capsys.readouterr().out
+    assert canned == [1, 1]
+
+
+@pytest.mark.usefixtures("canned")
+def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """Figures, their multiples of the floor, and the aims below them."""
+    assert main(["bench", "embedded"]) == 0
+    said = capsys.readouterr().out
+    assert "2 cores, load 0.50 before and 0.50 after, Python 3.11.4" in said
+    assert "5.00 (10×)" in said
+    assert "11.00 (22×)" in said
+    lines = said.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(("compiled", "pure", "aim"))] == [
+        "compiled",
+        "pure",
+        "aim",
+    ] * 2
+    assert "1500" in said
+    assert "12.0×" in said
+
+
+def test_without_a_compiler_only_pure_python_runs(canned: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the modules are not compiled there is nothing to compare with."""
+    monkeypatch.setattr(bench, "_can_run_compiled", lambda: False)
+    found = bench.measure_embedded(1, objects=True)
+    assert [row["build"] for row in found["interactions"]] == ["pure"]
+    assert [row["build"] for row in found["objects"]] == ["pure"]
+    assert canned

@@ -1,0 +1,220 @@
+"""Every exception of every implemented service: provoked, or with the reason why it cannot be.
+
+`services.json` (the standard's services as facts) lies outside the repository; where it is missing the checks against it
+are skipped, and the refusals themselves are tested all the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.federation import federation, refused
+from support.refusals import CANNOT_RAISE, FACTORIES, FEDERATION, WRONG_TYPES, Refusal
+from support.refusals_objects import DECLARATION, OBJECTS, ORDER
+from support.refusals_support import SUPPORT
+from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
+from weft.kernel import PENDING
+from weft.model import errors
+from weft.model.handles import ObjectClassHandle
+
+REFUSALS = [*FEDERATION, *DECLARATION, *OBJECTS, *ORDER, *SUPPORT]
+SPEC = Path(__file__).parents[3] / "shared" / "spec" / "services.json"
+
+# What a service may do before a connection or a federation is there.
+UNCONNECTED = {"connect", "disconnect", "leave", "get_hla_version"}
+UNJOINED = {
+    "create_federation_execution",
+    "create_federation_execution_with_mim",
+    "destroy_federation_execution",
+    "list_federation_executions",
+    "list_federation_execution_members",
+    "join_federation_execution",
+    "evoke_callback",
+    "evoke_multiple_callbacks",
+    "enable_callbacks",
+    "disable_callbacks",
+}
+SERVICES = sorted(
+    name
+    for name, _ in inspect.getmembers(RTIambassador, inspect.isfunction)
+    if not name.startswith("_") and (not name.endswith("_factory") or name == "get_time_factory")
+)
+# Arguments of a sound type for a call that is refused before anybody looks at them.
+SOUND: dict[str, Any] = {
+    "attributes": set(),
+    "desired_attributes": set(),
+    "confirmed_attributes": set(),
+    "interaction_classes": set(),
+    "attribute_values": {},
+    "parameter_values": {},
+    "object_instance_names": {"a"},
+    "attributes_and_regions": [],
+    "regions": set(),
+    "dimensions": set(),
+    "fom_modules": (),
+    "mim_module": "mim.xml",
+    "user_supplied_tag": b"",
+}
+
+
+def call_soundly(rti: RTIambassador, service: str) -> Any:
+    method = getattr(rti, service)
+    if service == "join_federation_execution":
+        return method("type", "federation")
+    wanted = inspect.signature(method).parameters.values()
+    args = [SOUND.get(p.name, ObjectClassHandle.of(1)) for p in wanted if p.default is p.empty]
+    args = [0.0 if "time_in_seconds" in p.name else a for p, a in zip(wanted, args, strict=False)]
+    return method(*args)
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=str)
+def test_the_standards_exception_is_raised(case: Refusal) -> None:
+    """Each clause's exceptions: the call is refused with just that class, and the message is not empty."""
+    with federation(2) as f, refused(getattr(errors, case.error)):
+        case.provoke(f)
+
+
+@pytest.mark.parametrize(("service", "arguments"), WRONG_TYPES)
+def test_a_wrong_type_is_refused_like_a_wrong_value(service: str, arguments: tuple[Any, ...]) -> None:
+    """No Python error comes out of the RTI, compiled or not: something is not defined or known, or RTIinternalError says why."""
+    with federation(1) as f:
+        with pytest.raises(errors.RTIexception):
+            getattr(f.rti[0], service)(*arguments)
+        f.publish(0, "Vehicle", "Name")
+        f.register(0, "Vehicle")
+
+
+@pytest.mark.parametrize("service", [s for s in SERVICES if s not in UNCONNECTED])
+def test_not_connected(service: str) -> None:
+    """Clause 4.2: before connecting there is nobody to ask, whatever the arguments."""
+    with refused(errors.NotConnected):
+        call_soundly(RTIambassador(EmbeddedNode()), service)
+
+
+@pytest.mark.parametrize("service", [s for s in SERVICES if s not in UNCONNECTED | UNJOINED])
+def test_not_joined(service: str) -> None:
+    """Clause 4.11: all but the services that lead to joining need a joined federate; pending services too."""
+    rti = RTIambassador(EmbeddedNode())
+    rti.connect(FederateAmbassador(), CallbackModel.EVOKED)
+    with refused(errors.FederateNotExecutionMember):
+        call_soundly(rti, service)
+    rti.disconnect()
+
+
+@pytest.mark.parametrize("service", sorted(PENDING))
+def test_a_pending_service_says_so(service: str) -> None:
+    """What Weft does not carry out yet is refused by name, never silently taken."""
+    with federation(1) as f:
+        with pytest.raises(errors.RTIinternalError, match=service) as caught:
+            call_soundly(f.rti[0], service)
+        assert PENDING[service] in str(caught.value)
+
+
+# --- against the standard ---------------------------------------------------------------------------------------
+
+
+def standard(part: str) -> list[dict[str, Any]]:
+    if not SPEC.exists():
+        pytest.skip(f"{SPEC} is not here: it belongs to the project's workshop, not to the repository")
+    found: list[dict[str, Any]] = json.loads(SPEC.read_text())[part]
+    return found
+
+
+def snake(name: str) -> str:
+    for acronym, plain in {
+        "MIM": "Mim",
+        "GALT": "Galt",
+        "LITS": "Lits",
+        "HLAv": "HlaV",
+        "DDM": "Ddm",
+        "RTI": "Rti",
+    }.items():
+        name = name.replace(acronym, plain)
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
+def test_every_exception_is_provoked_or_explained() -> None:
+    """All (service, exception) pairs of the implemented services are in one of the two tables, and in one only."""
+    provoked = {(case.service, case.error) for case in REFUSALS}
+    open_ends, twice = set(), set()
+    for service in standard("services"):
+        name = snake(service["name"])
+        for error in [] if name in PENDING else service["exceptions"]:
+            raised = (name, error) in provoked or _generally_provoked(name, error)
+            reason = CANNOT_RAISE.get((name, error)) or _factory_reason(name)
+            if not raised and not reason and ("*", error) not in CANNOT_RAISE:
+                open_ends.add((name, error))
+            if raised and reason:
+                twice.add((name, error))
+    assert not open_ends
+    assert not twice
+
+
+def _generally_provoked(name: str, error: str) -> bool:
+    """By `test_not_connected` and `test_not_joined`."""
+    if name not in SERVICES or name in UNCONNECTED:
+        return False
+    return error == "NotConnected" or (error == "FederateNotExecutionMember" and name not in UNJOINED)
+
+
+def _factory_reason(name: str) -> str:
+    return FACTORIES if name.endswith("_factory") and name != "get_time_factory" else ""
+
+
+def test_nothing_is_provoked_that_the_standard_does_not_name() -> None:
+    """The tables keep to the standard: a refusal it does not list for a service would surprise a portable federate."""
+    listed: dict[str, set[str]] = {}
+    for service in standard("services"):
+        listed.setdefault(snake(service["name"]), set()).update(service["exceptions"])
+    assert {(c.service, c.error) for c in REFUSALS if c.error not in listed[c.service]} == set()
+
+
+# Our name for a parameter where overloads share one method.
+MERGED = {
+    ("request_attribute_value_update", "object_instance"): "target",
+    ("request_attribute_value_update", "object_class"): "target",
+    ("create_federation_execution", "fom_module"): "fom_modules",
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "ambassador"), [("services", RTIambassador), ("callbacks", FederateAmbassador)]
+)
+def test_every_service_has_its_method_and_parameters(part: str, ambassador: type) -> None:
+    """Clauses 4 to 10: the standard's names in snake_case, for methods and for parameters, in the standard's order."""
+    wrong = []
+    for service in standard(part):
+        name = snake(service["name"])
+        method = getattr(ambassador, name, None)
+        if method is None:
+            wrong.append(f"no {name}")
+        elif name != "join_federation_execution":
+            ours = list(inspect.signature(method).parameters)[1:]
+            theirs = [MERGED.get((name, snake(p)), snake(p)) for p, _ in service["parameters"]]
+            if [p for p in ours if p in theirs] != theirs:
+                wrong.append(f"{name}: ours {ours}, theirs {theirs}")
+    assert not wrong
+
+
+def test_join_takes_the_standards_parameters_by_name() -> None:
+    """Clause 4.11: both overloads, by position and by name."""
+    names = {
+        "federateName": "who",
+        "federateType": "kind",
+        "federationName": "range",
+        "additionalFomModules": [],
+    }
+    for service in standard("services"):
+        if service["name"] == "joinFederationExecution":
+            with federation(2, joined=1) as f:
+                join: Any = f.rti[1].join_federation_execution
+                join(**{snake(p): names[p] for p, _ in service["parameters"]})
+            with federation(2, joined=1) as f:
+                join = f.rti[1].join_federation_execution
+                join(*(names[p] for p, _ in service["parameters"]))
