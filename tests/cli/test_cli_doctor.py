@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import platform
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -74,7 +77,7 @@ def test_a_federation_that_delivers_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_old_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too old is a failure."""
-    monkeypatch.setattr(doctor.sys, "version_info", (3, 10, 0))
+    monkeypatch.setattr(platform, "python_version_tuple", lambda: ("3", "10", "9"))
     assert doctor._python().state == "missing"
 
 
@@ -86,9 +89,9 @@ def test_compiled_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_PURE", "1")
     assert "WEFT_PURE" in doctor._compiled().text
     monkeypatch.delenv("WEFT_PURE")
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     assert "no C compiler" in doctor._compiled().text
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/cc")
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/cc")
     assert "make build" in doctor._compiled().text
 
 
@@ -129,6 +132,6 @@ def test_java(
 
 def test_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """uvloop and pyspark are notes."""
-    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert doctor._event_loop().state == "note"
     assert doctor._spark().state == "note"

@@ -34,7 +34,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "required"),
         (["fly"], "invalid choice: 'fly'"),
-        (["--vers"], "--vers"),
+        (["--vers", "doctor"], "--vers"),
         (["doctor", "--jason"], "--jason"),
         (["bench"], "required"),
         (["bench", "embedded", "--repeats", "0"], "0 is less than 1"),
@@ -85,19 +85,6 @@ def test_an_error_of_weft_is_one_line(
     shown = capsys.readouterr()
     assert shown.err == "weft: grid.toml: cells must be above 0\n"
     assert not shown.out
-
-
-def test_a_real_error_of_weft() -> None:
-    """The same, from outside."""
-    done = subprocess.run(
-        [*COMMAND.split(), "fom", "check", "/nowhere.xml"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert done.stderr == "weft: /nowhere.xml: No such file or directory\n"
 
 
 def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

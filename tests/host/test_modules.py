@@ -41,7 +41,7 @@ def test_one_or_several(path: Path) -> None:
     assert read_sources(str(path))[0].data == RANGE.data
     assert read_sources(path) == read_sources([path])
     assert read_sources(RANGE) == (RANGE,)
-    assert [source.name for source in read_sources(iter([RANGE, path]))] == ["range.xml", str(path)]
+    assert [source.name for source in read_sources(one for one in (RANGE, path))] == ["range.xml", str(path)]
     assert read_sources([]) == ()
 
 

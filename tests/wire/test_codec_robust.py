@@ -160,6 +160,26 @@ def test_a_handle_given_twice_is_left_to_the_general_way() -> None:
     assert CODEC.decode_call(payload).arguments == (CLASS, {ParameterHandle.of(1): b"a"}, b"")
 
 
+HOT_CALLBACKS = [
+    CODEC.encode_callback(method, (CLASS, VALUES, b"tag", CLASS, CLASS, None))
+    for method in ("receive_interaction", "reflect_attribute_values")
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_a_hot_callback_reads_as_in_the_general_way_or_not_at_all(data: Any) -> None:
+    payload = bytearray(data.draw(st.sampled_from(HOT_CALLBACKS)))
+    for _ in range(data.draw(st.integers(0, 2))):
+        place = data.draw(st.integers(0, len(payload) - 1))
+        payload[place] = data.draw(st.integers(0, 255) | st.sampled_from([0x0A, 0x12, 0, 2, 4, 6, 8]))
+    found = codec_hot.read_hot_callback(bytes(payload))
+    if found is not None:
+        method, target, values, *rest = found
+        entries = {handle: value for handle, _, value in codec_hot.scan_entries(values)}
+        assert CODEC.decode_callback(bytes(payload)) == (method, (target, entries, *rest, None))
+
+
 def test_the_wrong_response() -> None:
     with pytest.raises(WireError, match=r"DisconnectResponse \(field 6\) is due, and field 7 came"):
         CODEC.decode_response(5, bytes.fromhex("3a 00"))

@@ -121,7 +121,7 @@ def aircraft(story: Story, me: weft.Federate, steps: int, step: float, fire_ever
             story.tell("aircraft", f"fires round {number // fire_every} at Rhino")
             me.send("Fire", Target="Rhino", Round=number // fire_every)
         me.run(step)
-    me.synchronize("over", PATIENCE)
+    finish(me)
 
 
 def tank(story: Story, me: weft.Federate, armour: int) -> None:
@@ -138,7 +138,7 @@ def tank(story: Story, me: weft.Federate, armour: int) -> None:
 
     me.synchronize("ready")
     rhino.update(Position={"X": 0.0, "Y": 0.0, "Z": 0.0}, State="Intact")
-    me.synchronize("over", PATIENCE)
+    finish(me)
 
 
 def observer(story: Story, me: weft.Federate) -> None:
@@ -165,6 +165,12 @@ def observer(story: Story, me: weft.Federate) -> None:
         story.tell("observer", f"sees round {report['Round']} hit: {report['Target']} {report['Result']}")
 
     me.synchronize("ready")
+    finish(me)
+
+
+def finish(me: weft.Federate) -> None:
+    """Nobody leaves before all has been told: at "landed" every shot has been heard, at "over" every hit."""
+    me.synchronize("landed", PATIENCE)
     me.synchronize("over", PATIENCE)
 
 

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from weft.host.guard import Guard, OpenGuard, read_password_file
-from weft.host.serving import Line, Served, Switchboard
+from weft.host.line import Line
+from weft.host.serving import Served, Switchboard
 from weft.host.settings import Settings
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Node

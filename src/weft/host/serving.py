@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.host.guard import Guard
+from weft.host.line import Line
 from weft.host.unpacking import ModuleLimits, unpack_modules
 from weft.kernel import Callback, Effect, Node, Refuse, Reply
 from weft.model.enums import AdditionalSettingsResultCode
@@ -35,25 +36,6 @@ from weft.wire.packed import Splicer, packed
 from weft.wire.session_server import ServerSession
 
 EVOLVED = "API.version=IEEE 1516-2010"
-
-
-class Line:
-    """A connection that carries a session: the sockets' side of it."""
-
-    secure = False
-
-    def send(self, parts: list[bytes]) -> None:
-        raise NotImplementedError
-
-    def queued(self) -> int:
-        """How many bytes wait to be taken by the peer."""
-        raise NotImplementedError
-
-    def acknowledge_soon(self) -> None:
-        """Something was read and nothing goes back: let the network acknowledge without delay."""
-
-    def close(self) -> None:
-        raise NotImplementedError
 
 
 class Served:

@@ -134,7 +134,7 @@ def read_hot_callback(payload: bytes) -> tuple[str, bytes, bytes, bytes, bytes, 
         return None
     first = _content(payload, position + 1, end)
     position = _stop(payload, position + 1, end)
-    if position < 0:
+    if position < 0 or scan_values(payload, first, position) is None:
         return None
     values = payload[first:position]
     tag = b""
