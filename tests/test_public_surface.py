@@ -26,6 +26,9 @@ PUBLIC = {
         "read_sources", "shared_node",
     ],
     "weft.interest": ["Declarations", "Declared", "Wish"],
+    "weft.wire": [
+        "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
+    ],
     "weft.kernel": ["PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"],
 }  # fmt: skip
 

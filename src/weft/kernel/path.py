@@ -39,6 +39,18 @@ from weft.model.records import MessageRetractionReturn
 from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
 
 NO_RETRACTION = MessageRetractionReturn(False, None)
+_MANAGER = "HLAinteractionRoot.HLAmanager"
+MANAGED = frozenset(
+    f"{_MANAGER}.{kind}"
+    for kind in (
+        "HLAfederate.HLAadjust",
+        "HLAfederate.HLArequest",
+        "HLAfederate.HLAservice",
+        "HLAfederation.HLAadjust",
+        "HLAfederation.HLArequest",
+    )
+)
+"""Whatever is of these classes is also meant for the RTI itself (`weft.kernel.mom`)."""
 
 
 def stamp_of(federation: Federation, time: LogicalTime | None) -> tuple[Any, ...]:
@@ -87,9 +99,8 @@ def send_interaction(
     audience = federation.audiences.get((interaction_class, member.handle))
     if audience is None:
         audience = _audience(turn, federation, member, interaction_class)
-    transportation = member.interaction_transportations.get(interaction_class)
-    if transportation is None:
-        transportation = entry.transportation
+    audience.count += 1
+    transportation = audience.transportation
     if audience.ears:
         _hear(turn, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
@@ -98,7 +109,17 @@ def send_interaction(
         reliable = federation.catalog.is_reliable(transportation)
         for node in audience.nodes:
             turn.effects.append(Transmit(node, message, reliable))
+    if audience.managed:
+        plain = dict(values) if isinstance(values, dict) else values.unpack()
+        turn.tell_rti(federation, "receive_interaction", (interaction_class, plain, member.handle))
     return None if time is None else NO_RETRACTION
+
+
+def audience_of(
+    turn: Turn, federation: Federation, sender: Member, interaction_class: InteractionClassHandle
+) -> Audience:
+    found = federation.audiences.get((interaction_class, sender.handle))
+    return _audience(turn, federation, sender, interaction_class) if found is None else found
 
 
 def _audience(
@@ -115,7 +136,9 @@ def _audience(
                     ears.append((received, member))
                 else:
                     nodes[member.node] = None
-    made = Audience(ears, list(nodes))
+    transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
+    managed = any(ancestor.name in MANAGED for ancestor in entry.lineage)
+    made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
     federation.audiences[(interaction_class, sender.handle)] = made
     return made
 
@@ -230,18 +253,34 @@ def _route(
     sender: Member,
     sent: list[Any],
 ) -> Route:
+    """The route of an update that is about to be made: it is counted here."""
     if instance.overrides is not None:
-        return _find_route(turn, federation, instance, sender, tuple(sent))
+        route = _find_route(turn, federation, instance, sender, tuple(sent))
+        route.count = 1
+        route.count_up()
+        _mark(instance, route, sender)
+        return route
     knowledge = instance.knowledge
     if knowledge.generation != federation.generation:
         knowledge.generation = federation.generation
         knowledge.routes.clear()
-    key = (sender.handle, *sent)
-    route = knowledge.routes.get(key)
-    if route is None:
-        route = _find_route(turn, federation, instance, sender, tuple(sent))
-        knowledge.routes[key] = route
-    return route
+    key = (sender.handle, instance.entry.handle, *sent)
+    found = knowledge.routes.get(key)
+    if found is None:
+        found = _find_route(turn, federation, instance, sender, tuple(sent))
+        knowledge.routes[key] = found
+        federation.routes.append(found)
+    found.count += 1
+    _mark(instance, found, sender)
+    return found
+
+
+def _mark(instance: Instance, route: Route, sender: Member) -> None:
+    instance.updated |= sender.bit
+    if not instance.reflected:
+        instance.reflected = route.reached  # one number for all alike instances
+    else:
+        instance.reflected |= route.reached
 
 
 def _find_route(
@@ -264,7 +303,8 @@ def _find_route(
         for node, wanted_there in away.items()
         for post in _posts(federation, instance, node, list(wanted_there), len(sent))
     ]
-    return Route(legs, posts)
+    ways = list(dict.fromkeys(transportation_of(instance, handle) for handle in sent))
+    return Route(legs, posts, sender, instance.entry.handle, ways)
 
 
 def _posts(
@@ -409,6 +449,8 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
 def arrive(turn: Turn, federation: Federation, message: Data) -> None:
     """A message from another node: hand it to the members here that want it."""
     sender = federation.members.get(message.sender)
+    if sender is None and message.sender == federation.rti.handle:
+        sender = federation.rti
     if sender is None:
         return  # it has resigned, and its last words come after the news of it
     if message.service == "send_interaction":
@@ -416,6 +458,7 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
         audience = federation.audiences.get((interaction_class, sender.handle))
         if audience is None:
             audience = _audience(turn, federation, sender, interaction_class)
+        audience.count += 1
         _hear(turn, sender, audience, interaction_class, values, tag, transportation, stamp)
     elif message.service == "update_attribute_values":
         object_instance, values, tag, stamp = message.arguments

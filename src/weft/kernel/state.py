@@ -44,6 +44,39 @@ class Switches:
         self.send_service_reports_to_file = False
 
 
+Counts = dict[tuple[Any, TransportationTypeHandle], int]
+"""By class and transportation."""
+
+
+class Tally:
+    """What a federate has done and what was done to it, for the MOM; true at the federate's own node.
+
+    Messages are counted once each, at the audience or route they take, and entered here when those are forgotten or somebody
+    asks (`Federation.count_up`): the way of a message costs one addition more, however many hear it.
+    """
+
+    def __init__(self) -> None:
+        self.updates = 0
+        self.updates_sent: Counts = {}
+        self.reflections_received: Counts = {}
+        self.interactions_sent: Counts = {}
+        self.interactions_received: Counts = {}
+        self.directed_sent: Counts = {}
+        self.directed_received: Counts = {}
+        # Of instances that are gone by now; for the others, `Instance.updated` and `reflected` say it.
+        self.updated: dict[ObjectClassHandle, int] = {}
+        self.reflected: dict[ObjectClassHandle, int] = {}
+        self.registered = 0
+        self.deleted = 0
+        self.discovered = 0
+        self.removed = 0
+
+
+def add(counts: Counts, kind: Any, transportation: TransportationTypeHandle, count: int = 1) -> None:
+    key = (kind, transportation)
+    counts[key] = counts.get(key, 0) + count
+
+
 class Member:
     """A joined federate."""
 
@@ -79,6 +112,12 @@ class Member:
         self.attribute_orders: dict[ObjectClassHandle, dict[AttributeHandle, OrderType]] = {}
         self.interaction_transportations: dict[InteractionClassHandle, TransportationTypeHandle] = {}
         self.interaction_orders: dict[InteractionClassHandle, OrderType] = {}
+        # For the MOM (`weft.kernel.mom`).
+        self.tally = Tally()
+        self.modules: tuple[Any, ...] = ()  # the object model sources it brought
+        self.granted_since = 0.0
+        self.report_period = 0
+        self.reports_made = 0
 
     def __repr__(self) -> str:
         return f"federate {self.name!r} ({self.handle!r})"
@@ -110,17 +149,60 @@ class Post:
 class Route:
     """Where an update of certain attributes goes: legs to members here, posts to other nodes."""
 
-    def __init__(self, legs: list[Leg], posts: list[Post]) -> None:
+    def __init__(
+        self,
+        legs: list[Leg],
+        posts: list[Post],
+        sender: Member,
+        object_class: ObjectClassHandle,
+        transportations: list[TransportationTypeHandle],
+    ) -> None:
         self.legs = legs
         self.posts = posts
+        self.sender = sender
+        self.object_class = object_class
+        self.transportations = transportations
+        self.reached = 0  # the seats of the legs
+        for leg in legs:
+            self.reached |= leg.member.bit
+        self.count = 0  # updates that went this way and are not in any tally yet
+
+    def count_up(self) -> None:
+        count = self.count
+        self.count = 0
+        self.sender.tally.updates += count
+        for transportation in self.transportations:
+            add(self.sender.tally.updates_sent, self.object_class, transportation, count)
+        for leg in self.legs:
+            add(leg.member.tally.reflections_received, self.object_class, leg.transportation, count)
 
 
 class Audience:
     """Where an interaction goes: (class it is received at, member) here, and the other nodes."""
 
-    def __init__(self, ears: list[tuple[InteractionClassEntry, Member]], nodes: list[str]) -> None:
+    def __init__(
+        self,
+        ears: list[tuple[InteractionClassEntry, Member]],
+        nodes: list[str],
+        sender: Member,
+        sent_class: InteractionClassHandle,
+        transportation: TransportationTypeHandle,
+        managed: bool,
+    ) -> None:
         self.ears = ears
         self.nodes = nodes
+        self.sender = sender
+        self.sent_class = sent_class
+        self.transportation = transportation
+        self.managed = managed  # the RTI itself acts on it
+        self.count = 0  # interactions that went to this audience and are not in any tally yet
+
+    def count_up(self) -> None:
+        count = self.count
+        self.count = 0
+        add(self.sender.tally.interactions_sent, self.sent_class, self.transportation, count)
+        for _, member in self.ears:
+            add(member.tally.interactions_received, self.sent_class, self.transportation, count)
 
 
 class Knowledge:
@@ -169,6 +251,8 @@ class Instance:
         self.owners = owners  # shared; replace, never change
         self.knowledge = knowledge  # shared; replace through Federation.knowledge
         self.producer = producer
+        self.updated = 0  # the seats of members that ever updated it
+        self.reflected = 0  # and of those that ever had it reflected
         self.overrides: Overrides | None = None
         self.transfers: Transfers | None = None
 
@@ -193,7 +277,9 @@ class Federation:
         self.time = time
         self.members: dict[FederateHandle, Member] = {}
         self.member_names: dict[str, Member] = {}
-        self.seats: list[Member | None] = []
+        # The RTI itself, as owner of the MOM's instances and sender of its reports; it has a seat, but is no member.
+        self.rti = Member(FederateHandle.of(0), "RTI", "RTI", home, 0, 0, Declared())
+        self.seats: list[Member | None] = [self.rti]
         self.federates_joined = 0
         self.declarations = Declarations()
         self.instances: dict[ObjectInstanceHandle, Instance] = {}
@@ -205,19 +291,37 @@ class Federation:
         # Worked out on demand, valid until a declaration, an owner or the membership changes (`changed`).
         self.generation = 1
         self.audiences: dict[tuple[InteractionClassHandle, FederateHandle], Audience] = {}
+        self.routes: list[Route] = []
         self.plans: dict[tuple[ObjectClassHandle, FederateHandle], Any] = {}
         self._knowledge: dict[tuple[tuple[ObjectClassHandle, int], ...], Knowledge] = {}
         # The order of control over several nodes.
         self.sequence = 0
         self.nodes: dict[str, None] = {home: None}
         self.commits: list[Commit] = []
+        # The MOM (`weft.kernel.mom`): switches it has set, whose services it reports, when it next reports on whom here.
+        self.switches: dict[str, bool] = {}
+        self.observed: dict[FederateHandle, Member] = {}
+        self.reports_due: dict[FederateHandle, float] = {}
 
     def switch(self, name: str) -> bool:
-        """A federation-wide switch, as the object model sets it."""
+        """A federation-wide switch, as the object model or the MOM sets it."""
+        if name in self.switches:
+            return self.switches[name]
         return bool(self.catalog.model.switches.get(name))
+
+    def count_up(self) -> None:
+        """Bring all tallies up to date."""
+        for audience in self.audiences.values():
+            if audience.count:
+                audience.count_up()
+        for route in self.routes:
+            if route.count:
+                route.count_up()
 
     def changed(self) -> None:
         """Forget what was worked out from declarations and membership."""
+        self.count_up()
+        self.routes.clear()
         self.generation += 1
         self.audiences.clear()
         self.plans.clear()
@@ -259,6 +363,14 @@ class Federation:
         if instance.knowledge.mask & member.bit:
             masks = {handle: mask & ~member.bit for handle, mask in instance.knowledge.masks.items()}
             instance.knowledge = self.knowledge(masks)
+
+    def keep_counts(self, instance: Instance) -> None:
+        """The instance goes: who updated it and had it reflected is kept in their tallies."""
+        kind = instance.entry.handle
+        for member in self.seated(instance.updated):
+            member.tally.updated[kind] = member.tally.updated.get(kind, 0) + 1
+        for member in self.seated(instance.reflected):
+            member.tally.reflected[kind] = member.tally.reflected.get(kind, 0) + 1
 
     def take_seat(self, member: Member) -> None:
         while len(self.seats) <= member.seat:

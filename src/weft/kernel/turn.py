@@ -16,11 +16,29 @@ class Turn:
         self.effects: list[Effect] = []
         # While a command is carried out, every node does so, and each tells its own members.
         self.everywhere = False
+        # What the RTI itself was told (`weft.kernel.mom`): federation, what, arguments, and if all nodes were.
+        self.told: list[tuple[Federation, str, tuple[Any, ...], bool]] | None = None
+
+    def tell_rti(self, federation: Federation, what: str, arguments: tuple[Any, ...]) -> None:
+        if self.told is None:
+            self.told = []
+        self.told.append((federation, what, arguments, self.everywhere))
+
+    def note(self, federation: Federation, member: Member | None, *attributes: str) -> None:
+        """These MOM attributes of a member (or of the federation) have changed."""
+        self.tell_rti(federation, "note", (None if member is None else member.handle, attributes))
 
     def callback(
         self, federation: Federation, member: Member, method: str, arguments: tuple[Any, ...]
     ) -> None:
         """Tell a member, wherever it is; during a command that all nodes carry out, only a member here."""
+        if member is federation.rti:
+            self.tell_rti(federation, method, arguments)
+            return
+        if method == "discover_object_instance":
+            member.tally.discovered += 1
+        elif method == "remove_object_instance":
+            member.tally.removed += 1
         if member.node == self.node:
             self.effects.append(Callback(member.session, method, arguments))
         elif not self.everywhere:
