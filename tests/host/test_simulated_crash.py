@@ -311,7 +311,7 @@ CASES = given(
 
 
 @settings(
-    max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=50, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
 @CASES
 def test_a_crash_at_any_moment_hangs_nobody(

@@ -60,7 +60,7 @@ CASES = given(
 
 
 @settings(
-    max_examples=120,
+    max_examples=80,
     derandomize=True,
     database=None,
     deadline=None,

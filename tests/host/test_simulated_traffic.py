@@ -110,7 +110,7 @@ CASES = given(
 )
 
 
-@settings(max_examples=60, derandomize=True, **_SETTINGS)  # type: ignore[arg-type]
+@settings(max_examples=50, derandomize=True, **_SETTINGS)  # type: ignore[arg-type]
 @CASES
 def test_reliable_messages_arrive_once_and_replicas_agree(
     drawn: list[Draw], times: list[float], places: list[str], seed: int

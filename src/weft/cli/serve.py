@@ -23,6 +23,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1, this machine only)")
     parser.add_argument("--port", type=int, help="TCP port (default 15164)")
     parser.add_argument("--tls-port", type=int, help="TLS 1.3 port; needs --cert and --key")
+    parser.add_argument("--ws-port", type=int, help="WebSocket port")
+    parser.add_argument("--wss-port", type=int, help="WebSocket port with TLS; needs --cert and --key")
     parser.add_argument("--cert", help="certificate chain, PEM")
     parser.add_argument("--key", help="private key of the certificate, PEM")
     parser.add_argument("--password-file", help="admit only who is in it (see `weft passwd`)")
@@ -40,6 +42,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "serve.host": arguments.host,
         "serve.port": arguments.port,
         "serve.tls_port": arguments.tls_port,
+        "serve.ws_port": arguments.ws_port,
+        "serve.wss_port": arguments.wss_port,
         "serve.cert": arguments.cert,
         "serve.key": arguments.key,
         "security.password_file": arguments.password_file,

@@ -27,7 +27,7 @@ from weft.federate.services.support import SupportServices
 from weft.federate.services.time import TimeManagement
 from weft.host import Connection, Designator, NodeHost, read_source, read_sources, shared_node
 from weft.host.client_settings import client_settings
-from weft.host.remote import RemoteConnection, RemoteNode
+from weft.host.remote import RemoteNode
 from weft.kernel import Callback
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
@@ -112,12 +112,8 @@ class RTIambassador(
         remote = configuration.rti_address or "crcAddress=" in configuration.additional_settings
         if self._host is None and remote:
             settings, rest = client_settings(configuration, os.environ)
-            connection = RemoteNode(settings).connect()
-            try:
-                return connection, connection.call("connect", (rest, credentials))
-            except BaseException:
-                connection.lose()
-                raise
+            connection = RemoteNode(settings, rest, credentials).connect()
+            return connection, connection.result
         if remote:
             raise ConnectionFailed(
                 f"this ambassador was made for {self._host!r}; make one without a host to use an address"
@@ -136,8 +132,6 @@ class RTIambassador(
             return
         if self._time_name is not None:
             raise FederateIsExecutionMember("this federate is joined; resign first")
-        if isinstance(connection, RemoteConnection):
-            self._call("disconnect", ())
         self._connection = None
         connection.close()
         self._stop_pump()

@@ -63,6 +63,7 @@ class Federate:
         kind: str | None = None,
         time: str = "",
         callbacks: CallbackModel = CallbackModel.EVOKED,
+        rti: str = "",
         host: NodeHost | None = None,
     ) -> None:
         self.federation = federation
@@ -73,6 +74,7 @@ class Federate:
         self._sources = read_sources(fom)
         self._time = time
         self._callbacks = callbacks
+        self._address = rti
         self._vocabulary = Vocabulary(load_fom(*self._sources))
         self._hears: dict[str, list[Callable[[Interaction], Any]]] = {}
         self._discovers: dict[str, list[Callable[[RemoteObject], Any]]] = {}
@@ -104,7 +106,7 @@ class Federate:
 
     def join(self) -> None:
         """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
-        self.rti.connect(_Ears(self), self._callbacks)
+        self.rti.connect(_Ears(self), self._callbacks, self._address or None)
         self._forget()
         try:
             handle = self._create_and_join(_TRIES)
@@ -441,7 +443,11 @@ def join(
     kind: str | None = None,
     time: str = "",
     callbacks: CallbackModel = CallbackModel.EVOKED,
+    rti: str = "",
     host: NodeHost | None = None,
 ) -> Federate:
-    """A federate, for a `with` block; see the head of this module."""
-    return Federate(federation, name, fom=fom, kind=kind, time=time, callbacks=callbacks, host=host)
+    """A federate, for a `with` block; see the head of this module.
+
+    `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"); without one, the RTI is inside this process.
+    """
+    return Federate(federation, name, fom=fom, kind=kind, time=time, callbacks=callbacks, rti=rti, host=host)

@@ -16,8 +16,8 @@ from typing import Any
 from weft.model.errors import ConnectionFailed
 from weft.model.records import RtiConfiguration
 
-DEFAULT_PORTS = {"tcp": 15164, "tls": 15165}
-_SCHEMES = {"tcp": "tcp", "tls": "tls", "fedpro": "tcp"}
+DEFAULT_PORTS = {"tcp": 15164, "tls": 15165, "websocket": 80, "websocketsecure": 443}
+_SCHEMES = {"tcp": "tcp", "tls": "tls", "ws": "websocket", "wss": "websocketsecure"}
 _BARE = ("FED_INT_HEART", "FED_TIMEOUT_HEART", "FED_TIMEOUT_RECONNECT")
 
 

@@ -14,17 +14,16 @@ nothing is lost or repeated.  If the session cannot be resumed, calls raise and 
 from __future__ import annotations
 
 import contextlib
-import select
-import socket
-import ssl
 import threading
 import time
 from collections import deque
 from typing import Any
 
 from weft.host.client_settings import ClientSettings
+from weft.host.streams import open_stream
 from weft.kernel import Callback
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
+from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
@@ -34,7 +33,6 @@ from weft.wire.packed import decode_hot_callback, encode_hot_call
 from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
 
-_READ = 256 << 10
 _GATHER = 64 << 10  # so much is sent without waiting for a reason
 _EMPTY = (EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE)
 _HOT = ("send_interaction", "update_attribute_values")
@@ -43,16 +41,30 @@ _HOT = ("send_interaction", "update_attribute_values")
 class RemoteNode:
     """An RTI at an address, as something to connect to."""
 
-    def __init__(self, settings: ClientSettings) -> None:
+    def __init__(
+        self,
+        settings: ClientSettings,
+        configuration: RtiConfiguration | None = None,
+        credentials: Credentials | None = None,
+    ) -> None:
         self._settings = settings
+        self._configuration = configuration or RtiConfiguration()
+        self._credentials = credentials
 
     def connect(self) -> RemoteConnection:
-        return RemoteConnection(self._settings)
+        connection = RemoteConnection(self._settings)
+        try:
+            connection.result = connection.call("connect", (self._configuration, self._credentials))
+        except BaseException:
+            connection.lose()
+            raise
+        return connection
 
 
 class RemoteConnection:
     def __init__(self, settings: ClientSettings) -> None:
         self._settings = settings
+        self.result = ConfigurationResult()  # what the RTI answered to connect
         self._codec = Codec()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -63,7 +75,7 @@ class RemoteConnection:
         self._unwatched: dict[int, int] = {}  # calls nobody waits for: the number of the call
         self._complaint: Exception | None = None  # what became of one of those
         self._gathered = 0
-        self._socket = open_socket(settings)
+        self._stream = open_stream(settings)
         self._session = ClientSession(
             time.monotonic(),
             SessionSettings(
@@ -76,7 +88,7 @@ class RemoteConnection:
         with self._lock:
             self._wait_for(lambda: self._session.state is not State.NEW, settings.timeout)
             if self._session.state is not State.RUNNING:
-                self._socket.close()
+                self._stream.close()
                 why = self._session.ending or f"no answer within {settings.timeout:g} s"
                 raise ConnectionFailed(f"{settings.where}: {why}")
 
@@ -147,7 +159,9 @@ class RemoteConnection:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Terminate the session and close."""
+        """Disconnect, terminate the session and close."""
+        with contextlib.suppress(NotConnected):
+            self.call("disconnect", ())
         with self._lock:
             if self._session.state is State.RUNNING:
                 self._session.terminate()
@@ -162,10 +176,7 @@ class RemoteConnection:
     def _over(self, why: str) -> None:
         if self._session.state is not State.TERMINATED:
             self._session.discard(why)
-        # Shut down first: a thread that reads is woken by it.
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+        self._stream.close()
         self._changed.notify_all()
 
     # --- waiting, reading, sending (with the lock held) -------------------------------------------------------
@@ -177,10 +188,10 @@ class RemoteConnection:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 return
+            self._send()
             if self._reading:
                 self._changed.wait(None if deadline is None else deadline - now)
                 continue
-            self._send()
             due = self._session.next_deadline()
             if deadline is not None:
                 due = min(due, deadline)
@@ -195,10 +206,10 @@ class RemoteConnection:
                 self._changed.wait(patience)
             return
         self._reading = True
-        found = self._socket
+        stream = self._stream
         self._lock.release()
         try:
-            data = _receive(found, patience)
+            data = stream.receive(patience)
         finally:
             self._lock.acquire()
             self._reading = False
@@ -207,7 +218,7 @@ class RemoteConnection:
 
     def _read_what_is_there(self) -> None:
         if self._session.state is State.RUNNING:
-            data = _receive(self._socket, 0.0)
+            data = self._stream.receive(0.0)
             if data is not None:
                 self._took(data)
 
@@ -256,12 +267,12 @@ class RemoteConnection:
         parts = self._session.take_outgoing(time.monotonic())
         if parts:
             try:
-                self._socket.sendall(b"".join(parts))
+                self._stream.send(parts)
             except OSError:
                 self._lost(time.monotonic())
 
     def _lost(self, now: float) -> None:
-        self._socket.close()
+        self._stream.close()
         if self._session.state not in (State.DROPPED, State.TERMINATED):
             self._session.connection_lost(now)
 
@@ -270,7 +281,7 @@ class RemoteConnection:
             if action is Action.FLUSH:
                 self._send()
             elif action is Action.CLOSE:
-                self._socket.close()
+                self._stream.close()
             elif action is Action.CONNECT:
                 self._reconnect()
             else:
@@ -278,49 +289,13 @@ class RemoteConnection:
 
     def _reconnect(self) -> None:
         try:
-            self._socket = open_socket(self._settings)
+            self._stream = open_stream(self._settings)
         except ConnectionFailed:
             self._session.connection_lost(time.monotonic())
             return
         self._session.resume(time.monotonic())
 
     def _fail(self, why: str) -> None:
-        self._socket.close()
+        self._stream.close()
         self._inbox.append(Callback(0, "connection_lost", (why,)))
         self._changed.notify_all()
-
-
-def _receive(found: socket.socket, patience: float) -> bytes | None:
-    """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
-    try:
-        if isinstance(found, ssl.SSLSocket) and found.pending():
-            return found.recv(_READ)
-        ready, _, _ = select.select([found], [], [], min(patience, 3600.0))
-        if not ready:
-            return None
-        return found.recv(_READ)
-    except (ssl.SSLWantReadError, InterruptedError):
-        return None
-    except (OSError, ValueError):
-        return b""
-
-
-def open_socket(settings: ClientSettings) -> socket.socket:
-    try:
-        made = socket.create_connection((settings.host, settings.port), settings.timeout)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if settings.protocol == "tls":
-            made = _tls(settings).wrap_socket(made, server_hostname=settings.sni or settings.host)
-        made.settimeout(None)
-        return made
-    except (OSError, ssl.SSLError) as error:
-        raise ConnectionFailed(f"{settings.where}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _tls(settings: ClientSettings) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=settings.ca_file or None)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    if settings.tls_mode == "ENCRYPTED":
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

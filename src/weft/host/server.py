@@ -26,7 +26,7 @@ from weft.host.settings import Settings
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Node
 from weft.model.errors import SettingsError
-from weft.wire.frames import ProtocolError
+from weft.wire.frames import ProtocolError, messages
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import (
@@ -38,6 +38,7 @@ from weft.wire.session_state import (
     SessionSettings,
     State,
 )
+from weft.wire.websocket import Handshake, WebSocketReader, wrap
 
 _READ = 256 << 10
 _TICK = 1.0
@@ -75,18 +76,24 @@ class Server:
     async def start(self) -> list[tuple[str, str, int]]:
         """Listen; returns (kind, host, port) of each listener."""
         serve = self.settings.serve
-        found = [("tcp", await self._listen(serve.port, None))]
+        found = [("tcp", await self._listen(SocketLine, serve.port, None))]
         if serve.tls_port:
-            found.append(("tls", await self._listen(serve.tls_port, tls_context(self.settings))))
+            found.append(("tls", await self._listen(SocketLine, serve.tls_port, tls_context(self.settings))))
+        if serve.ws_port:
+            found.append(("ws", await self._listen(WebSocketLine, serve.ws_port, None)))
+        if serve.wss_port:
+            found.append(
+                ("wss", await self._listen(WebSocketLine, serve.wss_port, tls_context(self.settings)))
+            )
         self._tick()
         return [(kind, serve.host, port) for kind, port in found]
 
-    async def _listen(self, port: int, context: ssl.SSLContext | None) -> int:
+    async def _listen(self, kind: type[SocketLine], port: int, context: ssl.SSLContext | None) -> int:
         loop = asyncio.get_running_loop()
         host = self.settings.serve.host
         try:
             listener = await loop.create_server(
-                lambda: SocketLine(self, context is not None), host, port, ssl=context, backlog=1024
+                lambda: kind(self, context is not None), host, port, ssl=context, backlog=1024
             )
         except OSError as error:
             raise SettingsError(
@@ -350,6 +357,42 @@ class SocketLine(asyncio.BufferedProtocol, Line):
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
+
+
+class WebSocketLine(SocketLine):
+    """A WebSocket connection: the same, with each session frame as one binary message."""
+
+    def __init__(self, server: Server, secure: bool) -> None:
+        super().__init__(server, secure)
+        self._handshake: Handshake | None = Handshake()
+        self._reader = WebSocketReader(True, server.settings.limits.frame_bytes)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        data = bytes(self._view[:nbytes])
+        try:
+            if self._handshake is not None:
+                if not self._handshake.feed(data):
+                    return
+                super().send([self._handshake.answer()])
+                data = self._handshake.rest
+                self._handshake = None
+            found = self._reader.feed(data)
+        except ProtocolError as error:
+            self._server.report(f"a WebSocket connection was closed: {error}")
+            self.close()
+            return
+        if found:
+            self._read(b"".join(found))
+        if self._reader.replies:
+            super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
+            self._reader.replies.clear()
+        if self._reader.closed:
+            self.close()
+
+    def send(self, parts: list[bytes]) -> None:
+        if len(parts) % 2:  # a refusal, which is one frame in one piece
+            parts = [*parts, b""]
+        super().send([wrap(message) for message in messages(parts)])
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext:

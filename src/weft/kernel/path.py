@@ -23,7 +23,7 @@ from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import require
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
-from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route
+from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route, add
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import InteractionClassNotPublished, InvalidLogicalTime
@@ -410,6 +410,7 @@ def send_directed_interaction(
     stamp = stamp_of(federation, time)
     transportation = member.interaction_transportations.get(interaction_class, entry.transportation)
     arguments = (interaction_class, object_instance, dict(values), tag, transportation, stamp)
+    add(member.tally.directed_sent, interaction_class, transportation)
     _direct(turn, federation, member, arguments)
     nodes = {
         other.node: None
@@ -440,6 +441,7 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
         if universally or member in owners:
             kept = {handle: value for handle, value in values.items() if handle in received.parameters}
             arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle, *stamp)
+            add(member.tally.directed_received, interaction_class, transportation)
             turn.effects.append(Callback(member.session, "receive_directed_interaction", arguments))
 
 

@@ -1,0 +1,113 @@
+"""The byte stream between a federate and an RTI: TCP, TLS 1.3, WebSocket, or WebSocket over TLS."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import select
+import socket
+import ssl
+
+from weft.host.client_settings import ClientSettings
+from weft.model.errors import ConnectionFailed
+from weft.wire.frames import ProtocolError, messages
+from weft.wire.websocket import Handshake, WebSocketReader, ask, wrap
+
+_READ = 256 << 10
+
+
+class Stream:
+    """The byte stream beneath a session: TCP or TLS."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        try:
+            self.socket = socket.create_connection((settings.host, settings.port), settings.timeout)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if settings.protocol in ("tls", "websocketsecure"):
+                name = settings.sni or settings.host
+                self.socket = tls_context(settings).wrap_socket(self.socket, server_hostname=name)
+            self.open(settings)
+            self.socket.settimeout(None)
+        except (OSError, ssl.SSLError, ProtocolError) as error:
+            raise ConnectionFailed(
+                f"{settings.where}: {getattr(error, 'strerror', None) or error}"
+            ) from error
+
+    def open(self, settings: ClientSettings) -> None:
+        """What has to be said before the session can begin."""
+
+    def send(self, parts: list[bytes]) -> None:
+        self.socket.sendall(b"".join(parts))
+
+    def receive(self, patience: float) -> bytes | None:
+        """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
+        found = self.socket
+        try:
+            if not (isinstance(found, ssl.SSLSocket) and found.pending()):
+                ready, _, _ = select.select([found], [], [], min(patience, 3600.0))
+                if not ready:
+                    return None
+            return found.recv(_READ)
+        except (ssl.SSLWantReadError, InterruptedError):
+            return None
+        except (OSError, ValueError):
+            return b""
+
+    def close(self) -> None:
+        # Shut down first: a thread that reads is woken by it.
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
+class WebSocketStream(Stream):
+    """A WebSocket: each frame of the session is one binary message."""
+
+    def open(self, settings: ClientSettings) -> None:
+        self._reader = WebSocketReader(False, 1 << 31)
+        key = base64.b64encode(os.urandom(16))
+        self.socket.sendall(ask(f"{settings.host}:{settings.port}", key))
+        handshake = Handshake()
+        while True:
+            data = self.socket.recv(_READ)
+            if not data:
+                raise ProtocolError("the server closed the connection during the WebSocket handshake")
+            if handshake.feed(data):
+                break
+        handshake.check(key)
+        self._early = b"".join(self._reader.feed(handshake.rest))
+
+    def send(self, parts: list[bytes]) -> None:
+        super().send([wrap(message, mask=os.urandom(4)) for message in messages(parts)])
+
+    def receive(self, patience: float) -> bytes | None:
+        if self._early:
+            early, self._early = self._early, b""
+            return early
+        data = super().receive(patience)
+        if not data:
+            return data
+        try:
+            found = b"".join(self._reader.feed(data))
+            if self._reader.replies:
+                super().send([wrap(p, opcode, os.urandom(4)) for opcode, p in self._reader.replies])
+                self._reader.replies.clear()
+        except (ProtocolError, OSError):
+            return b""
+        if self._reader.closed and not found:
+            return b""
+        return found or None
+
+
+def open_stream(settings: ClientSettings) -> Stream:
+    return WebSocketStream(settings) if settings.protocol.startswith("websocket") else Stream(settings)
+
+
+def tls_context(settings: ClientSettings) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=settings.ca_file or None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if settings.tls_mode == "ENCRYPTED":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

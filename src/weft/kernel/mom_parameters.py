@@ -1,0 +1,117 @@
+"""The parameters of a MOM interaction: decoded by the object model, or the reason why they cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from weft.fom.catalog import InteractionClassEntry
+from weft.kernel import require
+from weft.kernel.mom_objects import RESIGN_ACTIONS
+from weft.kernel.state import Federation, Member
+from weft.model.enums import OrderType, ResignAction
+from weft.model.errors import EncodingError, FederateHandleNotKnown, InvalidFederateHandle, RTIexception
+from weft.model.handles import FederateHandle, Handle
+
+H = TypeVar("H", bound=Handle)
+
+
+class ParameterError(Exception):
+    """A parameter is missing or says nothing; the message names it."""
+
+
+class Parameters:
+    def __init__(
+        self, federation: Federation, entry: InteractionClassEntry, values: dict[Any, bytes]
+    ) -> None:
+        self.federation = federation
+        self.entry = entry
+        self.values = values
+
+    def has(self, name: str) -> bool:
+        return self.entry.names.get(name) in self.values
+
+    def get(self, name: str) -> Any:
+        handle = self.entry.names.get(name)
+        if handle is None or handle not in self.values:
+            raise ParameterError(f"{name} is missing")
+        data_type = self.entry.parameters[handle].data_type
+        try:
+            return self.federation.catalog.model.decode(data_type, self.values[handle])
+        except EncodingError as error:
+            raise ParameterError(f"{name} is no {data_type}: {error}") from error
+
+    def member(self) -> Member:
+        handle = FederateHandle(self.get("HLAfederate"))
+        try:
+            return require.member(self.federation, handle)
+        except (FederateHandleNotKnown, InvalidFederateHandle) as error:
+            raise ParameterError(f"HLAfederate is no joined federate: {error}") from error
+
+
+Taken = Callable[[Parameters], Any]
+"""Takes one argument of a service out of the parameters."""
+
+
+def plain(name: str) -> Taken:
+    return lambda given: given.get(name)
+
+
+def handle(kind: type[H], name: str) -> Taken:
+    return lambda given: kind(given.get(name))
+
+
+def handles(kind: type[H], name: str) -> Taken:
+    return lambda given: frozenset(kind(one) for one in given.get(name))
+
+
+def constant(value: Any) -> Taken:
+    return lambda given: value
+
+
+def optional(taken: Taken, name: str, otherwise: Any) -> Taken:
+    return lambda given: taken(given) if given.has(name) else otherwise
+
+
+def time(name: str) -> Taken:
+    return lambda given: _time(given, name, given.federation.time.decode_time)
+
+
+def interval(name: str) -> Taken:
+    return lambda given: _time(given, name, given.federation.time.decode_interval)
+
+
+def _time(given: Parameters, name: str, decode: Callable[[bytes], Any]) -> Any:
+    try:
+        return decode(given.get(name))
+    except RTIexception as error:
+        raise ParameterError(f"{name} is no logical time of this federation: {error}") from error
+
+
+_ACTIONS = {name: action for action, name in RESIGN_ACTIONS.items()}
+
+
+def resign_action(given: Parameters, name: str) -> ResignAction:
+    return _one_of(_ACTIONS, given, name)
+
+
+_ORDERS = {"Receive": OrderType.RECEIVE, "TimeStamp": OrderType.TIMESTAMP}
+
+
+def order(given: Parameters, name: str) -> OrderType:
+    return _one_of(_ORDERS, given, name)
+
+
+def switch(given: Parameters, name: str) -> bool:
+    return _one_of({"Enabled": True, "Disabled": False}, given, name)
+
+
+T = TypeVar("T")
+
+
+def _one_of(choices: dict[str, T], given: Parameters, name: str) -> T:
+    """An enumerated value; numbers that are no enumerator come out of the decoder as numbers."""
+    value = given.get(name)
+    if value not in choices:
+        raise ParameterError(f"{name} is {value!r}, not one of {', '.join(choices)}")
+    return choices[value]

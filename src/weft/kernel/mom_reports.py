@@ -1,0 +1,266 @@
+"""Reports: interactions that the RTI sends of its own accord or because it was asked.
+
+A report is built only if somebody hears it.  Reports about a federate are sent by that federate's node, reports about the
+federation by its home.
+
+Service reporting tells of every service a federate calls (that its node hears of) and of every callback it gets.  A federate whose
+services are reported cannot subscribe to those reports; should it hear them at a class above, that is not reported in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from weft.fom.catalog import InteractionClassEntry
+from weft.kernel import path
+from weft.kernel.effects import Callback, Effect
+from weft.kernel.state import Federation, Member
+from weft.kernel.turn import Turn
+from weft.model.handles import FederateHandle, Handle
+from weft.model.packed import PackedValues
+from weft.model.time import HLAfloat64Interval, HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time
+
+FEDERATE = "HLAinteractionRoot.HLAmanager.HLAfederate.HLAreport"
+FEDERATION = "HLAinteractionRoot.HLAmanager.HLAfederation.HLAreport"
+SERVICE_INVOCATION = f"{FEDERATE}.HLAreportServiceInvocation"
+
+
+def heard(turn: Turn, federation: Federation, name: str) -> InteractionClassEntry | None:
+    """The class of a report, if anybody anywhere hears it."""
+    entry = federation.catalog.interaction_class_names.get(name)
+    if entry is None:
+        return None
+    audience = path.audience_of(turn, federation, federation.rti, entry.handle)
+    return entry if audience.ears or audience.nodes else None
+
+
+def send(turn: Turn, federation: Federation, entry: InteractionClassEntry, **values: Any) -> None:
+    rti = federation.rti
+    model = federation.catalog.model
+    encoded = {}
+    for name, value in values.items():
+        handle = entry.names.get(name)
+        if handle is not None:  # a MIM of one's own may lack it
+            encoded[handle] = model.encode(entry.parameters[handle].data_type, value)
+    rti.declared.sends[entry.handle] = None
+    path.send_interaction(turn, federation, rti, entry.handle, encoded, b"")
+
+
+def mom_exception(
+    turn: Turn, federation: Federation, sender: FederateHandle, service: str, why: str, parameter: bool
+) -> None:
+    """A MOM interaction of that sender could not be acted on."""
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportMOMexception")
+    if entry is not None:
+        send(
+            turn,
+            federation,
+            entry,
+            HLAfederate=sender,
+            HLAservice=service,
+            HLAexception=why,
+            HLAparameterError=parameter,
+        )
+
+
+def federate_lost(turn: Turn, federation: Federation, member: Member, fault: str) -> None:
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportFederateLost")
+    if entry is not None:
+        send(
+            turn,
+            federation,
+            entry,
+            HLAfederate=member.handle,
+            HLAfederateName=member.name,
+            HLAtimeStamp=federation.time.make_initial().encode(),
+            HLAfaultDescription=fault,
+        )
+
+
+# --- services and exceptions ----------------------------------------------------------------------------------
+
+
+def refused(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    service: str,
+    group: str,
+    arguments: tuple[Any, ...],
+    error: Exception,
+) -> None:
+    """A call of this member was refused."""
+    if member.handle in federation.observed:
+        invoked(turn, federation, member, service, group, arguments, None, error)
+    if member.switches.exception_reporting:
+        entry = heard(turn, federation, f"{FEDERATE}.HLAreportException")
+        if entry is not None:
+            send(
+                turn,
+                federation,
+                entry,
+                HLAfederate=member.handle,
+                HLAservice=text_of_service(service, arguments),
+                HLAexception=text_of_error(error),
+            )
+
+
+def invoked(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    service: str,
+    group: str,
+    arguments: tuple[Any, ...],
+    value: Any,
+    error: Exception | None = None,
+) -> None:
+    """A service was invoked by this member, or at it."""
+    entry = heard(turn, federation, SERVICE_INVOCATION)
+    if entry is None:
+        return
+    send(
+        turn,
+        federation,
+        entry,
+        HLAfederate=member.handle,
+        HLAservice=text_of_service(service, arguments),
+        HLAserviceType=group_of(service, group),
+        HLAsuccessIndicator=error is None,
+        HLAsuppliedArguments=[argument(given) for given in arguments],
+        HLAreturnedArgument=argument(value),
+        HLAexception="" if error is None else text_of_error(error),
+        HLAserialNumber=member.reports_made,
+    )
+    member.reports_made += 1
+
+
+def callbacks(turn: Turn, federation: Federation, effects: Iterable[Effect]) -> None:
+    """Report the callbacks among these effects that go to members whose services are reported."""
+    observed = {m.session: m for m in federation.observed.values() if m.node == turn.node}
+    for effect in effects:
+        if isinstance(effect, Callback) and effect.session in observed:
+            method = effect.method
+            from_rti = method == "receive_interaction" and effect.arguments[4] == federation.rti.handle
+            if not from_rti:
+                invoked(turn, federation, observed[effect.session], method, "", effect.arguments, None)
+
+
+# --- in words -------------------------------------------------------------------------------------------------
+
+_GROUPS = {
+    "membership": 0,
+    "synchronization": 0,
+    "declaration": 1,
+    "objects": 2,
+    "path": 2,
+    "ownership": 3,
+    "support": 6,
+    "federation save and restore": 0,
+    "ownership management": 3,
+    "time management": 4,
+    "data distribution management": 5,
+}
+_BY_WORD = (
+    (("federation", "federate", "synchronization", "connection_lost"), 0),
+    (("start_registration", "stop_registration", "turn_interactions"), 1),
+    (("ownership", "divestiture", "attribute_is_"), 3),
+    (("time_", "order_type", "flush_queue", "retraction"), 4),
+)
+_TYPES: tuple[tuple[type, str, str], ...] = (
+    (bool, "Boolean", "indicator"),
+    (str, "String", "name"),
+    (int, "Number", "value"),
+    (float, "Number", "value"),
+    (HLAinteger64Time, "LogicalTime", "time"),
+    (HLAfloat64Time, "LogicalTime", "time"),
+    (HLAinteger64Interval, "LogicalTimeInterval", "interval"),
+    (HLAfloat64Interval, "LogicalTimeInterval", "interval"),
+)
+_ADVISORIES = ("object_class_relevance", "attribute_relevance", "attribute_scope", "interaction_relevance")
+
+
+def group_of(service: str, group: str) -> int:
+    """The number of its service group; `group` is the module it is in, or what `PENDING` says."""
+    for words, number in _BY_WORD:
+        if any(word in service for word in words) and (not group or number == 4):
+            return number
+    return _GROUPS.get(group, 2)
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def text_of_service(service: str, arguments: tuple[Any, ...]) -> str:
+    """The name the standard's interface has for it; the kernel folds some into one."""
+    if service in ("get_switch", "set_switch", "get_federation_switch") and arguments:
+        advisory = "_advisory" if arguments[0] in _ADVISORIES else ""
+        return f"{service[:3]}{camel('_' + str(arguments[0]) + advisory)}Switch"
+    passive = service.startswith("subscribe_") and bool(arguments) and arguments[-1] is False
+    passive = passive and "directed" not in service
+    return camel(service) + ("Passively" if passive else "")
+
+
+def text_of_error(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def argument(value: Any) -> dict[str, Any]:
+    """An HLAargument: type, name and value in words.  The kernel knows no names of arguments; they follow from the types."""
+    kind, name = _kind(value)
+    return {"HLAargumentType": kind, "HLAargumentName": name, "HLAargumentValue": text(value)}
+
+
+def _kind(value: Any) -> tuple[str, str]:
+    if value is None:
+        return "Null", ""
+    if isinstance(value, Handle):
+        kind = type(value).__name__
+        return kind, camel_of_type(kind.removesuffix("Handle"))
+    if isinstance(value, bytes):
+        return "UserSuppliedTag", "userSuppliedTag"
+    if isinstance(value, Enum):
+        return type(value).__name__, camel_of_type(type(value).__name__)
+    if isinstance(value, PackedValues):
+        return "VariableLengthData", "values"
+    if isinstance(value, (set, frozenset, list, tuple, dict)):
+        one = _kind(next(iter(value)))[0] if value else "Attribute" + "Handle"
+        if isinstance(value, dict):
+            return (one.removesuffix("Handle") + "HandleValueMap"), "values"
+        return ("StringSet" if one == "String" else one + "Set"), camel_of_type(
+            one.removesuffix("Handle") + "s"
+        )
+    for known, kind, name in _TYPES:
+        if isinstance(value, known):
+            return kind, name
+    return type(value).__name__, camel_of_type(type(value).__name__)
+
+
+def camel_of_type(name: str) -> str:
+    return name[:1].lower() + name[1:]
+
+
+def text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Handle):
+        return str(value.number)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, PackedValues):
+        return text(value.unpack())
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{text(key)}: {text(held)}" for key, held in value.items()) + "}"
+    if isinstance(value, (set, frozenset)):
+        return "[" + ", ".join(sorted(text(one) for one in value)) + "]"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(text(one) for one in value) + "]"
+    return str(getattr(value, "value", value))
