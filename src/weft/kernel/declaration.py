@@ -188,6 +188,7 @@ def subscribe_interaction_class(
     active: bool = True,
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
+    require.not_reported(member, entry)
     member.declared.receives[interaction_class] = active
     federation.changed()
     advisories.interactions(turn, federation, entry.family())

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.fom import Module, ObjectModel, extend, merge, parse_module
 from weft.fom.catalog import Catalog
+from weft.kernel import mom
 from weft.kernel.state import Federation
 from weft.model.errors import (
     ConflictingObjectModels,
@@ -33,9 +34,11 @@ def found(name: str, home: str, founding: tuple[Any, ...]) -> Federation:
     mim = None if mim_source is None else _read_mim(mim_source)
     try:
         model = merge([parse_module(source) for source in sources], mim=mim)
-        return Federation(name, home, founding, Catalog(model), factory)
+        federation = Federation(name, home, founding, Catalog(model), factory)
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
+    mom.establish(federation)
+    return federation
 
 
 def extended_model(federation: Federation, sources: tuple[Source, ...]) -> ObjectModel | None:

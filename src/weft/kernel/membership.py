@@ -97,7 +97,7 @@ def resign(turn: Turn, federation: Federation, member: Member, action: ResignAct
     _leave(turn, federation, member, left, action in _DELETES)
 
 
-def resign_lost(turn: Turn, federation: Federation, member: Member) -> None:
+def resign_lost(turn: Turn, federation: Federation, member: Member, fault: str = "") -> None:
     """The federate is gone: resign it by its own directive; what the directive leaves owned is divested all the same."""
     left = [i for i in federation.instances.values() if member in i.owners.values()]
     _leave(turn, federation, member, left, member.resign_directive in _DELETES)

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
-from weft.kernel import advisories, discovery, objects, path
+from weft.kernel import advisories, discovery, objects, path, support
 from weft.kernel.state import Counts, Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
@@ -39,16 +39,7 @@ RESIGN_ACTIONS = {
     ),
     ResignAction.NO_ACTION: "NoAction",
 }
-SWITCHES = {
-    "HLAobjectClassRelevanceAdvisory": "object_class_relevance",
-    "HLAattributeRelevanceAdvisory": "attribute_relevance",
-    "HLAattributeScopeAdvisory": "attribute_scope",
-    "HLAinteractionRelevanceAdvisory": "interaction_relevance",
-    "HLAconveyRegionDesignatorSets": "convey_region_designator_sets",
-    "HLAserviceReporting": "service_reporting",
-    "HLAexceptionReporting": "exception_reporting",
-    "HLAsendServiceReportsToFile": "send_service_reports_to_file",
-}
+SWITCHES = {attribute: switch for switch, attribute in support.SWITCHES.items()}
 
 
 @cache

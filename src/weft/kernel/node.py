@@ -1,7 +1,7 @@
 """A node: the kernel's outermost ring.  Stimuli come in here, effects go out.
 
-Stimuli: a federate's call, a parcel from another node, the loss of a federate's session or of another node.  Each is handled
-in one turn and returns its effects, in the order in which the host must carry them out; the reply to a call comes before
+Stimuli: a federate's call, a parcel from another node, the loss of a federate's session or of another node, the passing of
+time (`tick`, when `next_tick` says so).  Each is handled in one turn and returns its effects, in the order in which the host must carry them out; the reply to a call comes before
 any callback it provokes.
 
 Alone, a node is the home of all its federations.  In a mesh, one node is the *directory*: it knows which names are
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import path
+from weft.kernel import mom, mom_objects, mom_reports, path
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.federations import extended_model, found
 from weft.kernel.membership import join
@@ -55,8 +55,10 @@ class Waiting:
         created: Federation | None = None,
         request: Request | None = None,
         destroyed: bool = False,
+        asked: Request | None = None,
     ) -> None:
         self.node = node
+        self.asked = asked  # a service that the home is asked to carry out
         self.created = created  # a federation to open once the directory grants its name
         self.request = request  # a request to send once the directory says where
         self.destroyed = destroyed  # all is done once the directory has freed the name
@@ -87,13 +89,27 @@ class Node:
         """For a session whose federate has resigned, or never joined."""
         self.sessions.pop(session, None)
 
-    def session_lost(self, session: int, now: float) -> list[Effect]:
+    def session_lost(self, session: int, now: float, fault: str = "its connection was lost") -> list[Effect]:
         """The federate is gone without resigning: its automatic resign directive says what becomes of its objects."""
         turn = Turn(self.name, now)
         gone = self.sessions.pop(session, None)
         if gone is not None and gone.federation is not None and gone.member is not None:
-            self._order(turn, gone.federation, None, gone.member.handle, RESIGN_LOST, ())
-        return turn.effects
+            self._order(turn, gone.federation, None, gone.member.handle, RESIGN_LOST, (fault,))
+        return self._end(turn)
+
+    # --- time -------------------------------------------------------------------------------------------------
+
+    def next_tick(self) -> float | None:
+        """When `tick` is next to be called; None if nothing waits for time to pass."""
+        due = [mom_objects.next_due(federation) for federation in self.federations.values()]
+        return min((when for when in due if when is not None), default=None)
+
+    def tick(self, now: float) -> list[Effect]:
+        turn = Turn(self.name, now)
+        for federation in list(self.federations.values()):
+            if federation.reports_due:
+                mom_objects.report_due(turn, federation)
+        return self._end(turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
 
@@ -123,11 +139,78 @@ class Node:
                 reply = Reply(session, number, None)
                 turn.effects.append(reply)
                 reply.value = entry.function(turn, federation, member, *arguments)
+                if federation.observed and member.handle in federation.observed:
+                    mom_reports.invoked(
+                        turn, federation, member, service, entry.group, arguments, reply.value
+                    )
         except RTIexception as error:
-            return [Refuse(session, number, error)]
+            return self._refuse(Turn(self.name, now), session, number, service, arguments, error)
         except (TypeError, AttributeError) as misfit:
-            return [Refuse(session, number, _as_refusal(service, misfit))]
+            wrong_type = _as_refusal(service, misfit)
+            return self._refuse(Turn(self.name, now), session, number, service, arguments, wrong_type)
+        if turn.told is None and not federation.observed:
+            return turn.effects
+        return self._end(turn)
+
+    def _refuse(
+        self,
+        turn: Turn,
+        session: int,
+        number: int,
+        service: str,
+        arguments: tuple[Any, ...],
+        error: Exception,
+    ) -> list[Effect]:
+        turn.effects.append(Refuse(session, number, error))
+        caller = self.sessions.get(session)
+        if caller is not None and caller.member is not None and caller.federation is not None:
+            entry = SERVICES.get(service)
+            group = PENDING.get(service, "") if entry is None else entry.group
+            mom_reports.refused(turn, caller.federation, caller.member, service, group, arguments, error)
         return turn.effects
+
+    # --- the RTI as one that takes part (weft.kernel.mom) -----------------------------------------------------
+
+    def _end(self, turn: Turn) -> list[Effect]:
+        """The end of a turn: the RTI does what it was told, and reports what it is to report."""
+        while turn.told is not None:
+            told = turn.told
+            turn.told = None
+            for federation, what, arguments, everywhere in told:
+                node = mom.responsible(federation, what, arguments)
+                if node == self.name:
+                    mom.act(turn, federation, what, arguments, self._on_behalf)
+                elif not everywhere:
+                    parcel = Inform(
+                        federation.name, federation.sequence, federation.rti.handle, what, arguments
+                    )
+                    turn.effects.append(Transmit(node, parcel))
+        for federation in self.federations.values():
+            if federation.observed:
+                mom_reports.callbacks(turn, federation, list(turn.effects))
+        return turn.effects
+
+    def _on_behalf(
+        self,
+        turn: Turn,
+        federation: Federation,
+        federate: FederateHandle,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """At the home: a service that the MOM invokes in a federate's name; one that is refused leaves nothing behind."""
+        before = len(turn.effects)
+        told = turn.told
+        try:
+            if service in PENDING:
+                raise _pending(service)
+            self._carry_out(turn, federation, None, federate, service, arguments)
+        except (RTIexception, TypeError, AttributeError) as error:
+            del turn.effects[before:]
+            turn.told = told
+            if isinstance(error, RTIexception):
+                raise
+            raise _as_refusal(service, error) from error
 
     def _order(
         self,
@@ -180,7 +263,12 @@ class Node:
             member = federation.members.get(federate) if federate is not None else None
             if member is None:
                 raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
-            value = SERVICES[service].function(turn, federation, member, *arguments)
+            observed = member.handle in federation.observed
+            entry = SERVICES[service]
+            value = entry.function(turn, federation, member, *arguments)
+            mom.commanded(turn, federation, member, service, arguments)
+            if reply is not None and (observed or member.handle in federation.observed):
+                mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
         if reply is not None:
             reply.value = value
         federation.sequence += 1
@@ -190,11 +278,19 @@ class Node:
             for node in federation.nodes:
                 if node != self.name:
                     turn.effects.append(Transmit(node, commit))
+        if service == JOIN:
+            mom.joined(turn, federation, member, arguments[2])
+        elif service in (RESIGN, RESIGN_LOST):
+            fault = str(arguments[0]) if service == RESIGN_LOST else None
+            mom.departed(turn, federation, member, fault)
         if past:
             return
         if service == JOIN and member.node == self.name:
             self._joined(turn, federation, member)
         elif service in (RESIGN, RESIGN_LOST):
+            if service == RESIGN and caller is None and member.node == self.name:
+                why = "resigned by another federate, through the MOM"
+                turn.effects.append(Callback(member.session, "federate_resigned", (why,)))
             self._departed(federation, member)
 
     def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
@@ -211,7 +307,8 @@ class Node:
     def _joined(self, turn: Turn, federation: Federation, member: Member) -> None:
         session = self.sessions.get(member.session)
         if session is None:  # lost while its call was under way
-            self._order(turn, federation, None, member.handle, RESIGN_LOST, ())
+            fault = "its connection was lost while it joined"
+            self._order(turn, federation, None, member.handle, RESIGN_LOST, (fault,))
         else:
             session.federation = federation
             session.member = member
@@ -257,9 +354,7 @@ class Node:
                 raise FederateNotExecutionMember(
                     f"{service} needs a joined federate; join a federation first"
                 )
-            raise RTIinternalError(
-                f"{service} is not in this version of Weft: {PENDING[service]} is still to come"
-            )
+            raise _pending(service)
         else:
             raise RTIinternalError(f"there is no service {service!r}")
 
@@ -296,7 +391,7 @@ class Node:
             self._ask(turn, node, caller, request)
 
     def _ask(self, turn: Turn, node: str, caller: Caller, request: Request) -> None:
-        self._await(turn, caller, Waiting(node), request)
+        self._await(turn, caller, Waiting(node, asked=request), request)
 
     def _await(self, turn: Turn, caller: Caller, waiting: Waiting, parcel: Claim | Locate | Request) -> None:
         if waiting.node in self._lost:
@@ -380,7 +475,7 @@ class Node:
             if parcel.federation in self.homes and self.homes[parcel.federation][0] == sender:
                 del self.homes[parcel.federation]
             turn.effects.append(Transmit(sender, Answer(parcel.caller, None, None)))
-        return turn.effects
+        return self._end(turn)
 
     def _serve(self, turn: Turn, request: Request) -> None:
         if request.federation not in self.federations:
@@ -418,7 +513,9 @@ class Node:
         if waiting is None:
             return
         if answer.error is not None:
-            turn.effects.append(Refuse(caller.session, caller.number, answer.error))
+            asked = waiting.asked
+            service, arguments = ("", ()) if asked is None else (asked.service, asked.arguments)
+            self._refuse(turn, caller.session, caller.number, service, arguments, answer.error)
         elif waiting.created is not None:
             self.federations[waiting.created.name] = waiting.created
             turn.effects.append(Reply(caller.session, caller.number, None))
@@ -478,6 +575,9 @@ class Node:
                 self._early.setdefault(parcel.federation, []).append(parcel)
         elif isinstance(parcel, Data):
             path.arrive(turn, federation, parcel)
+        elif parcel.federate == federation.rti.handle:
+            turn.everywhere = False
+            turn.tell_rti(federation, parcel.method, parcel.arguments)
         else:
             member = federation.members.get(parcel.federate)
             if member is not None:
@@ -505,10 +605,11 @@ class Node:
             if federation.home == self.name:
                 federation.nodes.pop(node, None)
                 for member in [m for m in federation.members.values() if m.node == node]:
-                    self._carry_out(turn, federation, None, member.handle, RESIGN_LOST, ())
+                    fault = f"its node {node!r} went away"
+                    self._carry_out(turn, federation, None, member.handle, RESIGN_LOST, (fault,))
             elif federation.home == node:
                 self._orphaned(turn, federation)
-        return turn.effects
+        return self._end(turn)
 
     def peer_found(self, node: str, now: float) -> list[Effect]:
         """A node that was gone is there again, and begins with nothing; a directory is told what has its home here."""
@@ -530,6 +631,10 @@ class Node:
                 session.federation = None
                 session.member = None
                 turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
+
+
+def _pending(service: str) -> RTIinternalError:
+    return RTIinternalError(f"{service} is not in this version of Weft: {PENDING[service]} is still to come")
 
 
 def _as_refusal(service: str, misfit: Exception) -> RTIexception:

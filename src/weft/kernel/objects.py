@@ -172,6 +172,7 @@ def delete_object_instance(
 
 
 def remove(federation: Federation, instance: Instance) -> None:
+    federation.keep_counts(instance)
     del federation.instances[instance.handle]
     del federation.instance_names[instance.name]
     del federation.instances_of[instance.entry.handle][instance.handle]
@@ -280,6 +281,7 @@ def request_interaction_transportation_type_change(
     _require_sent(member, interaction_class, entry.name)
     require.transportation(federation, transportation)
     member.interaction_transportations[interaction_class] = transportation
+    federation.changed()
     arguments = (interaction_class, transportation)
     turn.callback(federation, member, "confirm_interaction_transportation_type_change", arguments)
 

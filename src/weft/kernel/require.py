@@ -10,12 +10,14 @@ from weft.model.errors import (
     AttributeNotDefined,
     AttributeNotOwned,
     FederateHandleNotKnown,
+    FederateServiceInvocationsAreBeingReportedViaMOM,
     InteractionClassNotDefined,
     InteractionParameterNotDefined,
     InvalidFederateHandle,
     InvalidTransportationTypeHandle,
     ObjectClassNotDefined,
     ObjectInstanceNotKnown,
+    ReportServiceInvocationsAreSubscribed,
     RTIinternalError,
 )
 from weft.model.handles import (
@@ -27,6 +29,8 @@ from weft.model.handles import (
     ParameterHandle,
     TransportationTypeHandle,
 )
+
+_REPORTS = "HLAinteractionRoot.HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation"
 
 
 def object_class(federation: Federation, handle: ObjectClassHandle) -> ObjectClassEntry:
@@ -107,3 +111,19 @@ def encoded(what: str, value: object) -> None:
     """Values and tags travel as bytes; anything else would mean something different at every receiver."""
     if type(value) is not bytes:
         raise RTIinternalError(f"{what} must be bytes, not {type(value).__name__}; encode it first")
+
+
+def not_reported(member: Member, entry: InteractionClassEntry) -> None:
+    """A federate whose services are reported must not hear the reports: each would be reported in turn."""
+    if member.switches.service_reporting and entry.name == _REPORTS:
+        raise FederateServiceInvocationsAreBeingReportedViaMOM(
+            f"the services of {member!r} are reported, so it cannot subscribe to {entry.name}; switch reporting off first"
+        )
+
+
+def not_hearing_reports(federation: Federation, member: Member) -> None:
+    entry = federation.catalog.interaction_class_names.get(_REPORTS)
+    if entry is not None and entry.handle in member.declared.receives:
+        raise ReportServiceInvocationsAreSubscribed(
+            f"{member!r} subscribes to {entry.name}, so its services cannot be reported; unsubscribe first"
+        )

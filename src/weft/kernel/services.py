@@ -12,29 +12,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.kernel import declaration, membership, objects, path, support, synchronization
+from weft.kernel import declaration, membership, mom_services, objects, path, support, synchronization
 
 RESIGN = "resign_federation_execution"
 RESIGN_LOST = "resign_lost"
+INTERNAL = frozenset([RESIGN_LOST, mom_services.MOM_ADJUST])
+"""Commands that are no service of the standard: the RTI gives them itself."""
 
 
 class Service:
-    def __init__(self, function: Callable[..., Any], control: bool) -> None:
+    def __init__(self, function: Callable[..., Any], control: bool, group: str) -> None:
         self.function = function
         self.control = control
+        self.group = group  # the module it is in
 
 
 def _control(module: Any, *names: str) -> dict[str, Service]:
-    return {name: Service(getattr(module, name), True) for name in names}
+    return {name: Service(getattr(module, name), True, module.__name__.split(".")[-1]) for name in names}
 
 
 def _local(module: Any, *names: str) -> dict[str, Service]:
-    return {name: Service(getattr(module, name), False) for name in names}
+    return {name: Service(getattr(module, name), False, module.__name__.split(".")[-1]) for name in names}
 
 
 SERVICES: dict[str, Service] = {
-    RESIGN: Service(membership.resign, True),
-    RESIGN_LOST: Service(membership.resign_lost, True),
+    RESIGN: Service(membership.resign, True, "membership"),
+    RESIGN_LOST: Service(membership.resign_lost, True, "membership"),
+    mom_services.MOM_ADJUST: Service(mom_services.adjust, True, "mom"),
     **_control(
         synchronization,
         "register_federation_synchronization_point",

@@ -311,16 +311,17 @@ def normalize_object_instance_handle(
 
 # --- switches -------------------------------------------------------------------------------------------------
 
-_SWITCHES = (
-    "object_class_relevance",
-    "attribute_relevance",
-    "attribute_scope",
-    "interaction_relevance",
-    "convey_region_designator_sets",
-    "service_reporting",
-    "exception_reporting",
-    "send_service_reports_to_file",
-)
+SWITCHES = {
+    "object_class_relevance": "HLAobjectClassRelevanceAdvisory",
+    "attribute_relevance": "HLAattributeRelevanceAdvisory",
+    "attribute_scope": "HLAattributeScopeAdvisory",
+    "interaction_relevance": "HLAinteractionRelevanceAdvisory",
+    "convey_region_designator_sets": "HLAconveyRegionDesignatorSets",
+    "service_reporting": "HLAserviceReporting",
+    "exception_reporting": "HLAexceptionReporting",
+    "send_service_reports_to_file": "HLAsendServiceReportsToFile",
+}
+"""The switches of a federate, and what the MOM calls them."""
 
 
 def get_switch(turn: Turn, federation: Federation, member: Member, name: str) -> bool:
@@ -328,11 +329,14 @@ def get_switch(turn: Turn, federation: Federation, member: Member, name: str) ->
 
 
 def set_switch(turn: Turn, federation: Federation, member: Member, name: str, value: bool) -> None:
-    if name not in _SWITCHES:
+    if name not in SWITCHES:
         raise RTIinternalError(f"{name!r} is no switch of a federate")
     if getattr(member.switches, name) == bool(value):
         return  # nothing is switched, so there is nothing to tell
+    if name == "service_reporting" and value:
+        require.not_hearing_reports(federation, member)
     setattr(member.switches, name, bool(value))
+    turn.note(federation, member, SWITCHES[name])
     catalog = federation.catalog
     if name == "object_class_relevance":
         member.told_registrations.clear()
