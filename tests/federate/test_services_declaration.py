@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.bench import about_mom
 from support.federation import Federation, federation, refused
 from support.fom import PRIVILEGE, ROOT
 from support.refusals import TANK
@@ -22,6 +23,7 @@ def discovered_at(f: Federation, i: int) -> list[str]:
     return [
         f.rti[i].get_object_class_name(args[1]).removeprefix(f"{ROOT}.")
         for _, args in f.take(i, "discover_object_instance")
+        if not about_mom(args)
     ]
 
 

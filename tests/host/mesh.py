@@ -14,11 +14,14 @@ from support import fom as model
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, ResignAction, RTIambassador, Source
 from weft.host import Connection, NodeHost
 from weft.host.simulated import LinkProfile, PendingCall, SimulatedConnection, SimulatedNetwork
+from weft.kernel.mom_objects import FIRST
+from weft.kernel.state import Instance
 from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,
     InteractionClassHandle,
     ObjectClassHandle,
+    ObjectInstanceHandle,
     ParameterHandle,
 )
 
@@ -159,6 +162,12 @@ def federation(network: SimulatedNetwork, *nodes: str, fom: Source = FOM) -> lis
         seat.join()
     network.settle()
     return made
+
+
+def instances(network: SimulatedNetwork, node: str) -> dict[ObjectInstanceHandle, Instance]:
+    """What federates have registered, as that node holds it; without the instances of the MOM."""
+    found = network.node(node).federations[NAME].instances
+    return {handle: instance for handle, instance in found.items() if handle.number < FIRST}
 
 
 def outcome(call: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from host.calls import Draw, draws, script
 from host.digest import check_agreement, running
 from host.driver import Driver
-from host.mesh import NAME, Seat, federation, mesh, outcome, seats
+from host.mesh import NAME, Seat, federation, instances, mesh, outcome, seats
 from support.fom import fom
 from weft import CallbackModel, FederateAmbassador, ResignAction, RTIambassador
 from weft.model.errors import FederateNotExecutionMember, NotConnected, RTIinternalError
@@ -47,7 +47,7 @@ def test_members_of_a_crashed_node_resign_by_their_directive(directive: str, rem
     for seat in (one, three):
         told = [arguments for _, (method, arguments) in seat.trace if method == "remove_object_instance"]
         assert told == ([(instance, b"", FederateHandle.of(2))] if removed else [])
-    left = network.node("S3").federations[NAME].instances
+    left = instances(network, "S3")
     assert list(left) == ([] if removed else [instance])
     assert all(not each.owners for each in left.values())
     check_agreement(network, *NODES[:3])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from host.digest import check_agreement
-from host.mesh import FOM, NAME, Seat, federation, handles, mesh, outcome, seats
+from host.mesh import FOM, NAME, Seat, federation, handles, instances, mesh, outcome, seats
 from support.fom import extra_module
 from weft import EmbeddedNode, ResignAction
 from weft.host.simulated import LinkProfile, PendingCall
@@ -383,5 +383,5 @@ def test_resigning_divests_or_deletes_at_all_nodes() -> None:
     three.resign(ResignAction.DELETE_OBJECTS)
     network.settle()
     assert [arguments[0] for _, arguments in one.heard("remove_object_instance")] == [gone]
-    assert list(network.node("S1").federations[NAME].instances) == [kept]
+    assert list(instances(network, "S1")) == [kept]
     check_agreement(network, "S1", "S2", "S3")

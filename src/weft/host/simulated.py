@@ -183,6 +183,8 @@ class SimulatedNetwork:
             if condition():
                 return True
             upcoming = self.clock.next_time()
+            if self._tick(deadline if upcoming is None else upcoming, deadline):
+                continue
             if deadline is not None and (upcoming is None or upcoming > deadline):
                 self.clock.now = max(self.clock.now, deadline)
                 return False
@@ -191,6 +193,18 @@ class SimulatedNetwork:
         raise RuntimeError(
             f"seed {self.seed}: {MAX_EVENTS} events and no end; nodes answer one another in a circle"
         )
+
+    def _tick(self, upcoming: float | None, deadline: float | None) -> bool:
+        """Let one node do what is due before the next event; alone, what comes again and again never keeps a network going."""
+        due = [(when, name) for name, node in self._nodes.items() if (when := node.next_tick()) is not None]
+        if not due or upcoming is None:
+            return False
+        when, name = min(due)
+        if when > (upcoming if deadline is None else min(upcoming, deadline)):
+            return False
+        self.clock.now = max(self.clock.now, when)
+        self._perform(name, self._nodes[name].tick(self.clock.now))
+        return True
 
     # --- what connections and kernels do ----------------------------------------------------------------------
 

@@ -23,16 +23,18 @@ class Stream:
     def __init__(self, settings: ClientSettings) -> None:
         try:
             self.socket = socket.create_connection((settings.host, settings.port), settings.timeout)
+        except OSError as error:
+            raise ConnectionFailed(f"{settings.where}: {error.strerror or error}") from error
+        try:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if settings.protocol in ("tls", "websocketsecure"):
                 name = settings.sni or settings.host
                 self.socket = tls_context(settings).wrap_socket(self.socket, server_hostname=name)
             self.open(settings)
             self.socket.settimeout(None)
-        except (OSError, ssl.SSLError, ProtocolError) as error:
-            raise ConnectionFailed(
-                f"{settings.where}: {getattr(error, 'strerror', None) or error}"
-            ) from error
+        except (OSError, ProtocolError) as error:
+            self.socket.close()
+            raise ConnectionFailed(f"{settings.where}: {getattr(error, 'strerror', None) or error}") from error
 
     def open(self, settings: ClientSettings) -> None:
         """What has to be said before the session can begin."""

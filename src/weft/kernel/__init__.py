@@ -2,6 +2,6 @@
 
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.node import Node
-from weft.kernel.services import PENDING, SERVICES
+from weft.kernel.services import INTERNAL, PENDING, SERVICES
 
-__all__ = ["PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"]
+__all__ = ["INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"]

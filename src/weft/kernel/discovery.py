@@ -65,17 +65,25 @@ def announce(
     turn.callback(federation, member, "discover_object_instance", arguments)
 
 
-def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> None:
-    """An instance's owners changed: members that subscribe to what is owned now may discover it."""
+def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> list[Member]:
+    """An instance's owners changed: members that subscribe to what is owned now may discover it.  Who did is returned."""
+    found = []
     for member in federation.members.values():
         if not instance.knowledge.mask & member.bit:
             known_class = would_discover(member, instance.entry, instance.owners)
             if known_class is not None:
                 federation.learn(instance, member, known_class)
                 announce(turn, federation, instance, member, known_class)
+                found.append(member)
+    if federation.switch("autoProvide"):
+        for member in found:
+            advisories.provide(turn, federation, instance, member)
+    return found
 
 
-def after_subscription(turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry) -> None:
+def after_subscription(
+    turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry
+) -> list[Instance]:
     """A member's subscriptions changed at this class: it may discover instances of it and of classes below it."""
     found = []
     for below in entry.family():
@@ -89,3 +97,4 @@ def after_subscription(turn: Turn, federation: Federation, member: Member, entry
     if federation.switch("autoProvide"):
         for instance in found:
             advisories.provide(turn, federation, instance, member)
+    return found

@@ -1,17 +1,17 @@
 """The Management Object Model (clause 11): what the RTI tells about itself, and takes orders on, in HLA's own terms.
 
-The RTI takes part in its federation as `Federation.rti`, which owns the MOM's instances and sends its reports, by the same path as
-everybody's messages.  It is told of what concerns it during a turn (`Turn.tell_rti`) and acts when the turn ends:
+The RTI takes part in its federation as `Federation.rti`, which owns the MOM's instances and sends its reports, by the
+same path as everybody's messages.  It is told of what concerns it during a turn (`Turn.tell_rti`) and acts when the turn ends:
 
     receive_interaction              a federate sent a MOM interaction: answer with reports, or carry out what it asks for
     provide_attribute_value_update   somebody wants the values of a MOM instance
     note                             MOM attributes have changed (`Turn.note`)
 
-Who acts: the node of a federate tells about that federate, because it counts what the federate sends and hears; the home tells about
-the federation, and takes all orders, because it gives commands their place.  What reaches another node is passed on.
+Who acts: the node of a federate tells about that federate, because it counts what the federate sends and hears; the home
+tells about the federation, and takes all orders, because it gives commands their place.  What reaches another node is passed on.
 
-`mom_objects` has the instances and their values, `mom_requests` the requests, `mom_services` adjustments and services, `mom_reports`
-what is reported unasked.
+`mom_objects` has the instances and their values, `mom_requests` the requests, `mom_services` adjustments and services,
+`mom_reports` what is reported unasked.
 """
 
 from __future__ import annotations

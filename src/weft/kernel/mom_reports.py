@@ -3,8 +3,8 @@
 A report is built only if somebody hears it.  Reports about a federate are sent by that federate's node, reports about the
 federation by its home.
 
-Service reporting tells of every service a federate calls (that its node hears of) and of every callback it gets.  A federate whose
-services are reported cannot subscribe to those reports; should it hear them at a class above, that is not reported in turn.
+Service reporting tells of every service a federate calls (that its node hears of) and of every callback it gets.  A
+federate whose services are reported cannot subscribe to those reports; should it hear them at a class above, that is not reported in turn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Requests: what the RTI is asked about a federate or the federation, and the reports that answer.
 
-Where there is nothing to tell, the answer is the standard's NULL response: an empty list, or zero classes.  Counts come as one report for
-each transportation of the object model.
+Where there is nothing to tell, the answer is the standard's NULL response: an empty list, or zero classes.  Counts come as
+one report for each transportation of the object model.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A node: the kernel's outermost ring.  Stimuli come in here, effects go out.
 
-Stimuli: a federate's call, a parcel from another node, the loss of a federate's session or of another node, the passing of
-time (`tick`, when `next_tick` says so).  Each is handled in one turn and returns its effects, in the order in which the host must carry them out; the reply to a call comes before
-any callback it provokes.
+Stimuli: a federate's call, a parcel from another node, the loss of a federate's session or of another node, the passing
+of time (`tick`, when `next_tick` says so).  Each is handled in one turn and returns its effects, in the order in which the host
+must carry them out; the reply to a call comes before any callback it provokes.
 
 Alone, a node is the home of all its federations.  In a mesh, one node is the *directory*: it knows which names are
 taken and where their home is.  `weft.kernel.parcels` says how the nodes of a federation keep in step.

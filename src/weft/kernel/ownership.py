@@ -1,24 +1,15 @@
 """Ownership management (clause 7): who may update an attribute of an instance.
 
-An attribute of an instance has one owner or none.  Two things may be under way for it, and both are kept with the instance in
-`Transfers`, which exists only while something is:
-
-    offered   its owner negotiates a divestiture: it will give the attribute up once somebody wants it and it confirms
-    wanted    the members with a pending acquisition, first come first served, each with the tag it gave
-
-What follows from a change is always the same and stands in `settle`: an unowned attribute goes to the first that wants
-it; for an offered one that somebody wants, its owner is asked to confirm; for one that is owned and not offered, its
-owner is asked to release it.
-
-A member can want an attribute only if it publishes it at the class it knows the instance as.
+Here are the services and their preconditions; what follows from them, and the rules, are in `weft.kernel.transfers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.kernel import advisories, discovery, require
-from weft.kernel.state import Federation, Instance, Member, Transfers
+from weft.kernel import advisories, require, transfers
+from weft.kernel.state import Bid, Federation, Instance, Member
+from weft.kernel.transfers import named
 from weft.kernel.turn import Turn
 from weft.model.errors import (
     AttributeAcquisitionWasNotRequested,
@@ -30,39 +21,10 @@ from weft.model.errors import (
     FederateOwnsAttributes,
     NoAcquisitionPending,
     ObjectClassNotPublished,
-    OwnershipAcquisitionPending,
 )
-from weft.model.handles import AttributeHandle, ObjectInstanceHandle
+from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
 
 Attributes = Iterable[AttributeHandle]
-
-
-def transfers_of(instance: Instance) -> Transfers:
-    if instance.transfers is None:
-        instance.transfers = Transfers()
-    return instance.transfers
-
-
-def _tidy(instance: Instance) -> None:
-    transfers = instance.transfers
-    if transfers is not None and not transfers.offered and not transfers.wanted:
-        instance.transfers = None
-
-
-def wants(instance: Instance, member: Member) -> list[AttributeHandle]:
-    """The attributes of the instance that the member tries to acquire."""
-    if instance.transfers is None:
-        return []
-    return [a for a, seekers in instance.transfers.wanted.items() if member.handle in seekers]
-
-
-def refuse_while_pending(federation: Federation, member: Member, instances: Iterable[Instance]) -> None:
-    for instance in instances:
-        if wants(instance, member):
-            raise OwnershipAcquisitionPending(
-                f"{member!r} has asked for attributes of {instance.name!r}; cancel the acquisition first"
-            )
-
 
 # --- giving up ------------------------------------------------------------------------------------------------
 
@@ -76,38 +38,8 @@ def unconditional_attribute_ownership_divestiture(
     tag: bytes,
 ) -> None:
     instance, chosen = _owned(federation, member, handle, attributes, tag)
-    release(turn, federation, instance, chosen, tag)
-
-
-def release(
-    turn: Turn, federation: Federation, instance: Instance, attributes: list[AttributeHandle], tag: bytes
-) -> None:
-    """The attributes lose their owner; whoever wants them gets them, and who might is asked."""
-    gone = [a for a in attributes if a in instance.owners]
-    instance.owners = {a: owner for a, owner in instance.owners.items() if a not in gone}
-    if instance.transfers is not None:
-        for attribute in gone:
-            instance.transfers.offered.pop(attribute, None)
-    settle(turn, federation, instance, gone)
-    _ask_to_assume(turn, federation, instance, [a for a in gone if a not in instance.owners], tag)
-
-
-def _ask_to_assume(
-    turn: Turn, federation: Federation, instance: Instance, attributes: list[AttributeHandle], tag: bytes
-) -> None:
-    """Offer to every member that knows the instance and publishes the attributes at the class it knows it as."""
-    for known_class, mask in instance.knowledge.masks.items():
-        for member in federation.seated(mask):
-            published = member.declared.published.get(known_class, {})
-            seeking = wants(instance, member)
-            offered = frozenset(
-                a
-                for a in attributes
-                if a in published and instance.owners.get(a) is not member and a not in seeking
-            )
-            if offered:
-                arguments = (instance.handle, offered, tag)
-                turn.callback(federation, member, "request_attribute_ownership_assumption", arguments)
+    transfers.release(turn, federation, instance, member, chosen, tag)
+    advisories.instances(turn, federation, [instance])
 
 
 def negotiated_attribute_ownership_divestiture(
@@ -120,13 +52,12 @@ def negotiated_attribute_ownership_divestiture(
 ) -> None:
     instance, chosen = _owned(federation, member, handle, attributes, tag)
     for attribute in chosen:
-        if instance.transfers is not None and attribute in instance.transfers.offered:
-            name = instance.entry.attributes[attribute].name
-            raise AttributeAlreadyBeingDivested(f"{name} of {instance.name!r} is being divested already")
-    transfers_of(instance).offered.update(dict.fromkeys(chosen, tag))
-    wanted = transfers_of(instance).wanted
-    settle(turn, federation, instance, [a for a in chosen if a in wanted])
-    _ask_to_assume(turn, federation, instance, [a for a in chosen if a not in wanted], tag)
+        if attribute in transfers.under_way(instance).offered:
+            raise AttributeAlreadyBeingDivested(f"{named(instance, attribute)} is being divested already")
+    transfers.opened(instance).offered.update(dict.fromkeys(chosen, tag))
+    transfers.confirm(turn, federation, instance, chosen)
+    transfers.seek(turn, federation, instance, chosen, 0)
+    transfers.tidy(instance)
 
 
 def cancel_negotiated_attribute_ownership_divestiture(
@@ -135,15 +66,9 @@ def cancel_negotiated_attribute_ownership_divestiture(
     instance, chosen = _owned(federation, member, handle, attributes, b"")
     _require_offered(instance, chosen)
     for attribute in chosen:
-        transfers_of(instance).offered.pop(attribute)
-    _tidy(instance)
-
-
-def _require_offered(instance: Instance, attributes: list[AttributeHandle]) -> None:
-    for attribute in attributes:
-        if instance.transfers is None or attribute not in instance.transfers.offered:
-            name = instance.entry.attributes[attribute].name
-            raise AttributeDivestitureWasNotRequested(f"{name} of {instance.name!r} is not being divested")
+        transfers.opened(instance).offered.pop(attribute)
+    transfers.keep(turn, federation, instance, chosen)
+    transfers.tidy(instance)
 
 
 def confirm_divestiture(
@@ -157,10 +82,11 @@ def confirm_divestiture(
     instance, chosen = _owned(federation, member, handle, attributes, tag)
     _require_offered(instance, chosen)
     for attribute in chosen:
-        if attribute not in transfers_of(instance).wanted:
-            name = instance.entry.attributes[attribute].name
-            raise NoAcquisitionPending(f"nobody tries to acquire {name} of {instance.name!r}")
-    _hand_over(turn, federation, instance, chosen, tag)
+        if attribute not in transfers.under_way(instance).wanted:
+            raise NoAcquisitionPending(f"nobody tries to acquire {named(instance, attribute)}")
+    transfers.grant(turn, federation, instance, chosen, tag)
+    transfers.tidy(instance)
+    advisories.instances(turn, federation, [instance])
 
 
 def attribute_ownership_divestiture_if_wanted(
@@ -172,8 +98,10 @@ def attribute_ownership_divestiture_if_wanted(
     tag: bytes,
 ) -> frozenset[AttributeHandle]:
     instance, chosen = _owned(federation, member, handle, attributes, tag)
-    wanted = [a for a in chosen if instance.transfers is not None and a in instance.transfers.wanted]
-    _hand_over(turn, federation, instance, wanted, tag)
+    wanted = [a for a in chosen if a in transfers.under_way(instance).wanted]
+    transfers.grant(turn, federation, instance, wanted, tag)
+    transfers.tidy(instance)
+    advisories.instances(turn, federation, [instance])
     return frozenset(wanted)
 
 
@@ -185,20 +113,16 @@ def attribute_ownership_release_denied(
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    """Those who want them are told that they are not to be had, and stop waiting."""
+    """Lasting bids end: the attributes are not to be had."""
     instance, chosen = _owned(federation, member, handle, attributes, tag)
-    if instance.transfers is None:
-        return
-    told: dict[int, list[AttributeHandle]] = {}
+    told: transfers.Told = {}
     for attribute in chosen:
-        for seeker in instance.transfers.wanted.pop(attribute, {}):
-            told.setdefault(federation.members[seeker].seat, []).append(attribute)
-    for seat, denied in told.items():
-        member_there = federation.seats[seat]
-        if member_there is not None:
-            arguments = (handle, frozenset(denied), tag)
-            turn.callback(federation, member_there, "attribute_ownership_unavailable", arguments)
-    _tidy(instance)
+        for seeker, bid in transfers.under_way(instance).wanted.get(attribute, {}).items():
+            if bid.lasting:
+                told.setdefault((seeker, seeker, tag), []).append(attribute)
+    denied = [federation.members[seeker] for seeker, _, _ in told]
+    transfers.tell(turn, federation, instance, told, "attribute_ownership_unavailable")
+    transfers.withdraw(turn, federation, instance, chosen, denied)
 
 
 # --- acquiring ------------------------------------------------------------------------------------------------
@@ -213,9 +137,7 @@ def attribute_ownership_acquisition(
     tag: bytes,
 ) -> None:
     instance, chosen = _acquirable(federation, member, handle, attributes, tag)
-    for attribute in chosen:
-        transfers_of(instance).wanted.setdefault(attribute, {})[member.handle] = tag
-    settle(turn, federation, instance, chosen, member)
+    transfers.place(turn, federation, instance, member, chosen, Bid(tag, True))
 
 
 def attribute_ownership_acquisition_if_available(
@@ -226,144 +148,32 @@ def attribute_ownership_acquisition_if_available(
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    """Only what is unowned or offered; the rest is unavailable at once."""
     instance, chosen = _acquirable(federation, member, handle, attributes, tag)
-    seeking = wants(instance, member)
     for attribute in chosen:
-        if attribute in seeking:
-            name = instance.entry.attributes[attribute].name
+        if transfers.has_lasting_bid(instance, member, attribute):
             raise AttributeAlreadyBeingAcquired(
-                f"{member!r} has asked for {name} of {instance.name!r} already"
+                f"{member!r} has asked for {named(instance, attribute)} already"
             )
-    offered = instance.transfers.offered if instance.transfers is not None else {}
-    free = [a for a in chosen if a not in instance.owners or a in offered]
-    for attribute in free:
-        transfers_of(instance).wanted.setdefault(attribute, {})[member.handle] = tag
-    settle(turn, federation, instance, free, member)
-    taken = frozenset(a for a in chosen if a not in free)
-    if taken:
-        turn.callback(federation, member, "attribute_ownership_unavailable", (handle, taken, tag))
+    transfers.place(turn, federation, instance, member, chosen, Bid(tag, False))
 
 
 def cancel_attribute_ownership_acquisition(
     turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes
 ) -> None:
+    """Of lasting bids; passing ones end by themselves."""
     instance = require.known_instance(federation, member, handle)
-    chosen = require.attributes(instance.entry, attributes)
-    seeking = wants(instance, member)
+    chosen = require.known_attributes(federation, member, instance, attributes)
     for attribute in chosen:
-        name = instance.entry.attributes[attribute].name
         if instance.owners.get(attribute) is member:
-            raise AttributeAlreadyOwned(f"{member!r} owns {name} of {instance.name!r} by now")
-        if attribute not in seeking:
+            raise AttributeAlreadyOwned(f"{member!r} owns {named(instance, attribute)} by now")
+        if not transfers.has_lasting_bid(instance, member, attribute):
             raise AttributeAcquisitionWasNotRequested(
-                f"{member!r} has not asked for {name} of {instance.name!r}"
+                f"{member!r} has no acquisition of {named(instance, attribute)} under way"
             )
-    withdraw(instance, member, chosen)
-    arguments = (handle, frozenset(chosen))
-    turn.callback(federation, member, "confirm_attribute_ownership_acquisition_cancellation", arguments)
-
-
-def withdraw(instance: Instance, member: Member, attributes: Attributes) -> None:
-    """The member no longer wants these attributes."""
-    if instance.transfers is not None:
-        wanted = instance.transfers.wanted
-        for attribute in attributes:
-            seekers = wanted.get(attribute)
-            if seekers is not None:
-                seekers.pop(member.handle, None)
-                if not seekers:
-                    del wanted[attribute]
-        _tidy(instance)
-
-
-# --- what follows ---------------------------------------------------------------------------------------------
-
-
-def settle(
-    turn: Turn,
-    federation: Federation,
-    instance: Instance,
-    attributes: list[AttributeHandle],
-    seeker: Member | None = None,
-) -> None:
-    """See the head of the file.  `seeker` is the member that has just asked, when one has; others were heard before."""
-    transfers = instance.transfers
-    unowned = []
-    confirm: dict[tuple[int, bytes], list[AttributeHandle]] = {}
-    give_up: dict[tuple[int, bytes], list[AttributeHandle]] = {}
-    for attribute in attributes:
-        owner = instance.owners.get(attribute)
-        seekers = transfers.wanted.get(attribute) if transfers is not None else None
-        if transfers is None or not seekers:
-            continue
-        tag = next(iter(seekers.values())) if seeker is None else seekers[seeker.handle]
-        if owner is None:
-            unowned.append(attribute)
-        elif attribute in transfers.offered:
-            if seeker is None or len(seekers) == 1:
-                confirm.setdefault((owner.seat, tag), []).append(attribute)
-        else:
-            give_up.setdefault((owner.seat, tag), []).append(attribute)
-    _tell(turn, federation, instance, confirm, "request_divestiture_confirmation")
-    _tell(turn, federation, instance, give_up, "request_attribute_ownership_release")
-    if unowned:
-        _hand_over(turn, federation, instance, unowned, None)
-    else:
-        _owners_changed(turn, federation, instance)
-    _tidy(instance)
-
-
-def _tell(
-    turn: Turn,
-    federation: Federation,
-    instance: Instance,
-    told: dict[tuple[int, bytes], list[AttributeHandle]],
-    method: str,
-) -> None:
-    for (seat, tag), attributes in told.items():
-        member = federation.seats[seat]
-        if member is not None:
-            turn.callback(federation, member, method, (instance.handle, frozenset(attributes), tag))
-
-
-def _hand_over(
-    turn: Turn,
-    federation: Federation,
-    instance: Instance,
-    attributes: list[AttributeHandle],
-    tag: bytes | None,
-) -> None:
-    """Each attribute goes to the first that wants it; without a tag of the giver, the acquirer hears its own."""
-    owners = dict(instance.owners)
-    gained: dict[tuple[int, bytes], list[AttributeHandle]] = {}
-    transfers = transfers_of(instance)
-    for attribute in attributes:
-        seekers = transfers.wanted[attribute]
-        first = next(iter(seekers))
-        own_tag = seekers.pop(first)
-        if not seekers:
-            del transfers.wanted[attribute]
-        transfers.offered.pop(attribute, None)
-        acquirer = federation.members[first]
-        owners[attribute] = acquirer
-        gained.setdefault((acquirer.seat, own_tag if tag is None else tag), []).append(attribute)
-    instance.owners = owners
-    _tell(turn, federation, instance, gained, "attribute_ownership_acquisition_notification")
-    _owners_changed(turn, federation, instance)
-    # Who still wants them now asks the new owners.
-    for attribute in attributes:
-        for seeker in list(transfers.wanted.get(attribute, {})):
-            owner = instance.owners[attribute]
-            arguments = (instance.handle, frozenset([attribute]), transfers.wanted[attribute][seeker])
-            turn.callback(federation, owner, "request_attribute_ownership_release", arguments)
-    _tidy(instance)
-
-
-def _owners_changed(turn: Turn, federation: Federation, instance: Instance) -> None:
-    federation.changed()
-    discovery.after_transfer(turn, federation, instance)
-    advisories.instances(turn, federation, [instance])
+    if chosen:
+        arguments = (handle, frozenset(chosen))
+        turn.callback(federation, member, "confirm_attribute_ownership_acquisition_cancellation", arguments)
+        transfers.withdraw(turn, federation, instance, chosen, [member])
 
 
 # --- looking --------------------------------------------------------------------------------------------------
@@ -372,19 +182,20 @@ def _owners_changed(turn: Turn, federation: Federation, instance: Instance) -> N
 def query_attribute_ownership(
     turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes
 ) -> None:
+    """One callback for each owner."""
     instance = require.known_instance(federation, member, handle)
-    chosen = require.attributes(instance.entry, attributes)
-    by_owner: dict[int, list[AttributeHandle]] = {}
+    chosen = require.known_attributes(federation, member, instance, attributes)
+    by_owner: dict[FederateHandle | None, list[AttributeHandle]] = {}
     for attribute in chosen:
         owner = instance.owners.get(attribute)
-        by_owner.setdefault(-1 if owner is None else owner.seat, []).append(attribute)
-    for seat, owned in by_owner.items():
-        found = None if seat < 0 else federation.seats[seat]
+        by_owner.setdefault(None if owner is None else owner.handle, []).append(attribute)
+    for found, owned in by_owner.items():
         if found is None:
             turn.callback(federation, member, "attribute_is_not_owned", (handle, frozenset(owned)))
+        elif found == federation.rti.handle:
+            turn.callback(federation, member, "attribute_is_owned_by_rti", (handle, frozenset(owned)))
         else:
-            arguments = (handle, frozenset(owned), found.handle)
-            turn.callback(federation, member, "inform_attribute_ownership", arguments)
+            turn.callback(federation, member, "inform_attribute_ownership", (handle, frozenset(owned), found))
 
 
 def is_attribute_owned_by_federate(
@@ -395,7 +206,7 @@ def is_attribute_owned_by_federate(
     attribute: AttributeHandle,
 ) -> bool:
     instance = require.known_instance(federation, member, handle)
-    require.attributes(instance.entry, [attribute])
+    require.known_attributes(federation, member, instance, [attribute])
     return instance.owners.get(attribute) is member
 
 
@@ -406,26 +217,33 @@ def _owned(
     federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes
 ) -> tuple[Instance, list[AttributeHandle]]:
     instance = require.known_instance(federation, member, handle)
-    chosen = require.attributes(instance.entry, attributes)
+    chosen = require.known_attributes(federation, member, instance, attributes)
     require.owned(instance, member, chosen)
     require.encoded("the user-supplied tag", tag)
     return instance, chosen
+
+
+def _require_offered(instance: Instance, attributes: list[AttributeHandle]) -> None:
+    for attribute in attributes:
+        if attribute not in transfers.under_way(instance).offered:
+            raise AttributeDivestitureWasNotRequested(f"{named(instance, attribute)} is not being divested")
 
 
 def _acquirable(
     federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes
 ) -> tuple[Instance, list[AttributeHandle]]:
     instance = require.known_instance(federation, member, handle)
-    chosen = require.attributes(instance.entry, attributes)
+    chosen = require.known_attributes(federation, member, instance, attributes)
     require.encoded("the user-supplied tag", tag)
     known_class = federation.known_class(member, instance)
-    published = {} if known_class is None else member.declared.published.get(known_class, {})
-    if not published:
+    published = None if known_class is None else member.declared.published.get(known_class)
+    if published is None:
         raise ObjectClassNotPublished(f"{member!r} does not publish the class it knows {instance.name!r} as")
     for attribute in chosen:
-        name = instance.entry.attributes[attribute].name
         if attribute not in published:
-            raise AttributeNotPublished(f"{member!r} does not publish {name}, so it cannot own it")
+            raise AttributeNotPublished(
+                f"{member!r} does not publish {named(instance, attribute)}, so it cannot own it"
+            )
         if instance.owners.get(attribute) is member:
-            raise FederateOwnsAttributes(f"{member!r} owns {name} of {instance.name!r} already")
+            raise FederateOwnsAttributes(f"{member!r} owns {named(instance, attribute)} already")
     return instance, chosen

@@ -12,7 +12,7 @@ Delivery is in receive order.  A time stamp is carried along; without time manag
 order types in the callback say so.
 
 The answers to the interest question are kept: for interactions in `Federation.audiences`, for updates in the
-`Knowledge` that alike instances share.  Both are forgotten when a declaration, an owner or the membership changes.
+`Knowledge` that alike instances share.  Both are forgotten when a declaration or the membership changes.
 """
 
 from __future__ import annotations

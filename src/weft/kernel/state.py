@@ -11,7 +11,7 @@ Three sharings keep it small, because a federation may have many thousand instan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
@@ -225,12 +225,19 @@ class Overrides:
         self.orders: dict[AttributeHandle, OrderType] = {}
 
 
+class Bid(NamedTuple):
+    """A member wants an attribute: until it gets it or is denied it, or only while its owner offers it."""
+
+    tag: bytes
+    lasting: bool
+
+
 class Transfers:
     """What is under way for the ownership of an instance's attributes (`weft.kernel.ownership`)."""
 
     def __init__(self) -> None:
-        self.offered: dict[AttributeHandle, bytes] = {}
-        self.wanted: dict[AttributeHandle, dict[FederateHandle, bytes]] = {}
+        self.offered: dict[AttributeHandle, bytes] = {}  # a new owner is sought, with that tag
+        self.wanted: dict[AttributeHandle, dict[FederateHandle, Bid]] = {}  # first come, first served
 
 
 class Instance:
@@ -288,7 +295,7 @@ class Federation:
         self.instances_registered = 0
         self.reserved_names: dict[str, FederateHandle] = {}
         self.points: dict[str, SynchronizationPoint] = {}
-        # Worked out on demand, valid until a declaration, an owner or the membership changes (`changed`).
+        # Worked out on demand, valid until a declaration or the membership changes (`changed`).
         self.generation = 1
         self.audiences: dict[tuple[InteractionClassHandle, FederateHandle], Audience] = {}
         self.routes: list[Route] = []
