@@ -75,7 +75,7 @@ def test_a_child_runs_the_build_it_is_asked_for(build: str, monkeypatch: pytest.
     )
     for here in ("1", ""):
         monkeypatch.setenv("WEFT_PURE", here)
-        found = runner.measure_there("weft.cli.benchmarks.embedded:_nothing", build)
+        found = runner.measure_there("weft.cli.benchmarks.runner:nothing", build)
         assert found == {"compiled": built and build == runner.COMPILED}
 
 
@@ -131,7 +131,7 @@ def canned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(bench, "alternate", alternate)
     monkeypatch.setattr(bench, "load", lambda: dict(MACHINE))
-    monkeypatch.setattr(bench, "_can_run_compiled", lambda: True)
+    monkeypatch.setattr(bench, "can_run_compiled", lambda: True)
     return rounds
 
 
@@ -182,7 +182,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_without_a_compiler_only_pure_python_runs(canned: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the modules are not compiled there is nothing to compare with."""
-    monkeypatch.setattr(bench, "_can_run_compiled", lambda: False)
+    monkeypatch.setattr(bench, "can_run_compiled", lambda: False)
     found = bench.measure_embedded(1, objects=True)
     assert [row["build"] for row in found["interactions"]] == ["pure"]
     assert [row["build"] for row in found["objects"]] == ["pure"]

@@ -17,13 +17,22 @@ import pytest
 from support.federation import federation, refused
 from support.refusals import CANNOT_RAISE, FACTORIES, FEDERATION, WRONG_TYPES, Refusal
 from support.refusals_objects import DECLARATION, OBJECTS, ORDER
+from support.refusals_ownership import OWNERSHIP, PENDING_ACQUISITION
 from support.refusals_support import SUPPORT
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
 from weft.kernel import PENDING
 from weft.model import errors
 from weft.model.handles import ObjectClassHandle
 
-REFUSALS = [*FEDERATION, *DECLARATION, *OBJECTS, *ORDER, *SUPPORT]
+REFUSALS = [
+    *FEDERATION,
+    *DECLARATION,
+    *OBJECTS,
+    *OWNERSHIP,
+    *PENDING_ACQUISITION,
+    *ORDER,
+    *SUPPORT,
+]
 SPEC = Path(__file__).parents[3] / "shared" / "spec" / "services.json"
 
 # What a service may do before a connection or a federation is there.

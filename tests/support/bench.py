@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from support import fom as model
-from support.federation import Federation
+from support.federation import NAME, Federation
 from support.oracle import Oracle, Refused
 from support.recorder import Call
 from weft import ResignAction
+from weft.host.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel.mom_objects import FIRST
+from weft.kernel.state import Federation as State
 from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,
@@ -47,9 +49,21 @@ def about_mom(arguments: tuple[Any, ...]) -> bool:
 
 
 class Bench:
-    def __init__(self, seats: int, advisories: bool = False, auto_provide: bool = False) -> None:
+    """With several nodes, federates sit at them in turn, and every call is followed by peace on the network."""
+
+    def __init__(
+        self, seats: int, advisories: bool = False, auto_provide: bool = False, nodes: int = 1
+    ) -> None:
         switches = model.ADVISORIES if advisories else ()
-        self.real = Federation(seats, 1, model.fom(*switches, *(["autoProvide"] if auto_provide else [])))
+        fom = model.fom(*switches, *(["autoProvide"] if auto_provide else []))
+        self.network: SimulatedNetwork | None = None
+        self.nodes = [f"S{number}" for number in range(1, nodes + 1)]
+        if nodes == 1:
+            self.real = Federation(seats, 1, fom)
+        else:
+            network = self.network = SimulatedNetwork(self.nodes, 1, LinkProfile(delay=0.01, jitter=0.02))
+            sites = [network.at(self.nodes[seat % nodes]) for seat in range(seats)]
+            self.real = Federation(seats, 1, fom, nodes=sites)
         self.oracle = Oracle(auto_provide, tuple(SWITCHES) if advisories else ())
         self.oracle.join(0, self.real.handle(0))
         self.expected: list[list[Counter[Call]]] = [[] for _ in range(seats)]
@@ -86,6 +100,13 @@ class Bench:
         self.parameters["?"] = ParameterHandle.of(NOWHERE)
         self.ways["?"] = TransportationTypeHandle.of(NOWHERE)
 
+    def kernels(self) -> list[State]:
+        """The federation as every node holds it that has members of it, its home first."""
+        if self.network is None:
+            return [self.real.node._node.federations[NAME]]
+        held = [self.network.node(name).federations.get(NAME) for name in self.nodes]
+        return [state for state in held if state is not None]
+
     def readable(self, value: Any) -> Any:
         """A callback's argument with names for handles, and hashable."""
         if isinstance(value, Handle):
@@ -106,6 +127,8 @@ class Bench:
             result = real()
         except RTIexception as error:
             raised = error
+        if self.network is not None:
+            self.network.settle()
         callbacks: Any = ()
         faults: set[str] = set()
         try:
@@ -185,6 +208,20 @@ class Bench:
         self.both(
             lambda: getattr(rti, f"set_{SWITCHES[name]}_switch")(value),
             lambda _: self.oracle.set_switch(seat, name, value),
+        )
+
+    def do_divest_if_wanted(self, seat: int, rti: Any, target: Any, names: set[str], tag: bytes) -> None:
+        self.both(
+            lambda: rti.attribute_ownership_divestiture_if_wanted(target, self.set_of(names), tag),
+            lambda given: self.oracle.divest_if_wanted(
+                seat, target, names, tag, given and self.readable(given)
+            ),
+        )
+
+    def do_is_owned(self, seat: int, rti: Any, target: Any, name: str) -> None:
+        self.both(
+            lambda: rti.is_attribute_owned_by_federate(target, self.attributes[name]),
+            lambda answer: self.oracle.is_owned(seat, target, name, answer),
         )
 
     def do_evoke(self, seat: int, rti: Any) -> None:

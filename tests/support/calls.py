@@ -134,6 +134,45 @@ def _change_interaction_way(b: Bench, rti: Any, cls: str, way: str) -> Any:
     return lambda: call(b.interactions[cls], b.ways[way]), (cls, way)
 
 
+def _divest(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes) -> Any:
+    call = rti.unconditional_attribute_ownership_divestiture
+    return lambda: call(target, b.set_of(names), tag), (target, names, tag)
+
+
+def _negotiate(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes) -> Any:
+    call = rti.negotiated_attribute_ownership_divestiture
+    return lambda: call(target, b.set_of(names), tag), (target, names, tag)
+
+
+def _confirm(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes) -> Any:
+    return lambda: rti.confirm_divestiture(target, b.set_of(names), tag), (target, names, tag)
+
+
+def _cancel_divestiture(b: Bench, rti: Any, target: Any, names: set[str]) -> Any:
+    call = rti.cancel_negotiated_attribute_ownership_divestiture
+    return lambda: call(target, b.set_of(names)), (target, names)
+
+
+def _deny(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes) -> Any:
+    return lambda: rti.attribute_ownership_release_denied(target, b.set_of(names), tag), (target, names, tag)
+
+
+def _acquire(b: Bench, rti: Any, target: Any, names: set[str], tag: bytes, lasting: bool) -> Any:
+    call = (
+        rti.attribute_ownership_acquisition if lasting else rti.attribute_ownership_acquisition_if_available
+    )
+    return lambda: call(target, b.set_of(names), tag), (target, names, tag, lasting)
+
+
+def _cancel_acquisition(b: Bench, rti: Any, target: Any, names: set[str]) -> Any:
+    call = rti.cancel_attribute_ownership_acquisition
+    return lambda: call(target, b.set_of(names)), (target, names)
+
+
+def _query_ownership(b: Bench, rti: Any, target: Any, names: set[str]) -> Any:
+    return lambda: rti.query_attribute_ownership(target, b.set_of(names)), (target, names)
+
+
 def _achieve(b: Bench, rti: Any, label: str, well: bool | None) -> Any:
     return lambda: rti.synchronization_point_achieved(label, well), (label, well is not False)
 
@@ -160,4 +199,12 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "change_default_way": _change_default_way,
     "change_interaction_way": _change_interaction_way,
     "achieve": _achieve,
+    "divest": _divest,
+    "negotiate": _negotiate,
+    "confirm": _confirm,
+    "cancel_divestiture": _cancel_divestiture,
+    "deny": _deny,
+    "acquire": _acquire,
+    "cancel_acquisition": _cancel_acquisition,
+    "query_ownership": _query_ownership,
 }

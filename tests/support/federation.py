@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from support.fom import fom
 from support.recorder import Call, Recorder
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
+from weft.host import NodeHost
 from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,
@@ -35,10 +36,11 @@ class Federation:
         callbacks: CallbackModel = CallbackModel.EVOKED,
         time: str = "",
         node: EmbeddedNode | None = None,
+        nodes: Sequence[NodeHost] | None = None,
     ) -> None:
         self.node = node or EmbeddedNode()
         self.log = [Recorder() for _ in range(n)]
-        self.rti = [RTIambassador(self.node) for _ in range(n)]
+        self.rti = [RTIambassador(host) for host in nodes or [self.node] * n]
         self.handles: list[FederateHandle | None] = [None] * n
         self.present: set[int] = set()
         for rti, log in zip(self.rti, self.log, strict=True):

@@ -34,6 +34,7 @@ _CLASSES = [_TANK, "Vehicle", "Vehicle.GroundVehicle", *OBJECTS, ROOT]
 _INTERACTIONS = [*INTERACTIONS, *INTERACTIONS, INTERACTION_ROOT]
 _ATTRIBUTES = sorted({a for cls in OBJECTS for a in attributes_of(cls)})
 _PARAMETERS = sorted({p for cls in INTERACTIONS for p in parameters_of(cls)})
+_ANSWERS = ("confirm", "cancel_divestiture", "deny", "divest_if_wanted")
 _TIMES = [None, None, None, None, HLAfloat64Time(1.5), HLAinteger64Time(2)]
 
 
@@ -94,6 +95,14 @@ class Chooser:
             return any(who in thing.known for thing in things) and (
                 name != "send_directed" or bool(who.directs)
             )
+        if name in ("divest", "negotiate"):
+            return any(who in thing.owners.values() for thing in things)
+        if name in _ANSWERS:
+            return any(self.answerable(name, thing, who) for thing in things)
+        if name == "acquire":
+            return any(self.acquirable(thing, who) for thing in things)
+        if name == "cancel_acquisition":
+            return any(bid.who is who for thing in things for bid in thing.bids)
         if name == "achieve":
             return any(who in point.waiting for point in self.bench.oracle.points.values())
         return {"register": bool(who.published), "send": bool(who.sends)}.get(name, False)
@@ -119,6 +128,14 @@ class Chooser:
         handle = self.likely(good, [*self.bench.instances[-6:], NOTHING])
         return handle, things.get(handle)
 
+    def first_thing(self, *sensible: Callable[[Thing, Who], bool]) -> tuple[Any, Thing | None]:
+        """As `thing`, by the first of these that holds of any."""
+        things = self.bench.oracle.things.values()
+        for asked in sensible:
+            if self.me is not None and any(asked(thing, self.me) for thing in things):
+                return self.thing(asked)
+        return self.thing(sensible[-1])
+
     def tag(self) -> bytes:
         return bytes(self.one(b"", b"tag"))
 
@@ -136,6 +153,22 @@ class Chooser:
         handle, thing = self.thing(lambda thing, me: me in thing.known)
         at = _TANK if thing is None else self.likely([thing.known.get(self.me, _TANK)], [thing.cls])  # type: ignore[arg-type]
         return handle, self.attributes(at)
+
+    def answerable(self, name: str, thing: Thing, who: Who) -> list[str]:
+        """The attributes that somebody waits to hear of from this owner."""
+        wanted = [bid.name for bid in thing.bids]
+        offered = list(thing.offers)
+        heard = {
+            "confirm": [a for a in wanted if a in offered],
+            "cancel_divestiture": offered,
+            "deny": wanted,
+            "divest_if_wanted": wanted,
+        }
+        return [a for a in heard[name] if thing.owners.get(a) is who]
+
+    def acquirable(self, thing: Thing, who: Who) -> list[str]:
+        published = who.published.get(thing.known.get(who, "?"), ())
+        return [a for a in published if thing.owners.get(a) is not who]
 
     # --- operations -------------------------------------------------------------------------------------------
 
@@ -249,6 +282,60 @@ class Chooser:
         announced = [label for label, point in self.bench.oracle.points.items() if self.me in point.waiting]
         return self.likely(announced, ["ready", "go"]), self.one(None, True, False)
 
+    # --- ownership --------------------------------------------------------------------------------------------
+
+    def divest(self) -> Args:
+        return *self.owned_thing(), self.tag()
+
+    def negotiate(self) -> Args:
+        return *self.owned_thing(), self.tag()
+
+    def answer(self, name: str) -> tuple[Any, set[str]]:
+        handle, thing = self.first_thing(
+            lambda thing, me: bool(self.answerable(name, thing, me)),
+            lambda thing, me: me in thing.owners.values(),
+        )
+        due = [] if thing is None or self.me is None else self.answerable(name, thing, self.me)
+        mine = [] if thing is None else [a for a, owner in thing.owners.items() if owner is self.me]
+        chosen = self.likely([due], [mine])
+        return handle, self.some(chosen or mine or _ATTRIBUTES[:3], _ATTRIBUTES)
+
+    def confirm(self) -> Args:
+        return *self.answer("confirm"), self.tag()
+
+    def cancel_divestiture(self) -> Args:
+        return self.answer("cancel_divestiture")
+
+    def deny(self) -> Args:
+        return *self.answer("deny"), self.tag()
+
+    def divest_if_wanted(self) -> Args:
+        return *self.answer("divest_if_wanted"), self.tag()
+
+    def acquire(self) -> Args:
+        handle, thing = self.first_thing(
+            lambda thing, me: bool(self.acquirable(thing, me)), lambda thing, me: me in thing.known
+        )
+        able = [] if thing is None or self.me is None else self.acquirable(thing, self.me)
+        if thing is not None and self.rarely():
+            able = list(attributes_of(thing.cls))
+        names = self.some(able or _ATTRIBUTES[:3], _ATTRIBUTES)
+        return handle, names, self.tag(), self.one(True, True, False)
+
+    def cancel_acquisition(self) -> Args:
+        handle, thing = self.first_thing(
+            lambda thing, me: me in [bid.who for bid in thing.bids], lambda thing, me: me in thing.known
+        )
+        bids = [] if thing is None else [bid.name for bid in thing.bids if bid.who is self.me]
+        return handle, self.some(bids or _ATTRIBUTES[:3], _ATTRIBUTES)
+
+    def query_ownership(self) -> Args:
+        return self.known_thing()
+
+    def is_owned(self) -> Args:
+        handle, names = self.known_thing()
+        return handle, self.one(*sorted(names or {PRIVILEGE}))
+
     def set_switch(self) -> Args:
         return self.one(*SWITCHES), self.one(True, False)
 
@@ -281,4 +368,14 @@ WEIGHTS = {
     "register_point": 2,
     "achieve": 4,
     "set_switch": 2,
+    "divest": 1,
+    "negotiate": 2,
+    "confirm": 2,
+    "cancel_divestiture": 1,
+    "deny": 1,
+    "divest_if_wanted": 2,
+    "acquire": 4,
+    "cancel_acquisition": 1,
+    "query_ownership": 1,
+    "is_owned": 1,
 }

@@ -8,11 +8,11 @@ The rules, as we read IEEE 1516.1-2025 (`who` is a joined federate, a *lineage* 
  1. Publishing an attribute of a class publishes HLAprivilegeToDeleteObject of it too.  When the last other attribute is
     unpublished the privilege goes with it.  A class with nothing published is not published.
  2. Registering makes the registrant owner of what it publishes at exactly that class, and it knows the instance at that class.
-    Unpublishing an attribute of a class gives up owning it at instances of that class; nobody else then owns it.
+    Unpublishing an attribute of a class gives up owning it at the instances one knows as of that class.
  3. The candidate class of `who` for an instance is the first class in the lineage at which it subscribes to anything.  `who`
     discovers the instance there if it subscribes there to an attribute that another federate owns.  That is asked when it is
-    registered, and when `who` subscribes or unsubscribes at the instance's class or one above.  The class at which it was
-    discovered is the *known class*, until the instance is removed or `who` deletes it locally.
+    registered, when `who` subscribes or unsubscribes at the instance's class or one above, and when somebody acquires an
+    attribute of it.  The class at which it was discovered is the *known class*, until it is removed or `who` deletes it locally.
  4. An update reaches those who know the instance and subscribe, at their known class, to any of its attributes: these only,
     one reflection for each transportation.  Attributes not available at one's own known class are "not defined" to one.
  5. An interaction is received at the first class of its lineage that is subscribed, with the parameters of that class,
@@ -25,6 +25,8 @@ The rules, as we read IEEE 1516.1-2025 (`who` is a joined federate, a *lineage* 
  9. A synchronization point without a set (or with an empty one) is for all, late joiners included; it ends when all to whom it
     was announced have achieved it or have resigned, and those who achieved it are told who failed.
 10. Advisories: `support.advice`.  Auto-provide: whoever discovers an instance has its owners asked for what comes into scope.
+11. Ownership: `support.transfers`.  While one has bids, one cannot unpublish what they are for, delete the instance locally, or
+    resign without cancelling them.
 
 A call that breaks several rules may be refused for any of them: `Refused` carries them all.
 """
@@ -34,14 +36,15 @@ from __future__ import annotations
 from typing import Any
 
 from support.fom import INTERACTION_ROOT, INTERACTIONS, PRIVILEGE, ROOT, attributes_of, lineage, parameters_of
-from support.oracle_state import Declaring, Out, Refused, Thing, Who, refuse_if
+from support.oracle_ownership import Owning
+from support.oracle_state import Out, Refused, Thing, Who, refuse_if
 from weft import OrderType
 from weft.model.time import HLAfloat64Time
 
 __all__ = ["Oracle", "Refused"]
 
 
-class Oracle(Declaring):
+class Oracle(Owning):
     """Each service returns the callbacks (seat, method, arguments) it leads to, or raises `Refused`."""
 
     # --- messages ---------------------------------------------------------------------------------------------
@@ -175,7 +178,10 @@ class Oracle(Declaring):
     def local_delete(self, seat: int, handle: Any) -> Out:
         me = self.me(seat)
         thing, _ = self.known(me, handle)
-        refuse_if(FederateOwnsAttributes=me in thing.owners.values())
+        refuse_if(
+            FederateOwnsAttributes=me in thing.owners.values(),
+            OwnershipAcquisitionPending=me in [bid.who for bid in thing.bids],
+        )
         del thing.known[me]
         return self.advised([])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from support import advice
+from support import advice, transfers
 from support.fom import PRIVILEGE, ROOT, attributes_of, lineage
 from weft import ResignAction
 from weft.model.enums import SynchronizationPointFailureReason as Failure
@@ -16,6 +16,7 @@ DIVESTING = {
     "DELETE_OBJECTS_THEN_DIVEST",
     "CANCEL_THEN_DELETE_THEN_DIVEST",
 }
+CANCELLING = {"CANCEL_PENDING_OWNERSHIP_ACQUISITIONS", "CANCEL_THEN_DELETE_THEN_DIVEST"}
 
 
 class Refused(Exception):
@@ -58,6 +59,8 @@ class Thing:
     owners: dict[str, Who]
     transportations: dict[str, str]
     known: dict[Who, str] = field(default_factory=dict)  # at which class
+    offers: dict[str, bytes] = field(default_factory=dict)
+    bids: list[transfers.Bid] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -82,6 +85,7 @@ class Declaring:
         self.things: dict[Any, Thing] = {}
         self.reserved: dict[str, Who] = {}
         self.points: dict[str, Point] = {}
+        self.asked: set[transfers.Question] = set()
 
     # --- helpers ----------------------------------------------------------------------------------------------
 
@@ -99,8 +103,12 @@ class Declaring:
         refuse_if(ObjectClassNotDefined=cls == "?")
         refuse_if(AttributeNotDefined=bool((names or set()) - set(attributes_of(cls))))
 
-    def advised(self, out: Out) -> Out:
-        return out + advice.news(self)
+    def advised(self, out: Out, *silent: Who) -> Out:
+        return out + transfers.news(self, list(silent)) + advice.news(self)
+
+    def given_up(self, thing: Thing, names: set[str], tag: bytes) -> None:
+        thing.owners = {a: owner for a, owner in thing.owners.items() if a not in names}
+        thing.offers.update(dict.fromkeys(names, tag))
 
     def removed(self, thing: Thing, by: Who, tag: bytes, stamp: tuple[Any, ...]) -> Out:
         del self.things[thing.handle]
@@ -124,16 +132,22 @@ class Declaring:
         me = self.me(seat)
         owned = [t for t in self.things.values() if me in t.owners.values()]
         deleted = [t for t in owned if action.name in DELETING and t.owners.get(PRIVILEGE) is me]
-        refuse_if(FederateOwnsAttributes=action.name not in DIVESTING and owned != deleted)
+        bids = [bid for thing in self.things.values() for bid in thing.bids if bid.who is me]
+        refuse_if(
+            FederateOwnsAttributes=action.name not in DIVESTING and owned != deleted,
+            OwnershipAcquisitionPending=action.name not in CANCELLING and bool(bids),
+        )
         out: Out = []
         for thing in deleted:
             out += self.removed(thing, me, b"", ())
         for thing in self.things.values():
-            thing.owners = {a: owner for a, owner in thing.owners.items() if owner is not me}
             thing.known.pop(me, None)
+            thing.bids = [bid for bid in thing.bids if bid.who is not me]
+            self.given_up(thing, {a for a, owner in thing.owners.items() if owner is me}, b"")
         self.reserved = {name: holder for name, holder in self.reserved.items() if holder is not me}
         del self.who[seat]
         self.former.append(me.handle)
+        out += transfers.settled(self)
         for label, point in list(self.points.items()):
             point.waiting = [w for w in point.waiting if w is not me]
             point.achieved.pop(me, None)
@@ -152,17 +166,19 @@ class Declaring:
     def unpublish(self, seat: int, cls: str, names: set[str] | None) -> Out:
         me = self.me(seat)
         self.check_class(cls, names)
-        before = me.published.pop(cls, set())
+        before = me.published.get(cls, set())
         after = set() if names is None else before - names
         if after == {PRIVILEGE} and before != after:
             after = set()
+        known = [thing for thing in self.things.values() if thing.known.get(me) == cls]
+        bids = [bid for thing in known for bid in thing.bids if bid.who is me and bid.name in before - after]
+        refuse_if(OwnershipAcquisitionPending=bool(bids))
+        me.published.pop(cls, None)
         if after:
             me.published[cls] = after
-        for thing in self.things.values():
-            if thing.cls == cls:
-                gone = {a for a in before - after if thing.owners.get(a) is me}
-                thing.owners = {a: owner for a, owner in thing.owners.items() if a not in gone}
-        return self.advised([])
+        for thing in known:
+            self.given_up(thing, {a for a in before - after if thing.owners.get(a) is me}, b"")
+        return self.advised(transfers.settled(self))
 
     def subscribe(self, seat: int, cls: str, names: set[str], rate: str, active: bool) -> Out:
         me = self.me(seat)

@@ -1,7 +1,7 @@
 """Calls that must be refused: for each (service, exception) of the standard a way to provoke it, or the reason why nothing can.
 
-`FEDERATION` and `REASONS` are here; the other groups are in `refusals_objects` and `refusals_support`.  NotConnected and
-FederateNotExecutionMember are provoked for every service by `tests/federate/test_services_refusals.py` itself.
+`FEDERATION` and `REASONS` are here; the other groups are in `refusals_objects`, `refusals_ownership` and `refusals_support`.
+NotConnected and FederateNotExecutionMember are provoked for every service by `tests/federate/test_services_refusals.py` itself.
 """
 
 from __future__ import annotations
@@ -199,7 +199,6 @@ CANNOT_RAISE: dict[tuple[str, str], str] = {
         "*",
         "RTIinternalError",
     ): "only for what the standard has no name for; no input of a sound type leads to it",
-    ("*", "OwnershipAcquisitionPending"): "there is no ownership management yet (weft.kernel.PENDING)",
     (
         "*",
         "AttributeAlreadyBeingChanged",
@@ -208,11 +207,6 @@ CANNOT_RAISE: dict[tuple[str, str], str] = {
         "*",
         "InteractionClassAlreadyBeingChanged",
     ): "a change of transportation is carried out within the call that asks for it",
-    (
-        "*",
-        "FederateServiceInvocationsAreBeingReportedViaMOM",
-    ): "there is no MOM yet: nothing is reported through it",
-    ("*", "ReportServiceInvocationsAreSubscribed"): "there is no MOM yet: nothing is reported through it",
     (
         "join_federation_execution",
         "CouldNotCreateLogicalTimeFactory",
@@ -227,4 +221,7 @@ WRONG_TYPES: list[tuple[str, tuple[Any, ...]]] = [
     ("update_attribute_values", ("tank", {}, b"")),
     ("reserve_object_instance_name", (5,)),
     ("register_federation_synchronization_point", ("go", b"", {b"1234"})),
+    ("attribute_ownership_acquisition", ("tank", {1}, b"")),
+    ("query_attribute_ownership", (NO_INSTANCE, {"Position"})),
+    ("is_attribute_owned_by_federate", (7, 5)),
 ]

@@ -21,6 +21,7 @@ from weft.model.handles import TransportationTypeHandle
 from weft.model.time import HLAinteger64Time
 
 NO_WAY = TransportationTypeHandle.of(99)
+NO_ORDER: Any = "TimeStamp"  # a name is no order type
 WRONG_TIME = HLAinteger64Time(1)  # the test federations count in HLAfloat64Time
 
 Provoke = Callable[[Federation], Any]
@@ -94,7 +95,7 @@ DECLARATION = [
 ]
 
 
-def _by_instance(
+def by_instance(
     service: str, *more: Any, values: bool = False, one: bool = False, owner: bool = True
 ) -> list[Refusal]:
     """Services that take an instance and attributes of it: a set, a mapping to values, or one only."""
@@ -208,7 +209,7 @@ OBJECTS = [
         lambda f: _register_named(f, 1, "Leopard"),
     ),
     Refusal("register_object_instance", "ObjectInstanceNameInUse", _register_twice),
-    *_by_instance("update_attribute_values", b"", values=True),
+    *by_instance("update_attribute_values", b"", values=True),
     Refusal(
         "update_attribute_values",
         "InvalidLogicalTime",
@@ -273,9 +274,9 @@ OBJECTS = [
         "FederateOwnsAttributes",
         lambda f: f.rti[0].local_delete_object_instance(tank(f)),
     ),
-    *_by_instance("request_attribute_value_update", b"", owner=False),
+    *by_instance("request_attribute_value_update", b"", owner=False),
     *_by_class("request_attribute_value_update", b""),
-    *_by_instance("request_attribute_transportation_type_change", TransportationTypeHandle.of(1)),
+    *by_instance("request_attribute_transportation_type_change", TransportationTypeHandle.of(1)),
     Refusal(
         "request_attribute_transportation_type_change",
         "InvalidTransportationTypeHandle",
@@ -287,7 +288,7 @@ OBJECTS = [
         "InvalidTransportationTypeHandle",
         lambda f: f.rti[0].change_default_attribute_transportation_type(f.object_class(TANK), set(), NO_WAY),
     ),
-    *_by_instance("query_attribute_transportation_type", one=True, owner=False),
+    *by_instance("query_attribute_transportation_type", one=True, owner=False),
     Refusal(
         "request_interaction_transportation_type_change",
         "InteractionClassNotDefined",
@@ -312,8 +313,14 @@ OBJECTS = [
     ),
 ]
 
+
+def _order_by_name(f: Federation) -> None:
+    f.rti[0].publish_interaction_class(f.interaction("Event"))
+    f.rti[0].change_interaction_order_type(f.interaction("Event"), NO_ORDER)
+
+
 ORDER = [
-    *_by_instance("change_attribute_order_type", OrderType.RECEIVE),
+    *by_instance("change_attribute_order_type", OrderType.RECEIVE),
     *_by_class("change_default_attribute_order_type", OrderType.RECEIVE),
     Refusal(
         "change_interaction_order_type",
@@ -325,4 +332,17 @@ ORDER = [
         "InteractionClassNotPublished",
         lambda f: f.rti[0].change_interaction_order_type(f.interaction("Event"), OrderType.RECEIVE),
     ),
+    Refusal(
+        "change_attribute_order_type",
+        "RTIinternalError",
+        lambda f: f.rti[0].change_attribute_order_type(tank(f), f.attributes(TANK, "Name"), NO_ORDER),
+    ),
+    Refusal(
+        "change_default_attribute_order_type",
+        "RTIinternalError",
+        lambda f: f.rti[0].change_default_attribute_order_type(
+            f.object_class(TANK), f.attributes(TANK, "Name"), NO_ORDER
+        ),
+    ),
+    Refusal("change_interaction_order_type", "RTIinternalError", _order_by_name),
 ]

@@ -32,7 +32,29 @@ def _name_of_the_resigned(f: Federation) -> str:
     return f.rti[0].get_federate_name(f.handle(1))
 
 
+REPORTS = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation"
+
+
+def _hear_own_reports(f: Federation, passively: str) -> None:
+    f.rti[0].set_service_reporting_switch(True)
+    getattr(f.rti[0], f"subscribe_interaction_class{passively}")(f.interaction(REPORTS))
+
+
+def _be_reported_to_oneself(f: Federation) -> None:
+    f.rti[0].subscribe_interaction_class(f.interaction(REPORTS))
+    f.rti[0].set_service_reporting_switch(True)
+
+
 SUPPORT = [
+    *(
+        Refusal(
+            f"subscribe_interaction_class{passively}",
+            "FederateServiceInvocationsAreBeingReportedViaMOM",
+            lambda f, passively=passively: _hear_own_reports(f, passively),  # type: ignore[misc]
+        )
+        for passively in ("", "_passively")
+    ),
+    Refusal("set_service_reporting_switch", "ReportServiceInvocationsAreSubscribed", _be_reported_to_oneself),
     _asks("get_federate_handle", "NameNotFound", "nobody"),
     _asks("get_federate_name", "InvalidFederateHandle", NOBODY),
     Refusal("get_federate_name", "FederateHandleNotKnown", _name_of_the_resigned),

@@ -10,6 +10,8 @@ import pytest
 
 from support.bench import Bench
 from support.calls import perform
+from support.fom import attributes_of
+from support.invariants import check_transfers
 from support.operations import SEATS, Chooser
 
 Operations = list[tuple[Any, ...]]
@@ -29,9 +31,51 @@ _DATA = ["update", "update", "register", "change_way", "change_default_way", "se
 _DATA += ["local_delete", "request_instance", "change_interaction_way", "publish", "evoke"]
 
 
+# Attributes change hands: many could own them, and do little else but ask for them and give them up.
+_TANK = "Vehicle.GroundVehicle.Tank"
+TRADING: Operations = [
+    *(("join", seat) for seat in (1, 2, 3)),
+    *(
+        (do, seat, cls, set(attributes_of(cls)), *more)
+        for seat, cls in enumerate([_TANK, _TANK, "Vehicle", _TANK])
+        for do, *more in (("publish",), ("subscribe", "", True))
+    ),
+    ("unsubscribe", 3, _TANK, None),
+    *(("register", seat, _TANK, None) for seat in (0, 0, 1)),
+]
+TRADE = [
+    "divest",
+    "negotiate",
+    "confirm",
+    "cancel_divestiture",
+    "deny",
+    "divest_if_wanted",
+    "acquire",
+    "acquire",
+    "cancel_acquisition",
+]
+TRADE += [
+    "query_ownership",
+    "is_owned",
+    "update",
+    "publish",
+    "unpublish",
+    "subscribe",
+    "register",
+    "local_delete",
+    "delete",
+]
+TRADE += ["change_default_way", "resign", "join", "evoke"]
+
+
 class Kind(NamedTuple):
     advisories: bool = False
     auto_provide: bool = False
+    trade: bool = False
+    nodes: int = 1
+
+    def bench(self) -> Bench:
+        return Bench(SEATS, self.advisories, self.auto_provide, self.nodes)
 
 
 def check(kind: Kind, seeds: Iterable[int], steps: int) -> None:
@@ -46,17 +90,16 @@ def check(kind: Kind, seeds: Iterable[int], steps: int) -> None:
 
 def _run(kind: Kind, seed: int, steps: int, done: Operations) -> str:
     random = Random(seed)
-    bench = Bench(SEATS, *kind)
+    bench = kind.bench()
     which: list[str] = []
     try:
         for step in range(steps):
-            if step < len(_OPENING):
-                which = _OPENING[step : step + 1]
-            elif step % 12 == 0:
-                which = random.choice([[], _DATA])
-            operation = Chooser(bench, random).operation(*which)
+            which = _phase(kind, random, step, which)
+            trading = kind.trade and step < len(TRADING)
+            operation = TRADING[step] if trading else Chooser(bench, random).operation(*which)
             done.append(operation)
             perform(bench, *operation)
+            check_transfers(bench.kernels())
         bench.evoke_all()
     except Exception as error:
         return repr(error)
@@ -65,11 +108,21 @@ def _run(kind: Kind, seed: int, steps: int, done: Operations) -> str:
     return ""
 
 
+def _phase(kind: Kind, random: Random, step: int, before: list[str]) -> list[str]:
+    """What may happen at this step; empty: anything."""
+    if step < len(_OPENING) and not kind.trade:
+        return _OPENING[step : step + 1]
+    if step % 12 == 0 or step == len(TRADING):
+        return random.choice([[], TRADE, TRADE, TRADE] if kind.trade else [[], _DATA, TRADE])
+    return before
+
+
 def _replay(kind: Kind, operations: Operations) -> str:
-    bench = Bench(SEATS, *kind)
+    bench = kind.bench()
     try:
         for operation in operations:
             perform(bench, *operation)
+            check_transfers(bench.kernels())
         bench.evoke_all()
     except Exception as error:
         return repr(error)

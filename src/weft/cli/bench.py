@@ -6,9 +6,9 @@ import argparse
 import json
 from typing import Any
 
-from weft._build import is_compiled
+from weft.cli import bench_fedpro
 from weft.cli.arguments import whole
-from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, load, measure_there
+from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
 
 _MODULE = "weft.cli.benchmarks.embedded"
 _INTERACTIONS = f"{_MODULE}:interactions"
@@ -29,6 +29,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     embedded.add_argument("--no-objects", action="store_true", help="leave out the 10,000 objects")
     embedded.set_defaults(func=run_embedded)
+    bench_fedpro.register(kinds)
 
 
 def run_embedded(arguments: argparse.Namespace) -> int:
@@ -38,7 +39,7 @@ def run_embedded(arguments: argparse.Namespace) -> int:
 
 
 def measure_embedded(repeats: int, objects: bool) -> dict[str, Any]:
-    builds = [COMPILED, PURE] if _can_run_compiled() else [PURE]
+    builds = [COMPILED, PURE] if can_run_compiled() else [PURE]
     before = load()
     results: dict[str, Any] = {"benchmark": "embedded", "machine": before, "interactions": [], "objects": []}
     for (_, build), found in alternate([_INTERACTIONS], builds, repeats).items():
@@ -52,10 +53,6 @@ def measure_embedded(repeats: int, objects: bool) -> dict[str, Any]:
             results["objects"].append({"build": build, "federates": 100, "attributes": 10, **figures})
     results["machine"]["load_average_after"] = load()["load_average"]
     return results
-
-
-def _can_run_compiled() -> bool:
-    return is_compiled() or bool(measure_there(f"{_MODULE}:_nothing", COMPILED)["compiled"])
 
 
 def _figures(found: dict[str, float]) -> dict[str, float]:

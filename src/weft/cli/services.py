@@ -25,9 +25,7 @@ GROUPS = {
     10: "Support services",
 }
 # Callbacks that only services still to come give rise to.
-_PENDING_CALLBACKS = re.compile(
-    r"save|restore|ownership|divest|attribute_is_|time_|flush_queue|retraction|federate_resigned"
-)
+_PENDING_CALLBACKS = re.compile(r"save|restore|time_|flush_queue|retraction|federate_resigned")
 
 _HEAD = """# Services
 

@@ -237,10 +237,9 @@ class RTIambassador(
         connection = self._evoked("evoke_callback")
         if not self._enabled:
             return False
+        if not connection.pending():
+            connection.wait(max(0.0, approximate_minimum_time_in_seconds))
         callback = connection.take()
-        if callback is None and approximate_minimum_time_in_seconds > 0:
-            connection.wait(approximate_minimum_time_in_seconds)
-            callback = connection.take()
         if callback is not None:
             self._deliver(callback)
         return connection.pending()

@@ -141,10 +141,6 @@ class RemoteConnection:
         return self._inbox.popleft() if self._inbox else None
 
     def pending(self) -> bool:
-        if not self._inbox:
-            with self._lock:
-                if not self._reading:
-                    self._read_what_is_there()
         return bool(self._inbox)
 
     def now(self) -> float:

@@ -246,6 +246,8 @@ class Switchboard:
         """Send what has gathered; returns the sessions whose queue has grown beyond what the host may allow to look at."""
         dirty = self._dirty
         self._dirty = []
+        # Who was touched last first: receivers before the sender, which only gets an answer it may not even wait for.
+        dirty.reverse()
         for served in dirty:
             served.dirty = False
             heard = served.heard

@@ -33,7 +33,6 @@ class Serve:
 class Limits:
     frame_bytes: int = 64 << 20  # the largest message from a federate
     sessions: int = 4096
-    calls_in_flight: int = 65536  # of one federate, unanswered
     history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
     queue_bytes: int = 64 << 20  # what a federate may leave unread before it is dropped
     slow_bytes: int = 8 << 20  # … and before it is reported

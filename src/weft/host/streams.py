@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import ssl
+import struct
 
 from weft.host.client_settings import ClientSettings
 from weft.model.errors import ConnectionFailed
@@ -15,6 +16,7 @@ from weft.wire.frames import ProtocolError, messages
 from weft.wire.websocket import Handshake, WebSocketReader, ask, wrap
 
 _READ = 256 << 10
+_NAP = 1.0  # seconds; a thread that waits for long looks up so often
 
 
 class Stream:
@@ -32,9 +34,14 @@ class Stream:
                 self.socket = tls_context(settings).wrap_socket(self.socket, server_hostname=name)
             self.open(settings)
             self.socket.settimeout(None)
+            self._plain = not isinstance(self.socket, ssl.SSLSocket)
+            if self._plain:
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", int(_NAP), 0))
         except (OSError, ProtocolError) as error:
             self.socket.close()
-            raise ConnectionFailed(f"{settings.where}: {getattr(error, 'strerror', None) or error}") from error
+            raise ConnectionFailed(
+                f"{settings.where}: {getattr(error, 'strerror', None) or error}"
+            ) from error
 
     def open(self, settings: ClientSettings) -> None:
         """What has to be said before the session can begin."""
@@ -46,12 +53,16 @@ class Stream:
         """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
         found = self.socket
         try:
+            if self._plain and patience == 0:
+                return found.recv(_READ, socket.MSG_DONTWAIT)
+            if self._plain and patience >= _NAP:
+                return found.recv(_READ)  # one system call; comes back after a nap at the latest
             if not (isinstance(found, ssl.SSLSocket) and found.pending()):
                 ready, _, _ = select.select([found], [], [], min(patience, 3600.0))
                 if not ready:
                     return None
             return found.recv(_READ)
-        except (ssl.SSLWantReadError, InterruptedError):
+        except (BlockingIOError, ssl.SSLWantReadError, InterruptedError):
             return None
         except (OSError, ValueError):
             return b""

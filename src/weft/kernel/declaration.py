@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from weft.fom.catalog import ObjectClassEntry
 from weft.interest import Wish
-from weft.kernel import advisories, discovery, require
-from weft.kernel.state import Federation, Member
+from weft.kernel import advisories, discovery, require, transfers
+from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import InvalidUpdateRateDesignator
 from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
@@ -28,9 +28,23 @@ def publish_object_class_attributes(
     chosen = require.attributes(entry, attributes)
     if chosen:
         # The privilege to delete goes with any publication of the class.
-        member.declared.publish(object_class, [*chosen, federation.catalog.privilege])
+        held = member.declared.published.get(object_class, {})
+        gained = [a for a in (*chosen, federation.catalog.privilege) if a not in held]
+        member.declared.publish(object_class, gained)
         federation.changed()
+        for instance in _known_as(federation, member, entry):
+            transfers.offer(turn, federation, instance, member, gained)
         advisories.registrations(turn, federation, [entry])
+
+
+def _known_as(federation: Federation, member: Member, entry: ObjectClassEntry) -> list[Instance]:
+    """The instances that the member knows as of this class."""
+    return [
+        instance
+        for below in entry.family()
+        for instance in federation.instances_of.get(below.handle, {}).values()
+        if instance.knowledge.masks.get(entry.handle, 0) & member.bit
+    ]
 
 
 def unpublish_object_class(
@@ -59,20 +73,21 @@ def unpublish_object_class_attributes(
 def _unpublish(
     turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry, gone: list[AttributeHandle]
 ) -> None:
-    """A federate that no longer publishes an attribute no longer owns it at its instances of that class."""
+    """A federate that no longer publishes an attribute no longer owns it at the instances it knows as of that class."""
+    known = _known_as(federation, member, entry)
+    transfers.refuse_while_pending(member, known, gone)
     member.declared.unpublish(entry.handle, gone)
+    federation.changed()
     if entry.handle not in member.declared.published:
         member.told_registrations.pop(entry.handle, None)
-    for instance in list(federation.instances_of.get(entry.handle, {}).values()):
+    released = []
+    for instance in known:
         lost = [a for a in gone if instance.owners.get(a) is member]
         if lost:
-            instance.owners = {a: owner for a, owner in instance.owners.items() if a not in lost}
-            told = member.told_updates.get(instance.handle)
-            if told is not None:
-                member.told_updates[instance.handle] = {a: r for a, r in told.items() if a not in lost}
-    federation.changed()
+            transfers.release(turn, federation, instance, member, lost, b"")
+            released.append(instance)
     advisories.registrations(turn, federation, [entry])
-    advisories.instances(turn, federation, federation.instances_of.get(entry.handle, {}).values())
+    advisories.instances(turn, federation, released)
 
 
 def publish_interaction_class(
@@ -141,7 +156,7 @@ def subscribe_object_class_attributes(
     if chosen:
         member.declared.subscribe(object_class, chosen, Wish(active, update_rate))
         federation.changed()
-        discovery.after_subscription(turn, federation, member, entry)
+        _discover(turn, federation, member, entry)
         _advise_of_subscription(turn, federation, entry)
 
 
@@ -169,8 +184,13 @@ def _unsubscribe(
     member.declared.unsubscribe(entry.handle, gone)
     federation.changed()
     # With a class out of the way the candidate class of instances below it may now lie higher up.
-    discovery.after_subscription(turn, federation, member, entry)
+    _discover(turn, federation, member, entry)
     _advise_of_subscription(turn, federation, entry)
+
+
+def _discover(turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry) -> None:
+    for instance in discovery.after_subscription(turn, federation, member, entry):
+        transfers.offer(turn, federation, instance, member)
 
 
 def _advise_of_subscription(turn: Turn, federation: Federation, entry: ObjectClassEntry) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.fom import ObjectModel
-from weft.kernel import advisories, objects, synchronization
+from weft.kernel import advisories, objects, synchronization, transfers
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
@@ -18,6 +18,10 @@ _DELETES = (
 _DIVESTS = (
     ResignAction.UNCONDITIONALLY_DIVEST_ATTRIBUTES,
     ResignAction.DELETE_OBJECTS_THEN_DIVEST,
+    ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
+)
+_CANCELS = (
+    ResignAction.CANCEL_PENDING_OWNERSHIP_ACQUISITIONS,
     ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
 )
 
@@ -87,6 +91,8 @@ def _directive(name: str) -> ResignAction:
 def resign(turn: Turn, federation: Federation, member: Member, action: ResignAction) -> None:
     if not isinstance(action, ResignAction):
         raise InvalidResignAction(f"{action!r} is no resign action")
+    if action not in _CANCELS:
+        transfers.refuse_while_pending(member, federation.instances.values())
     left = [i for i in federation.instances.values() if member in i.owners.values()]
     if action not in _DIVESTS:
         for instance in left:
@@ -114,11 +120,11 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
                 )
             objects.remove(federation, instance)
         else:
-            instance.owners = {a: owner for a, owner in instance.owners.items() if owner is not member}
             stays.append(instance)
     published = list(member.declared.subscribed)
     received = list(member.declared.receives)
     _remove(federation, member)
+    transfers.leave(turn, federation, member, stays)
     synchronization.after_resign(turn, federation, member)
     catalog = federation.catalog
     for object_class in published:

@@ -17,6 +17,7 @@ from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
 from weft.kernel import advisories, discovery, objects, path, support
+from weft.kernel.mom_reports import encoded
 from weft.kernel.state import Counts, Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
@@ -106,13 +107,15 @@ def reflect(
     about = subject(federation, handle)
     if about is None and handle.number != FIRST:
         return
-    model = federation.catalog.model
     values: dict[AttributeHandle, bytes] = {}
     for attribute in sorted(attributes):
         if attribute in wanted and instance.owners.get(attribute) is federation.rti:
             entry = instance.entry.attributes[attribute]
             if entry.name != PRIVILEGE_TO_DELETE:
-                values[attribute] = model.encode(entry.data_type, _value(turn, federation, about, entry.name))
+                value = _value(turn, federation, about, entry.name)
+                data = encoded(federation, entry.data_type, value)
+                if data is not None:
+                    values[attribute] = data
     if values:
         path.update_attribute_values(turn, federation, federation.rti, handle, values, b"")
 

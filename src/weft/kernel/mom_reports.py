@@ -4,20 +4,24 @@ A report is built only if somebody hears it.  Reports about a federate are sent 
 federation by its home.
 
 Service reporting tells of every service a federate calls (that its node hears of) and of every callback it gets.  A
-federate whose services are reported cannot subscribe to those reports; should it hear them at a class above, that is not reported in turn.
+federate whose services are reported cannot subscribe to those reports; should it hear them at a class above, that is not
+reported in turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from functools import cache
 from typing import Any
 
+from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import path
 from weft.kernel.effects import Callback, Effect
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
+from weft.model.errors import EncodingError
 from weft.model.handles import FederateHandle, Handle
 from weft.model.packed import PackedValues
 from weft.model.time import HLAfloat64Interval, HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time
@@ -38,14 +42,38 @@ def heard(turn: Turn, federation: Federation, name: str) -> InteractionClassEntr
 
 def send(turn: Turn, federation: Federation, entry: InteractionClassEntry, **values: Any) -> None:
     rti = federation.rti
-    model = federation.catalog.model
-    encoded = {}
+    sent = {}
     for name, value in values.items():
         handle = entry.names.get(name)
         if handle is not None:  # a MIM of one's own may lack it
-            encoded[handle] = model.encode(entry.parameters[handle].data_type, value)
+            data = encoded(federation, entry.parameters[handle].data_type, value)
+            if data is not None:
+                sent[handle] = data
     rti.declared.sends[entry.handle] = None
-    path.send_interaction(turn, federation, rti, entry.handle, encoded, b"")
+    path.send_interaction(turn, federation, rti, entry.handle, sent, b"")
+
+
+def encoded(federation: Federation, data_type: str, value: Any) -> bytes | None:
+    """As the object model has it; counts stop at what fits.  None: a MIM of one's own has another type for it.
+
+    A value that cannot be told must not keep a service from being carried out.
+    """
+    model = federation.catalog.model
+    try:
+        return model.encode(data_type, value)
+    except EncodingError:
+        try:
+            return model.encode(data_type, _tame(value))
+        except EncodingError:
+            return None
+
+
+def _tame(value: Any) -> Any:
+    if isinstance(value, int):
+        return min(value, (1 << 31) - 1)
+    if isinstance(value, dict):
+        return {key: _tame(held) for key, held in value.items()}
+    return [_tame(one) for one in value] if isinstance(value, list) else value
 
 
 def mom_exception(
@@ -215,7 +243,21 @@ def argument(value: Any) -> dict[str, Any]:
     return {"HLAargumentType": kind, "HLAargumentName": name, "HLAargumentValue": text(value)}
 
 
+@cache
+def _argument_types() -> frozenset[str]:
+    found = standard_mim().data_types["HLAargumentType"]
+    return (
+        frozenset(one.name for one in found.enumerators) if isinstance(found, EnumeratedType) else frozenset()
+    )
+
+
 def _kind(value: Any) -> tuple[str, str]:
+    """Its HLAargumentType and a name; what has no type of its own there is told as a string."""
+    kind, name = _kind_in_python(value)
+    return (kind if kind in _argument_types() else "String"), name
+
+
+def _kind_in_python(value: Any) -> tuple[str, str]:
     if value is None:
         return "Null", ""
     if isinstance(value, Handle):
@@ -227,13 +269,11 @@ def _kind(value: Any) -> tuple[str, str]:
         return type(value).__name__, camel_of_type(type(value).__name__)
     if isinstance(value, PackedValues):
         return "VariableLengthData", "values"
-    if isinstance(value, (set, frozenset, list, tuple, dict)):
-        one = _kind(next(iter(value)))[0] if value else "Attribute" + "Handle"
-        if isinstance(value, dict):
-            return (one.removesuffix("Handle") + "HandleValueMap"), "values"
-        return ("StringSet" if one == "String" else one + "Set"), camel_of_type(
-            one.removesuffix("Handle") + "s"
-        )
+    if isinstance(value, dict):
+        return _kind_in_python(next(iter(value), None))[0] + "ValueMap", "values"
+    if isinstance(value, (set, frozenset, list)) or type(value) is tuple:
+        one = _kind_in_python(next(iter(value), None))[0]
+        return f"{one}Set", camel_of_type(one.removesuffix("Handle") + "s")
     for known, kind, name in _TYPES:
         if isinstance(value, known):
             return kind, name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advisories, discovery, require
+from weft.kernel import require, transfers
 from weft.kernel.mom_objects import SWITCHES
 from weft.kernel.mom_parameters import (
     ParameterError,
@@ -217,14 +217,4 @@ def _set_ownership(
         raise AttributeNotPublished(f"{member!r} does not publish {name}, so it cannot own it")
     if not owned and owner is not member:
         raise AttributeNotOwned(f"{name} of {instance.name!r} is not owned by {member!r}")
-    instance.owners = {a: o for a, o in instance.owners.items() if a != attribute}
-    if owned:
-        instance.owners[attribute] = member
-    if instance.transfers is not None:
-        instance.transfers.offered.pop(attribute, None)
-        instance.transfers.wanted.get(attribute, {}).pop(member.handle, None)
-        if not instance.transfers.wanted.get(attribute):
-            instance.transfers.wanted.pop(attribute, None)
-    federation.changed()
-    discovery.after_transfer(turn, federation, instance)
-    advisories.instances(turn, federation, [instance])
+    transfers.impose(turn, federation, instance, attribute, member if owned else None)

@@ -124,7 +124,7 @@ class Node:
             entry = SERVICES.get(service)
             if entry is None:
                 self._manage(turn, caller, number, service, arguments)
-                return turn.effects
+                return self._end(turn)
             member = caller.member
             federation = caller.federation
             if member is None or federation is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.kernel import advisories, discovery, require
+from weft.kernel import advisories, discovery, require, transfers
 from weft.kernel.path import NO_RETRACTION, stamp_of, transportation_of
 from weft.kernel.state import Federation, Instance, Member, Overrides
 from weft.kernel.turn import Turn
@@ -21,6 +21,7 @@ from weft.model.errors import (
     ObjectClassNotPublished,
     ObjectInstanceNameInUse,
     ObjectInstanceNameNotReserved,
+    RTIinternalError,
 )
 from weft.model.handles import (
     AttributeHandle,
@@ -188,6 +189,7 @@ def local_delete_object_instance(
     instance = require.known_instance(federation, member, object_instance)
     if member in instance.owners.values():
         raise FederateOwnsAttributes(f"{member!r} owns attributes of {instance.name!r}; divest them first")
+    transfers.refuse_while_pending(member, [instance])
     federation.forget(instance, member)
     member.told_scope.pop(object_instance, None)
     advisories.instances(turn, federation, [instance])
@@ -306,6 +308,11 @@ def query_interaction_transportation_type(
     )
 
 
+def _require_order(order: object) -> None:
+    if not isinstance(order, OrderType):
+        raise RTIinternalError(f"{order!r} is no order type")
+
+
 def change_attribute_order_type(
     turn: Turn,
     federation: Federation,
@@ -317,6 +324,7 @@ def change_attribute_order_type(
     instance = require.known_instance(federation, member, object_instance)
     chosen = require.known_attributes(federation, member, instance, attributes)
     require.owned(instance, member, chosen)
+    _require_order(order)
     _overrides(instance).orders.update(dict.fromkeys(chosen, order))
 
 
@@ -330,6 +338,7 @@ def change_default_attribute_order_type(
 ) -> None:
     entry = require.object_class(federation, object_class)
     chosen = require.attributes(entry, attributes)
+    _require_order(order)
     member.attribute_orders.setdefault(object_class, {}).update(dict.fromkeys(chosen, order))
 
 
@@ -342,4 +351,5 @@ def change_interaction_order_type(
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     _require_sent(member, interaction_class, entry.name)
+    _require_order(order)
     member.interaction_orders[interaction_class] = order

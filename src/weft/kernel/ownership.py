@@ -116,13 +116,14 @@ def attribute_ownership_release_denied(
     """Lasting bids end: the attributes are not to be had."""
     instance, chosen = _owned(federation, member, handle, attributes, tag)
     told: transfers.Told = {}
+    denied = []
     for attribute in chosen:
         for seeker, bid in transfers.under_way(instance).wanted.get(attribute, {}).items():
             if bid.lasting:
                 told.setdefault((seeker, seeker, tag), []).append(attribute)
-    denied = [federation.members[seeker] for seeker, _, _ in told]
+                denied.append((attribute, federation.members[seeker]))
     transfers.tell(turn, federation, instance, told, "attribute_ownership_unavailable")
-    transfers.withdraw(turn, federation, instance, chosen, denied)
+    transfers.withdraw(turn, federation, instance, denied)
 
 
 # --- acquiring ------------------------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def cancel_attribute_ownership_acquisition(
     if chosen:
         arguments = (handle, frozenset(chosen))
         turn.callback(federation, member, "confirm_attribute_ownership_acquisition_cancellation", arguments)
-        transfers.withdraw(turn, federation, instance, chosen, [member])
+        transfers.withdraw(turn, federation, instance, [(a, member) for a in chosen])
 
 
 # --- looking --------------------------------------------------------------------------------------------------

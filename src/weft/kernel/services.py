@@ -12,7 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.kernel import declaration, membership, mom_services, objects, path, support, synchronization
+from weft.kernel import (
+    declaration,
+    membership,
+    mom_services,
+    objects,
+    ownership,
+    path,
+    support,
+    synchronization,
+)
 
 RESIGN = "resign_federation_execution"
 RESIGN_LOST = "resign_lost"
@@ -83,6 +92,19 @@ SERVICES: dict[str, Service] = {
         "query_attribute_transportation_type",
         "query_interaction_transportation_type",
     ),
+    **_control(
+        ownership,
+        "unconditional_attribute_ownership_divestiture",
+        "negotiated_attribute_ownership_divestiture",
+        "confirm_divestiture",
+        "attribute_ownership_acquisition",
+        "attribute_ownership_acquisition_if_available",
+        "attribute_ownership_release_denied",
+        "attribute_ownership_divestiture_if_wanted",
+        "cancel_negotiated_attribute_ownership_divestiture",
+        "cancel_attribute_ownership_acquisition",
+    ),
+    **_local(ownership, "query_attribute_ownership", "is_attribute_owned_by_federate"),
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
     **_control(support, "set_switch", "set_automatic_resign_directive"),
     **_local(
@@ -130,13 +152,6 @@ PENDING: dict[str, str] = {
             "abort_federation_save query_federation_save_status request_federation_restore "
             "federate_restore_complete federate_restore_not_complete abort_federation_restore "
             "query_federation_restore_status"
-        ),
-        "ownership management": (
-            "unconditional_attribute_ownership_divestiture negotiated_attribute_ownership_divestiture "
-            "confirm_divestiture attribute_ownership_acquisition attribute_ownership_acquisition_if_available "
-            "attribute_ownership_release_denied attribute_ownership_divestiture_if_wanted "
-            "cancel_negotiated_attribute_ownership_divestiture cancel_attribute_ownership_acquisition "
-            "query_attribute_ownership is_attribute_owned_by_federate"
         ),
         "time management": (
             "enable_time_regulation disable_time_regulation enable_time_constrained disable_time_constrained "

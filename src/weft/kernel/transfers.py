@@ -104,7 +104,8 @@ def release(
 def leave(turn: Turn, federation: Federation, member: Member, owned: Iterable[Instance]) -> None:
     """The member has resigned: its bids end, and it gives up what it still owns of these instances."""
     for instance in federation.instances.values():
-        withdraw(turn, federation, instance, wants(instance, member), [member])
+        if instance.transfers is not None:
+            withdraw(turn, federation, instance, [(a, member) for a in wants(instance, member)])
     for instance in owned:
         mine = [a for a, owner in instance.owners.items() if owner is member]
         release(turn, federation, instance, member, mine, b"")
@@ -194,6 +195,31 @@ def grant(
         offer(turn, federation, instance, discoverer)
 
 
+def impose(
+    turn: Turn, federation: Federation, instance: Instance, attribute: AttributeHandle, owner: Member | None
+) -> None:
+    """The MOM says who owns the attribute, and tells neither who gains nor who loses it; who waits for it goes on to do so."""
+    former = instance.owners.get(attribute)
+    if former is owner:
+        return
+    if former is not None:
+        _hear_no_more(instance, former, [attribute])
+    instance.owners = {a: one for a, one in instance.owners.items() if a != attribute}
+    transfers = opened(instance)
+    transfers.offered.pop(attribute, None)
+    if owner is not None:
+        transfers.wanted.get(attribute, {}).pop(owner.handle, None)
+        instance.owners[attribute] = owner
+        _take_over(federation, instance, owner, attribute)
+        keep(turn, federation, instance, [attribute])
+        for discoverer in discovery.after_transfer(turn, federation, instance):
+            offer(turn, federation, instance, discoverer)
+    elif attribute in transfers.wanted:
+        grant(turn, federation, instance, [attribute], None)
+    tidy(instance)
+    advisories.instances(turn, federation, [instance])
+
+
 def keep(turn: Turn, federation: Federation, instance: Instance, attributes: list[AttributeHandle]) -> None:
     """The attributes are owned and not offered: passing bids end, lasting ones ask the owner."""
     give_up: Told = {}
@@ -212,24 +238,15 @@ def keep(turn: Turn, federation: Federation, instance: Instance, attributes: lis
 
 
 def withdraw(
-    turn: Turn,
-    federation: Federation,
-    instance: Instance,
-    attributes: list[AttributeHandle],
-    seekers: list[Member],
+    turn: Turn, federation: Federation, instance: Instance, bids: list[tuple[AttributeHandle, Member]]
 ) -> None:
-    """These members no longer want these attributes; what is offered and nobody wants any more is sought again."""
-    sought = []
+    """These bids end.  What is offered and nobody wants any more is sought again, but not with those who bid."""
+    wanted = under_way(instance).wanted
     but = 0
-    for seeker in seekers:
+    for attribute, seeker in bids:
         but |= seeker.bit
-    for attribute in attributes:
-        bids = under_way(instance).wanted.get(attribute, {})
-        before = len(bids)
-        for seeker in seekers:
-            bids.pop(seeker.handle, None)
-        if before and not bids:
-            sought.append(attribute)
+        del wanted[attribute][seeker.handle]
+    sought = [a for a in dict(bids) if not wanted[a]]
     tidy(instance)
     seek(turn, federation, instance, sought, but)
 
@@ -274,9 +291,10 @@ def _offer(
     told: Told = {}
     for attribute in attributes:
         tag = transfers.offered.get(attribute)
-        mine = instance.owners.get(attribute) is member
-        if tag is not None and attribute in published and not mine and not transfers.wanted.get(attribute):
-            told.setdefault((member.handle, member.handle, tag), []).append(attribute)
+        owner = instance.owners.get(attribute, federation.rti)
+        if tag is None or attribute not in published or transfers.wanted.get(attribute) or owner is member:
+            continue
+        told.setdefault((member.handle, owner.handle, tag), []).append(attribute)
     tell(turn, federation, instance, told, "request_attribute_ownership_assumption")
 
 

@@ -168,8 +168,3 @@ def memory() -> dict[str, float]:
     tracemalloc.stop()
     del empty, many
     return {"bytes_per_object": (at_many - at_few) / (MANY - FEW), "bytes_total": at_many}
-
-
-def _nothing() -> dict[str, float]:
-    """Measures nothing: the child only says whether it runs compiled."""
-    return {}

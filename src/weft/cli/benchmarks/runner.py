@@ -47,6 +47,15 @@ def measure_there(function: str, build: str) -> dict[str, Any]:
     return found
 
 
+def nothing() -> dict[str, float]:
+    """Measures nothing: the child only says whether it runs compiled."""
+    return {}
+
+
+def can_run_compiled() -> bool:
+    return bool(measure_there(f"{__name__}:nothing", COMPILED)["compiled"])
+
+
 def alternate(
     functions: list[str], builds: list[str], repeats: int
 ) -> dict[tuple[str, str], dict[str, float]]:

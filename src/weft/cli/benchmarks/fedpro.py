@@ -1,0 +1,321 @@
+"""Messages through a server, over loopback, between processes.
+
+* Round trip: one federate sends an interaction of 64 bytes, another answers with one; everything pinned to one core.  Floor: two
+  ends in C through a C relay, the same bytes, pinned alike.
+* One call: how long a synchronous send-interaction takes.  Floor: the same client against a responder in C.
+* Throughput, one to one and one to seven, waiting for each answer and not (asyncUpdates); with the server's CPU per message sent.
+* Memory: a server with a thousand idle federates.
+
+Federates are Python processes of this module (`python -m weft.cli.benchmarks.fedpro ROLE …`); they run compiled or pure as the
+server does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import weft
+from weft.cli.benchmarks.embedded import _FOM, Counter
+from weft.cli.benchmarks.runner import COMPILED, PURE, say
+from weft.host.client_settings import ClientSettings
+from weft.host.remote import RemoteConnection
+from weft.model.records import RtiConfiguration
+
+ROUND_TRIPS = 3_000
+MESSAGES = {COMPILED: 150_000, PURE: 40_000}
+SYNCHRONOUS = 8_000
+IDLE = 1_000
+FRAME = 24 + 90  # bytes of a call with 64 bytes of payload
+
+# --- in the federates' processes ------------------------------------------------------------------------------
+
+
+def join(port: int, settings: str = "") -> tuple[weft.RTIambassador, Counter, Any, Any]:
+    rti = weft.RTIambassador()
+    counter = Counter()
+    where = RtiConfiguration(rti_address=f"127.0.0.1:{port}", additional_settings=settings)
+    rti.connect(counter, weft.CallbackModel.EVOKED, where)
+    with contextlib.suppress(weft.errors.FederationExecutionAlreadyExists):
+        rti.create_federation_execution("bench", _FOM)
+    rti.join_federation_execution("bench", "bench")
+    ping = rti.get_interaction_class_handle("Ping")
+    values = {rti.get_parameter_handle(ping, "Payload"): bytes(64)}
+    rti.publish_interaction_class(ping)
+    return rti, counter, ping, values
+
+
+def leave(rti: weft.RTIambassador) -> None:
+    rti.resign_federation_execution(weft.ResignAction.NO_ACTION)
+    rti.disconnect()
+
+
+def echo(port: int, turns: int) -> None:
+    """Answer each interaction with one."""
+    rti, counter, ping, values = join(port, "FedPro.asyncUpdates=true")
+    rti.subscribe_interaction_class(ping)
+    print("ready", flush=True)
+    answered = 0
+    while answered < turns:
+        rti.evoke_callback(60.0)
+        while answered < counter.received:
+            answered += 1
+            rti.send_interaction(ping, values, b"")
+            rti.connection.wait(0)
+    leave(rti)
+
+
+def ping(port: int, turns: int) -> None:
+    """Send, wait for the answer; prints the round trips in µs."""
+    rti, counter, ping_class, values = join(port, "FedPro.asyncUpdates=true")
+    rti.subscribe_interaction_class(ping_class)
+    taken = []
+    for turn in range(turns):
+        before = time.perf_counter_ns()
+        rti.send_interaction(ping_class, values, b"")
+        while counter.received <= turn:
+            rti.evoke_callback(60.0)
+        taken.append((time.perf_counter_ns() - before) / 1000)
+    print(json.dumps(taken), flush=True)
+    leave(rti)
+
+
+def receive(port: int, turns: int) -> None:
+    """Count what comes; prints the rate from the first to the last, and the CPU it took."""
+    rti, counter, ping_class, _ = join(port)
+    rti.subscribe_interaction_class(ping_class)
+    print("ready", flush=True)
+    while counter.received == 0:
+        rti.evoke_callback(60.0)
+    before, cpu = time.perf_counter(), time.process_time()
+    first = counter.received
+    while counter.received < turns:
+        rti.evoke_multiple_callbacks(1.0, 1.0) if counter.received < turns - 1000 else rti.evoke_callback(1.0)
+    took = time.perf_counter() - before
+    print(
+        json.dumps({"rate": (turns - first) / took, "cpu_us": (time.process_time() - cpu) / turns * 1e6}),
+        flush=True,
+    )
+    leave(rti)
+
+
+def send(port: int, turns: int, mode: str) -> None:
+    """Send, waiting for each answer ("sync") or not ("async")."""
+    rti, _, ping_class, values = join(port, "FedPro.asyncUpdates=true" if mode == "async" else "")
+    before, cpu = time.perf_counter(), time.process_time()
+    for _ in range(turns):
+        rti.send_interaction(ping_class, values, b"")
+    rti.get_order_type("HLAreceive")
+    took = time.perf_counter() - before
+    print(json.dumps({"rate": turns / took, "cpu_us": (time.process_time() - cpu) / turns * 1e6}), flush=True)
+    leave(rti)
+
+
+def call(port: int, turns: int, joined: str) -> None:
+    """One send-interaction after the other, to a server ("joined") or the responder in C; prints them in µs."""
+    arguments: tuple[Any, ...] = (b"\x30\0\0\1", {b"\x40\0\0\1": bytes(64)}, b"")
+    if joined == "joined":
+        rti, _, ping_class, values = join(port)
+        connection = rti.connection
+        arguments = (ping_class, values, b"")
+    else:
+        connection = RemoteConnection(ClientSettings(host="127.0.0.1", port=port))
+    taken = []
+    for _ in range(turns):
+        before = time.perf_counter_ns()
+        connection.call("send_interaction", arguments)
+        taken.append((time.perf_counter_ns() - before) / 1000)
+    print(json.dumps(taken), flush=True)
+    connection.lose()
+
+
+def idle(port: int, count: int) -> None:
+    """Connect so many ambassadors and stay."""
+    kept = []
+    for _ in range(count):
+        rti = weft.RTIambassador()
+        rti.connect(weft.FederateAmbassador(), weft.CallbackModel.EVOKED, f"127.0.0.1:{port}")
+        with contextlib.suppress(weft.errors.FederationExecutionAlreadyExists):
+            rti.create_federation_execution("bench", _FOM)
+        rti.join_federation_execution("idle", "bench")
+        kept.append(rti)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for rti in kept:
+        leave(rti)
+
+
+# --- in the benchmark's own process ---------------------------------------------------------------------------
+
+
+def measure(build: str) -> dict[str, float]:
+    """All figures of one build."""
+    figures: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        with server(build, folder, pinned=True) as (_, port):
+            say(f"{build}: round trip")
+            taken = _round_trips(build, port)
+            figures["round_trip_us"] = statistics.median(taken)
+            figures["round_trip_p99_us"] = _percentile(taken, 99)
+            figures["call_us"] = statistics.median(
+                json.loads(_output(_role(build, "call", port, ROUND_TRIPS, "joined", pinned=True)))
+            )
+        for receivers, name in ((1, "one_to_one"), (7, "one_to_seven")):
+            for mode in ("async", "sync"):
+                say(f"{build}: {name}, {mode}")
+                turns = SYNCHRONOUS if mode == "sync" else MESSAGES[build] // (1 if receivers == 1 else 4)
+                with server(build, folder) as (process, port):
+                    rate, cpu = _throughput(build, process, port, receivers, turns, mode)
+                figures[f"{name}_{mode}_per_s"] = rate
+                figures[f"{name}_{mode}_server_us"] = cpu
+    return figures
+
+
+def measure_idle(build: str) -> float:
+    """MiB of a server with a thousand idle federates."""
+    with tempfile.TemporaryDirectory() as folder, server(build, folder) as (process, port):
+        crowd = _role(build, "idle", port, IDLE)
+        _ready(crowd)
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+        crowd.communicate("\n", timeout=120)
+        return resident / 1024
+
+
+def measure_floor(folder: str) -> dict[str, float]:
+    """The C floors; nothing where there is no compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return {}
+    program = Path(folder) / "floor"
+    source = Path(__file__).with_name("floor.c")
+    if not program.exists():
+        subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True, capture_output=True)
+    figures = {}
+    with _floor(program, "relay") as port:
+        done = subprocess.run(
+            [str(program), "pingpong", str(port), str(ROUND_TRIPS), str(FRAME)],
+            capture_output=True, text=True, check=True, timeout=120, preexec_fn=_pin,
+        )  # fmt: skip
+        taken = [int(line) / 1000 for line in done.stdout.split()]
+        figures["relay_us"] = statistics.median(taken)
+        figures["relay_p99_us"] = _percentile(taken, 99)
+    with _floor(program, "responder") as port:
+        figures["responder_call_us"] = statistics.median(
+            json.loads(_output(_role(COMPILED, "call", port, ROUND_TRIPS, "alone", pinned=True)))
+        )
+    return figures
+
+
+def _pin() -> None:
+    os.sched_setaffinity(0, {0})
+
+
+@contextlib.contextmanager
+def _floor(program: Path, role: str) -> Iterator[int]:
+    process = subprocess.Popen([str(program), role, "0"], stdout=subprocess.PIPE, text=True, preexec_fn=_pin)
+    assert process.stdout is not None
+    try:
+        yield int(process.stdout.readline())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextlib.contextmanager
+def server(build: str, folder: str, pinned: bool = False) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "weft.cli", "serve", "--port", "0"], env=_environment(build), cwd=folder,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=_pin if pinned else None,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            if line.strip().startswith("tcp"):
+                yield process, int(line.rsplit(":", 1)[1])
+                break
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+def _environment(build: str) -> dict[str, str]:
+    found = {key: value for key, value in os.environ.items() if key != "WEFT_PURE"}
+    return {**found, "WEFT_PURE": "1"} if build == PURE else found
+
+
+def _role(build: str, role: str, *arguments: Any, pinned: bool = False) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__, role, *map(str, arguments)], env=_environment(build),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_pin if pinned else None,
+    )  # fmt: skip
+
+
+def _ready(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    if process.stdout.readline().strip() != "ready":
+        raise RuntimeError("a federate of the benchmark did not start; its error stands above")
+
+
+def _output(process: subprocess.Popen[str]) -> str:
+    out, _ = process.communicate(timeout=300)
+    if process.returncode != 0:
+        raise RuntimeError("a federate of the benchmark failed; its error stands above")
+    return out.strip().splitlines()[-1]
+
+
+def _round_trips(build: str, port: int) -> list[float]:
+    far = _role(build, "echo", port, ROUND_TRIPS, pinned=True)
+    _ready(far)
+    taken: list[float] = json.loads(_output(_role(build, "ping", port, ROUND_TRIPS, pinned=True)))
+    far.communicate(timeout=60)
+    return taken[len(taken) // 10 :]
+
+
+def _throughput(
+    build: str, process: subprocess.Popen[str], port: int, receivers: int, turns: int, mode: str
+) -> tuple[float, float]:
+    """Messages per second that the slowest receiver got, and the server's CPU µs for each message sent."""
+    ears = [_role(build, "receive", port, turns) for _ in range(receivers)]
+    for ear in ears:
+        _ready(ear)
+    before = _cpu_seconds(process.pid)
+    sender = _role(build, "send", port, turns, mode)
+    rates = [json.loads(_output(ear))["rate"] for ear in ears]
+    _output(sender)
+    return min(rates), (_cpu_seconds(process.pid) - before) / turns * 1e6
+
+
+def _cpu_seconds(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _percentile(values: list[float], percent: int) -> float:
+    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
+
+
+ROLES: dict[str, Callable[..., None]] = {
+    "echo": echo,
+    "ping": ping,
+    "receive": receive,
+    "send": send,
+    "call": call,
+    "idle": idle,
+}
+
+if __name__ == "__main__":
+    role, *rest = sys.argv[1:]
+    numbers: list[Any] = [int(word) if word.isdigit() else word for word in rest]
+    ROLES[role](*numbers)
