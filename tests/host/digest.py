@@ -62,6 +62,12 @@ def _instance(instance: Instance) -> tuple[Any, ...]:
         (instance.handle, instance.name, instance.entry.name, instance.producer),
         [(attribute, owner.handle) for attribute, owner in instance.owners.items()],
         list(instance.knowledge.masks.items()),
+        None
+        if instance.transfers is None
+        else (
+            list(instance.transfers.offered.items()),
+            [(a, list(bids.items())) for a, bids in instance.transfers.wanted.items()],
+        ),
     )
 
 

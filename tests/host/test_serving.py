@@ -6,6 +6,7 @@ import random
 import socket
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def _ask_until_refused(talker: Talker) -> None:
 def test_other_transports(kind: str, tmp_path: Path) -> None:
     """WebSocket, TLS 1.3 and both: the same talk, also with large messages."""
     cert, key = _certificate(tmp_path)
-    serve = Serve(**{f"{kind}_port": _free_port()}, cert=cert, key=key)
+    serve = replace(Serve(cert=cert, key=key), **{f"{kind}_port": _free_port()})  # type: ignore[arg-type]
     with serving(serve=serve) as running:
         settings = f"FedPro.keystore.path={cert}" if kind != "ws" else ""
         one, two = Talker(running.address(kind), settings), Talker(running.address())
