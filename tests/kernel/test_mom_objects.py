@@ -219,3 +219,32 @@ def test_nobody_subscribed_nothing_sent(f: Federation) -> None:
     assert node.tick(1e9) == []
     f.resign(2)
     assert [f.take(i) for i in range(3)] == [[], [], []]
+
+
+def test_the_owner_is_the_rti_but_of_what_a_fom_adds_it_is_nobody() -> None:
+    """Clause 7.18, and the extension of the MOM."""
+    mood = extra_module(
+        "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>HLAmanager</name><objectClass>"
+        "<name>HLAfederate</name><attribute><name>Mood</name><dataType>HLAunicodeString</dataType>"
+        "<updateType>Conditional</updateType><updateCondition>any</updateCondition><ownership>DivestAcquire</ownership>"
+        "<sharing>PublishSubscribe</sharing><transportation>HLAreliable</transportation><order>Receive</order>"
+        "</attribute></objectClass></objectClass></objectClass></objects>"
+    )
+    with federation(1, model=mood) as f:
+        mom = Mom(f)
+        f.subscribe(0, FEDERATE, "HLAfederateName", "Mood")
+        mine = mom.instance(0)
+        name, extra = f.attribute(FEDERATE, "HLAfederateName"), f.attribute(FEDERATE, "Mood")
+        f.quiet()
+        f.rti[0].query_attribute_ownership(mine, {name, extra})
+        assert sorted(f.take(0)) == [
+            ("attribute_is_not_owned", (mine, frozenset({extra}))),
+            ("attribute_is_owned_by_rti", (mine, frozenset({name}))),
+        ]
+        assert set(mom.request(mine, FEDERATE, ["HLAfederateName"])) == {"HLAfederateName"}
+        f.publish(0, FEDERATE, "HLAfederateName", "Mood")
+        f.rti[0].attribute_ownership_acquisition(mine, {name, extra}, b"")
+        assert sorted(f.take(0)) == [
+            ("attribute_ownership_acquisition_notification", (mine, frozenset({extra}), b"")),
+            ("attribute_ownership_unavailable", (mine, frozenset({name}), b"")),
+        ]

@@ -24,7 +24,7 @@ from weft.model.records import Source
 from weft.model.time import HLAfloat64TimeFactory, HLAinteger64TimeFactory, time_factory
 
 
-def found(name: str, home: str, founding: tuple[Any, ...]) -> Federation:
+def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Federation:
     """A new federation; `founding` is (FOM module sources, MIM source or None, logical time implementation name)."""
     sources, mim_source, time_name = founding
     factory = time_factory(time_name)
@@ -34,7 +34,7 @@ def found(name: str, home: str, founding: tuple[Any, ...]) -> Federation:
     mim = None if mim_source is None else _read_mim(mim_source)
     try:
         model = merge([parse_module(source) for source in sources], mim=mim)
-        federation = Federation(name, home, founding, Catalog(model), factory)
+        federation = Federation(name, execution, home, founding, Catalog(model), factory)
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
     mom.establish(federation)

@@ -74,6 +74,7 @@ class Node:
         self.federations: dict[str, Federation] = {}
         self.homes: dict[str, tuple[str, str]] = {}  # at the directory: name -> home, time implementation
         self._sessions_opened = 0
+        self._founded = 0
         self._waiting: dict[Caller, Waiting] = {}
         self._lost: dict[str, None] = {}  # nodes that went away and have not come back
         self._early: dict[str, list[Data | Inform]] = {}  # parcels that wait for a commit
@@ -182,7 +183,12 @@ class Node:
                     mom.act(turn, federation, what, arguments, self._on_behalf)
                 elif not everywhere:
                     parcel = Inform(
-                        federation.name, federation.sequence, federation.rti.handle, what, arguments
+                        federation.name,
+                        federation.execution,
+                        federation.sequence,
+                        federation.rti.handle,
+                        what,
+                        arguments,
                     )
                     turn.effects.append(Transmit(node, parcel))
         for federation in self.federations.values():
@@ -273,7 +279,14 @@ class Node:
             reply.value = value
         federation.sequence += 1
         if self.meshed and federation.home == self.name:
-            commit = Commit(federation.name, federation.sequence, caller, federate, service, arguments)
+            commit = Commit(
+                federation.name,
+                federation.sequence,
+                caller,
+                federate,
+                service,
+                arguments,
+            )
             federation.commits.append(commit)
             for node in federation.nodes:
                 if node != self.name:
@@ -300,7 +313,13 @@ class Node:
         member = join(turn, federation, caller.node, caller.session, kind, name, model)
         if newcomer and federation.home == self.name:
             federation.nodes[caller.node] = None
-            welcome = Welcome(federation.name, self.name, federation.founding, tuple(federation.commits))
+            welcome = Welcome(
+                federation.name,
+                federation.execution,
+                self.name,
+                federation.founding,
+                tuple(federation.commits),
+            )
             turn.effects.append(Transmit(caller.node, welcome))
         return member
 
@@ -362,7 +381,9 @@ class Node:
         name = arguments[0]
         if name in self.federations or name in self.homes:
             raise FederationExecutionAlreadyExists(f"a federation execution named {name!r} exists")
-        federation = found(name, self.name, arguments[1:])
+        self._founded += 1
+        execution = f"{self.name}/{turn.now}/{self._founded}"
+        federation = found(name, execution, self.name, arguments[1:])
         if self.directory == self.name:
             self.homes[name] = (self.name, federation.time.name)
             self.federations[name] = federation
@@ -542,7 +563,7 @@ class Node:
             turn.effects.append(Refuse(caller.session, caller.number, error))
 
     def _welcomed(self, welcome: Welcome, now: float) -> None:
-        federation = found(welcome.federation, welcome.home, welcome.founding)
+        federation = found(welcome.federation, welcome.execution, welcome.home, welcome.founding)
         self.federations[welcome.federation] = federation
         history = Turn(self.name, now)  # its effects belong to the past
         for commit in welcome.commits:
@@ -570,9 +591,10 @@ class Node:
 
     def _arrive(self, turn: Turn, parcel: Data | Inform) -> None:
         federation = self.federations.get(parcel.federation)
-        if federation is None or parcel.after > federation.sequence:
-            if federation is not None:
-                self._early.setdefault(parcel.federation, []).append(parcel)
+        if federation is None or parcel.execution != federation.execution:
+            return
+        if parcel.after > federation.sequence:
+            self._early.setdefault(parcel.federation, []).append(parcel)
         elif isinstance(parcel, Data):
             path.arrive(turn, federation, parcel)
         elif parcel.federate == federation.rti.handle:

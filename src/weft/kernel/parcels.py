@@ -6,7 +6,8 @@ command and sends it as a `Commit` to every node that has members.  All of them 
 state; the node where the call was made also answers its federate.  A node that gets its first member is sent a
 `Welcome` with everything committed so far.
 
-Data goes straight from node to node, as `Data` or `Inform`.  Each says after which commit it was sent, and waits at
+Data goes straight from node to node, as `Data` or `Inform`, for one execution of the federation: what is left of an
+earlier one of the same name is dropped.  Each says after which commit it was sent, and waits at
 the receiver until that commit has arrived: an update never overtakes the registration of its object.
 """
 
@@ -55,6 +56,7 @@ class Answer(NamedTuple):
 
 class Welcome(NamedTuple):
     federation: str
+    execution: str
     home: str
     founding: tuple[Any, ...]
     commits: tuple[Commit, ...]
@@ -86,6 +88,7 @@ class Data(NamedTuple):
     """A message for the members at the receiving node that want it."""
 
     federation: str
+    execution: str
     after: int
     sender: FederateHandle
     service: str
@@ -96,6 +99,7 @@ class Inform(NamedTuple):
     """A callback for one member at the receiving node."""
 
     federation: str
+    execution: str
     after: int
     federate: FederateHandle
     method: str

@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
+from weft.interest import Declared
 from weft.kernel import require
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
@@ -105,7 +106,14 @@ def send_interaction(
         _hear(turn, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
         arguments = (entry.handle, unshared(values), tag, transportation, stamp)
-        message = Data(federation.name, federation.sequence, member.handle, "send_interaction", arguments)
+        message = Data(
+            federation.name,
+            federation.execution,
+            federation.sequence,
+            member.handle,
+            "send_interaction",
+            arguments,
+        )
         reliable = federation.catalog.is_reliable(transportation)
         for node in audience.nodes:
             turn.effects.append(Transmit(node, message, reliable))
@@ -236,7 +244,12 @@ def update_attribute_values(
         kept = unshared(values) if post.attributes is None else part_of(values, post.attributes)
         arguments = (instance.handle, kept, tag, stamp)
         message = Data(
-            federation.name, federation.sequence, member.handle, "update_attribute_values", arguments
+            federation.name,
+            federation.execution,
+            federation.sequence,
+            member.handle,
+            "update_attribute_values",
+            arguments,
         )
         turn.effects.append(Transmit(post.node, message, post.reliable))
     return None if time is None else NO_RETRACTION
@@ -418,7 +431,12 @@ def send_directed_interaction(
         if other.node != turn.node and other.declared.directed_class(instance.entry, entry) is not None
     }
     message = Data(
-        federation.name, federation.sequence, member.handle, "send_directed_interaction", arguments
+        federation.name,
+        federation.execution,
+        federation.sequence,
+        member.handle,
+        "send_directed_interaction",
+        arguments,
     )
     reliable = federation.catalog.is_reliable(transportation)
     for node in nodes:
@@ -454,7 +472,8 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
     if sender is None and message.sender == federation.rti.handle:
         sender = federation.rti
     if sender is None:
-        return  # it has resigned, and its last words come after the news of it
+        # It has resigned, and its last words come after the news of it.
+        sender = Member(message.sender, "", "", "", 0, 0, Declared())
     if message.service == "send_interaction":
         interaction_class, values, tag, transportation, stamp = message.arguments
         audience = federation.audiences.get((interaction_class, sender.handle))

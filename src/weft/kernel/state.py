@@ -275,9 +275,16 @@ class SynchronizationPoint:
 
 class Federation:
     def __init__(
-        self, name: str, home: str, founding: tuple[Any, ...], catalog: Catalog, time: LogicalTimeFactory
+        self,
+        name: str,
+        execution: str,
+        home: str,
+        founding: tuple[Any, ...],
+        catalog: Catalog,
+        time: LogicalTimeFactory,
     ) -> None:
         self.name = name
+        self.execution = execution  # tells it from others that have had the name, or will
         self.home = home
         self.founding = founding  # the arguments of its creation, for nodes that come later
         self.catalog = catalog

@@ -42,5 +42,7 @@ class Turn:
         if member.node == self.node:
             self.effects.append(Callback(member.session, method, arguments))
         elif not self.everywhere:
-            parcel = Inform(federation.name, federation.sequence, member.handle, method, arguments)
+            parcel = Inform(
+                federation.name, federation.execution, federation.sequence, member.handle, method, arguments
+            )
             self.effects.append(Transmit(member.node, parcel))

@@ -1,14 +1,11 @@
-"""What the mesh does not promise yet.  Each test says what should hold; when it does, the mark must go (xfail is strict)."""
+"""Messages that come late: after their federation, or after their sender."""
 
 from __future__ import annotations
-
-import pytest
 
 from host.mesh import NAME, federation, mesh
 from weft.host.simulated import LinkProfile
 
 
-@pytest.mark.xfail(reason="Data and Inform name the federation, not the execution: `parcels.Data.federation`")
 def test_a_message_of_an_earlier_execution_is_not_heard_in_the_next() -> None:
     """What was sent in a federation that is destroyed has no meaning in the next one of that name."""
     network = mesh()
@@ -35,7 +32,6 @@ def test_a_message_of_an_earlier_execution_is_not_heard_in_the_next() -> None:
     assert receiver.tags("receive_interaction") == []
 
 
-@pytest.mark.xfail(reason="`path.arrive` drops what comes after the news that its sender has resigned")
 def test_the_last_words_of_a_federate_are_heard() -> None:
     """A reliable interaction sent before resigning arrives, also where the resignation comes sooner by way of the home."""
     network = mesh()
