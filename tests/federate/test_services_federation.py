@@ -314,3 +314,17 @@ def test_a_point_that_cannot_be_registered() -> None:
             (failed, ("on", reason.SYNCHRONIZATION_SET_MEMBER_NOT_JOINED)),
         ]
         assert f.take(1) == []
+
+
+def test_callbacks_that_wait_are_dropped_at_resigning() -> None:
+    """Clause 4.12: a federate that has resigned hears nothing more of the federation, nor when it joins again."""
+    with federation(2) as f:
+        f.quiet()
+        f.rti[0].register_federation_synchronization_point("late", b"")
+        f.rti[1].list_federation_executions()
+        f.rti[1].resign_federation_execution(ResignAction.NO_ACTION)
+        assert f.heard(1) == ["report_federation_executions"]
+        f.rti[1].join_federation_execution("again", "test", NAME)
+        assert f.heard(1) == ["announce_synchronization_point"]
+        f.rti[1].resign_federation_execution(ResignAction.NO_ACTION)
+        f.present.discard(1)

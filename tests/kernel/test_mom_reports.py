@@ -15,6 +15,7 @@ from weft.model.errors import (
     FederateServiceInvocationsAreBeingReportedViaMOM,
     NameNotFound,
     ReportServiceInvocationsAreSubscribed,
+    RTIexception,
     RTIinternalError,
 )
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
@@ -171,6 +172,18 @@ def test_exceptions_are_reported_while_the_switch_is_on(f: Federation) -> None:
     assert first["HLAservice"] == "getObjectClassHandle"
     assert first["HLAexception"].startswith("NameNotFound: ")
     assert second["HLAservice"] == "registerFederationSynchronizationPoint"
+
+
+@pytest.mark.parametrize("target", ["tank", 5, None, b"?"])
+def test_arguments_of_any_type_can_be_reported(f: Federation, target: object) -> None:
+    mom = Mom(f)
+    mom.hear("HLAreportServiceInvocation", "HLAreportException")
+    f.rti[1].set_service_reporting_switch(True)
+    f.rti[1].set_exception_reporting_switch(True)
+    mom.reports()
+    with pytest.raises(RTIexception):
+        f.rti[1].update_attribute_values(target, {}, b"")  # type: ignore[arg-type]
+    assert [name for name, _ in mom.reports()] == ["HLAreportServiceInvocation", "HLAreportException"]
 
 
 # --- loss -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from support.fom import extra_module, fom
 from support.mom import FEDERATE, FEDERATION, Mom, Raw
 from weft.fom import standard_mim
 from weft.kernel.mom_requests import OF_FEDERATE, OF_FEDERATION
-from weft.model.packed import PackedValues
+from weft.wire.codec_hot import write_values
+from weft.wire.packed import WireValues
 
 TANK = "Vehicle.GroundVehicle.Tank"
 EXTRA = extra_module("", "more")
@@ -231,17 +232,6 @@ def test_a_class_below_a_request_is_taken_as_the_request() -> None:
         assert [name for name, _ in mom.reports()] == ["HLAreportInteractionPublication"]
 
 
-class Packed(PackedValues):
-    """Values as a server passes them on."""
-
-    def __init__(self, values: dict[bytes, bytes]) -> None:
-        super().__init__(list(values))
-        self.values = values
-
-    def unpack(self) -> dict[bytes, bytes]:
-        return self.values
-
-
 def test_a_request_that_came_over_the_wire_is_unpacked(f: Federation) -> None:
     mom = Mom(f)
     mom.hear("HLAreportInteractionPublication")
@@ -249,5 +239,6 @@ def test_a_request_that_came_over_the_wire_is_unpacked(f: Federation) -> None:
     parameter = f.rti[0].get_parameter_handle(request, "HLAfederate")
     f.rti[0].publish_interaction_class(request)
     value = mom.model.encode("HLAfederateReference", f.handle(1))
-    f.rti[0]._call("send_interaction", (request, Packed({bytes(parameter): value}), b""))
+    given = WireValues([parameter], write_values({parameter: value}), request, b"")
+    f.rti[0]._call("send_interaction", (bytes(request), given, b""))
     assert [found["HLAfederate"] for _, found in mom.reports()] == [f.handle(1)]

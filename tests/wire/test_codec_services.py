@@ -122,6 +122,9 @@ class Notebook:
         self.calls.append((service, arguments))
         return handles.FederateHandle.of(1), "HLAinteger64Time"
 
+    def forget_federation(self) -> None:
+        """There is nothing to forget."""
+
 
 def ambassador_calls() -> list[tuple[str, tuple[Any, ...]]]:
     """What the ambassador asks of the RTI in all its methods."""

@@ -228,6 +228,7 @@ class RTIambassador(
         """Clause 4.12."""
         self._refuse_within_callback("resign_federation_execution")
         self._call("resign_federation_execution", (resign_action,))
+        self._require_connection().forget_federation()
         self._time_name = None
 
     # --- 10.57 to 10.60: callbacks ----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ same process (`weft.host.embedded`) or a simulated network (`weft.host.simulated
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Protocol
 
 from weft.kernel import Callback
@@ -32,6 +33,10 @@ class Connection(Protocol):
         """Wait until a callback is there, at most so long (None: until there is one or the connection closes)."""
         ...
 
+    def forget_federation(self) -> None:
+        """The federate has resigned: callbacks of the federation that still wait are not its business any more."""
+        ...
+
     def close(self) -> None:
         """End the session of a federate that has resigned; whoever waits is woken."""
         ...
@@ -39,6 +44,21 @@ class Connection(Protocol):
     def lose(self) -> None:
         """Break off without resigning, as a crash would."""
         ...
+
+
+def drop_federation(inbox: deque[Callback]) -> None:
+    """Keep only what does not depend on being joined: reports about federations, and the loss of the connection."""
+    kept = [callback for callback in inbox if callback.method in _WITHOUT_FEDERATION]
+    inbox.clear()
+    inbox.extend(kept)
+
+
+_WITHOUT_FEDERATION = (
+    "connection_lost",
+    "report_federation_executions",
+    "report_federation_execution_members",
+    "report_federation_execution_does_not_exist",
+)
 
 
 class NodeHost(Protocol):

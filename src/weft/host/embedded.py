@@ -15,6 +15,7 @@ import time
 from collections import deque
 from typing import Any
 
+from weft.host.connection import drop_federation
 from weft.kernel import Callback, Effect, Node, Refuse, Reply
 from weft.model.errors import NotConnected, RTIinternalError
 
@@ -57,6 +58,10 @@ class EmbeddedNode:
                 receiver = connections.get(effect.session)
                 if receiver is not None:
                     receiver.put(effect)
+
+    def forget_federation(self, inbox: deque[Callback]) -> None:
+        with self._lock:
+            drop_federation(inbox)
 
     def close(self, session: int) -> None:
         with self._lock:
@@ -111,6 +116,9 @@ class EmbeddedConnection:
         finally:
             self._asleep = False
         return bool(self._inbox)
+
+    def forget_federation(self) -> None:
+        self._host.forget_federation(self._inbox)
 
     def close(self) -> None:
         self._host.close(self._session)

@@ -20,6 +20,7 @@ from collections import deque
 from typing import Any
 
 from weft.host.client_settings import ClientSettings
+from weft.host.connection import drop_federation
 from weft.host.streams import open_stream
 from weft.kernel import Callback
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
@@ -151,6 +152,10 @@ class RemoteConnection:
             inbox = self._inbox
             self._wait_for(lambda: bool(inbox), seconds)
         return bool(self._inbox)
+
+    def forget_federation(self) -> None:
+        with self._lock:
+            drop_federation(self._inbox)
 
     # --- the end ----------------------------------------------------------------------------------------------
 

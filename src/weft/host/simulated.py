@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weft.host.connection import drop_federation
 from weft.kernel import Callback, Effect, Node, Refuse, Reply, Transmit
 from weft.model.errors import NotConnected, RTIinternalError
 
@@ -360,6 +361,9 @@ class SimulatedConnection:
         deadline = None if seconds is None else self._network.clock.now + seconds
         self._network.run_until(lambda: bool(self._inbox) or self._gone, deadline)
         return bool(self._inbox)
+
+    def forget_federation(self) -> None:
+        drop_federation(self._inbox)
 
     def close(self) -> None:
         if not self._gone:

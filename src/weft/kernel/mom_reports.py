@@ -22,13 +22,16 @@ from weft.kernel.effects import Callback, Effect
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import EncodingError
-from weft.model.handles import FederateHandle, Handle
+from weft.model.handles import FederateHandle, Handle, InteractionClassHandle, ObjectInstanceHandle
 from weft.model.packed import PackedValues
 from weft.model.time import HLAfloat64Interval, HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time
 
 FEDERATE = "HLAinteractionRoot.HLAmanager.HLAfederate.HLAreport"
 FEDERATION = "HLAinteractionRoot.HLAmanager.HLAfederation.HLAreport"
 SERVICE_INVOCATION = f"{FEDERATE}.HLAreportServiceInvocation"
+
+
+_TARGETS = {"send_interaction": InteractionClassHandle, "update_attribute_values": ObjectInstanceHandle}
 
 
 def heard(turn: Turn, federation: Federation, name: str) -> InteractionClassEntry | None:
@@ -149,6 +152,10 @@ def invoked(
     entry = heard(turn, federation, SERVICE_INVOCATION)
     if entry is None:
         return
+    if (
+        service in _TARGETS and type(arguments[0]) is bytes
+    ):  # a server leaves the bytes of a handle as they came
+        arguments = (_TARGETS[service](arguments[0]), *arguments[1:])
     send(
         turn,
         federation,
