@@ -92,12 +92,17 @@ class Talker:
     """A federate that sends and hears Fire."""
 
     def __init__(
-        self, address: str, settings: str = "", federation: str = "F", fom: Source | None = None
+        self,
+        address: str,
+        settings: str = "",
+        federation: str = "F",
+        fom: Source | None = None,
+        model: CallbackModel = CallbackModel.EVOKED,
     ) -> None:
         self.rti = RTIambassador()
         self.ears = Listener()
         self.federation = federation
-        self.rti.connect(self.ears, CallbackModel.EVOKED, RtiConfiguration("", address, settings))
+        self.rti.connect(self.ears, model, RtiConfiguration("", address, settings))
         with contextlib.suppress(Exception):
             self.rti.create_federation_execution(federation, fom or object_model("range.xml"))
         self.rti.join_federation_execution("talker", federation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 import subprocess
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,31 @@ def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     serve = Serve(tls_port=_free_port(), cert=cert, key=key)
     with serving(serve=serve) as running, pytest.raises(ConnectionFailed, match="certificate"):
         Talker(running.address("tls"))
+
+
+@pytest.mark.parametrize("kind", ["tcp", "tls", "ws"])
+def test_callbacks_as_they_come_and_calls_at_the_same_time(kind: str, tmp_path: Path) -> None:
+    """IMMEDIATE: one thread reads for all; calls from others neither wait for it in vain nor disturb it."""
+    cert, key = _certificate(tmp_path)
+    serve = Serve(cert=cert, key=key, tls_port=_free_port(), ws_port=_free_port())
+    with serving(serve=serve) as running:
+        settings = f"FedPro.keystore.path={cert}"
+        one, two = (Talker(running.address(kind), settings, model=CallbackModel.IMMEDIATE) for _ in range(2))
+
+        def talk(talker: Talker) -> None:
+            for number in range(100):
+                talker.say(b"%d" % number)
+                talker.rti.get_order_type("HLAreceive")
+
+        threads = [threading.Thread(target=talk, args=(talker,), daemon=True) for talker in (one, two, one)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT)
+            assert not thread.is_alive()
+        assert _eventually(lambda: len(two.ears.heard) == 200 and len(one.ears.heard) == 100)
+        one.leave()
+        two.leave()
 
 
 @pytest.mark.parametrize("seed", range(12))

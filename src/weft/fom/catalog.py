@@ -31,6 +31,7 @@ from weft.model.handles import (
 )
 
 RELIABLE = "HLAreliable"
+BEST_EFFORT = "HLAbestEffort"
 
 
 def _order(name: str) -> OrderType:
@@ -153,8 +154,9 @@ class Catalog:
     def absorb(self, model: ObjectModel) -> None:
         """Takes over a model that extends the one held so far."""
         self.model = model
-        for name in model.transportations:
-            if name not in self.transportation_names:
+        # The standard ones first, whatever the order in the MIM: some clients know these two handles by heart.
+        for name in (RELIABLE, BEST_EFFORT, *model.transportations):
+            if name in model.transportations and name not in self.transportation_names:
                 handle = TransportationTypeHandle.of(len(self.transportations) + 1)
                 self.transportations[handle] = name
                 self.transportation_names[name] = handle

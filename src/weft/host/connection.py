@@ -30,7 +30,7 @@ class Connection(Protocol):
         ...
 
     def wait(self, seconds: float | None) -> bool:
-        """Wait until a callback is there, at most so long (None: until there is one or the connection closes)."""
+        """Wait until a callback is there, at most so long (None: for as long as the connection likes to)."""
         ...
 
     def forget_federation(self) -> None:

@@ -19,6 +19,8 @@ from weft.host.connection import drop_federation
 from weft.kernel import Callback, Effect, Node, Refuse, Reply
 from weft.model.errors import NotConnected, RTIinternalError
 
+_NAP = 1.0
+
 
 class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation."""
@@ -63,6 +65,19 @@ class EmbeddedNode:
         with self._lock:
             drop_federation(inbox)
 
+    def tick(self) -> None:
+        """Let the kernel do what is due by now: periodic reports."""
+        with self._lock:
+            now = time.monotonic()
+            due = self._node.next_tick()
+            if due is not None and now >= due:
+                self._perform(self._node.tick(now))
+
+    def until_tick(self) -> float | None:
+        """In how many seconds something is due; None if nothing is."""
+        due = self._node.next_tick()
+        return None if due is None else max(0.0, due - time.monotonic())
+
     def close(self, session: int) -> None:
         with self._lock:
             self._node.close_session(session)
@@ -105,6 +120,22 @@ class EmbeddedConnection:
         return time.monotonic()
 
     def wait(self, seconds: float | None) -> bool:
+        """Whoever waits also sees to what the node has to do meanwhile: there is no thread of its own for that."""
+        due = self._host.until_tick()
+        if due is None or (seconds is not None and seconds < due):
+            # Who waits without end looks up now and then: something may have become due meanwhile.
+            return self._wait(_NAP if seconds is None else seconds)
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not self._closed:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            due = self._host.until_tick()
+            nap = left if due is None else due if left is None else min(left, due)
+            if self._wait(nap) or (left is not None and left <= 0):
+                break
+            self._host.tick()
+        return bool(self._inbox)
+
+    def _wait(self, seconds: float | None) -> bool:
         if self._inbox:
             return True
         self._arrived.clear()

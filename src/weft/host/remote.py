@@ -208,12 +208,19 @@ class RemoteConnection:
             return
         self._reading = True
         stream = self._stream
+        data: bytes | None = None
+        ready = False
         self._lock.release()
         try:
-            data = stream.receive(patience)
+            if stream.plain:
+                data = stream.receive(patience)
+            else:
+                ready = stream.wait(patience)
         finally:
             self._lock.acquire()
             self._reading = False
+        if ready:
+            data = stream.receive(0.0)
         self._took(data)
         self._changed.notify_all()
 

@@ -240,6 +240,10 @@ class Server:
                         self._forget(served, now)
         for line in list(self._connections):
             line.check_greeting(now)
+        due = self.board.node.next_tick()
+        if due is not None and now >= due:
+            self.board.perform(self.board.node.tick(now))
+            self.flush_soon()
         self._ticker = asyncio.get_running_loop().call_later(_TICK, self._tick)
 
     def opened(self, line: SocketLine) -> None:

@@ -275,5 +275,5 @@ class Switchboard:
             if session is not None and session.member is not None:
                 why = served.wire.ending or "its session ended"
                 self._report(f"federate {session.member.name!r} of {served.federation!r} is gone: {why}")
-            self.perform(self.node.session_lost(served.kernel_session, now))
+            self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0

@@ -20,7 +20,13 @@ _NAP = 1.0  # seconds; a thread that waits for long looks up so often
 
 
 class Stream:
-    """The byte stream beneath a session: TCP or TLS."""
+    """The byte stream beneath a session: TCP or TLS.
+
+    A `plain` one may be received from while another thread sends.  The others may not: TLS and WebSocket keep state that
+    both directions touch.
+    """
+
+    plain = False
 
     def __init__(self, settings: ClientSettings) -> None:
         try:
@@ -34,8 +40,8 @@ class Stream:
                 self.socket = tls_context(settings).wrap_socket(self.socket, server_hostname=name)
             self.open(settings)
             self.socket.settimeout(None)
-            self._plain = not isinstance(self.socket, ssl.SSLSocket)
-            if self._plain:
+            self.plain = type(self) is Stream and not isinstance(self.socket, ssl.SSLSocket)
+            if self.plain:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", int(_NAP), 0))
         except (OSError, ProtocolError) as error:
             self.socket.close()
@@ -49,19 +55,25 @@ class Stream:
     def send(self, parts: list[bytes]) -> None:
         self.socket.sendall(b"".join(parts))
 
-    def receive(self, patience: float) -> bytes | None:
-        """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
+    def wait(self, patience: float) -> bool:
+        """Is there something to receive, or does it come in time?"""
         found = self.socket
         try:
-            if self._plain and patience == 0:
-                return found.recv(_READ, socket.MSG_DONTWAIT)
-            if self._plain and patience >= _NAP:
-                return found.recv(_READ)  # one system call; comes back after a nap at the latest
-            if not (isinstance(found, ssl.SSLSocket) and found.pending()):
-                ready, _, _ = select.select([found], [], [], min(patience, 3600.0))
-                if not ready:
-                    return None
-            return found.recv(_READ)
+            if isinstance(found, ssl.SSLSocket) and found.pending():
+                return True
+            return bool(select.select([found], [], [], min(patience, 3600.0))[0])
+        except (OSError, ValueError):
+            return True  # the connection is gone, which `receive` will say
+
+    def receive(self, patience: float) -> bytes | None:
+        """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
+        try:
+            if self.plain and patience == 0:
+                return self.socket.recv(_READ, socket.MSG_DONTWAIT)
+            # A plain socket comes back after a nap at the latest: one system call where a wait before it would make two.
+            if not (self.plain and patience >= _NAP) and not self.wait(patience):
+                return None
+            return self.socket.recv(_READ)
         except (BlockingIOError, ssl.SSLWantReadError, InterruptedError):
             return None
         except (OSError, ValueError):

@@ -53,7 +53,7 @@ class Handle(bytes):
 
 class FederateHandle(Handle):
     __slots__ = ()
-    kind = 0
+    kind = 8
 
 
 class ObjectClassHandle(Handle):
@@ -93,7 +93,7 @@ class RegionHandle(Handle):
 
 class TransportationTypeHandle(Handle):
     __slots__ = ()
-    kind = 8
+    kind = 0  # Java clients have the bytes 00000001 (HLAreliable) and 00000002 (HLAbestEffort) built in
 
 
 class MessageRetractionHandle(Handle):
