@@ -6,8 +6,7 @@
 * Throughput, one to one and one to seven, waiting for each answer and not (asyncUpdates); with the server's CPU per message sent.
 * Memory: a server with a thousand idle federates.
 
-Federates are Python processes of this module (`python -m weft.cli.benchmarks.fedpro ROLE …`); they run compiled or pure as the
-server does.
+Federates are Python processes that run `main` of this module; they are compiled or pure as the server is.
 """
 
 from __future__ import annotations
@@ -257,7 +256,8 @@ def _environment(build: str) -> dict[str, str]:
 
 def _role(build: str, role: str, *arguments: Any, pinned: bool = False) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", __name__, role, *map(str, arguments)], env=_environment(build),
+        [sys.executable, "-c", f"from {__name__} import main; main()", role, *map(str, arguments)],
+        env=_environment(build),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_pin if pinned else None,
     )  # fmt: skip
 
@@ -315,7 +315,7 @@ ROLES: dict[str, Callable[..., None]] = {
     "idle": idle,
 }
 
-if __name__ == "__main__":
+
+def main() -> None:
     role, *rest = sys.argv[1:]
-    numbers: list[Any] = [int(word) if word.isdigit() else word for word in rest]
-    ROLES[role](*numbers)
+    ROLES[role](*(int(word) if word.isdigit() else word for word in rest))
