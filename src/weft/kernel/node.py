@@ -18,6 +18,7 @@ from weft.kernel.federations import extended_model, found
 from weft.kernel.membership import join
 from weft.kernel.parcels import Answer, Caller, Claim, Commit, Data, Inform, Locate, Release, Request, Welcome
 from weft.kernel.services import PENDING, RESIGN, RESIGN_LOST, SERVICES
+from weft.kernel.sessions import Session, Waiting
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import (
@@ -34,35 +35,6 @@ from weft.model.handles import FederateHandle
 from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation
 
 JOIN = "join_federation_execution"
-
-
-class Session:
-    """A connected federate ambassador; a joined federate once it is a member."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.federation: Federation | None = None
-        self.member: Member | None = None
-        self.joining = 0  # the number of the last call to join
-
-
-class Waiting:
-    """A call that another node has to answer: who is asked, and what to do with the answer."""
-
-    def __init__(
-        self,
-        node: str,
-        created: Federation | None = None,
-        request: Request | None = None,
-        destroyed: bool = False,
-        asked: Request | None = None,
-    ) -> None:
-        self.node = node
-        self.asked = asked  # a service that the home is asked to carry out
-        self.created = created  # a federation to open once the directory grants its name
-        self.request = request  # a request to send once the directory says where
-        self.destroyed = destroyed  # all is done once the directory has freed the name
-        self.held: list[Request] = []  # requests that came before the grant of `created`
 
 
 class Node:

@@ -200,22 +200,6 @@ def read_values(data: bytes, position: int, end: int) -> list[tuple[bytes, bytes
     return pairs
 
 
-def keep_values(values: bytes, wanted: frozenset[bytes]) -> bytes:
-    """The part of an encoded map (one that `scan_values` could read) that has these handles."""
-    parts: list[bytes] = []
-    position = 0
-    end = len(values)
-    while position < end:
-        entry = _content(values, position + 1, end)
-        stop = _stop(values, position + 1, end)
-        if stop < 0:
-            raise ValueError("not a map of values that scan_values could read")
-        if _datum(values, entry + 1, stop) in wanted:
-            parts.append(values[position:stop])
-        position = stop
-    return b"".join(parts)
-
-
 def scan_entries(values: bytes) -> list[tuple[bytes, bytes, bytes]]:
     """The entries of an encoded map (one that `scan_values` could read): handle, the whole entry, the value."""
     entries: list[tuple[bytes, bytes, bytes]] = []

@@ -1,0 +1,35 @@
+"""What a node keeps for its callers: sessions, and calls that another node has to answer."""
+
+from __future__ import annotations
+
+from weft.kernel.parcels import Request
+from weft.kernel.state import Federation, Member
+
+
+class Session:
+    """A connected federate ambassador; a joined federate once it is a member."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.federation: Federation | None = None
+        self.member: Member | None = None
+        self.joining = 0  # the number of the last call to join
+
+
+class Waiting:
+    """A call that another node has to answer: who is asked, and what to do with the answer."""
+
+    def __init__(
+        self,
+        node: str,
+        created: Federation | None = None,
+        request: Request | None = None,
+        destroyed: bool = False,
+        asked: Request | None = None,
+    ) -> None:
+        self.node = node
+        self.asked = asked  # a service that the home is asked to carry out
+        self.created = created  # a federation to open once the directory grants its name
+        self.request = request  # a request to send once the directory says where
+        self.destroyed = destroyed  # all is done once the directory has freed the name
+        self.held: list[Request] = []  # requests that came before the grant of `created`
