@@ -323,7 +323,7 @@ def test_a_crash_at_any_moment_hangs_nobody(
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-@settings(max_examples=5000, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1000, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @CASES
 def test_a_crash_at_any_moment_hangs_nobody_for_long(
     drawn: list[Draw], places: list[str], crashes: list[tuple[float, str, float]], seed: int

@@ -74,7 +74,7 @@ def test_where_federates_sit_does_not_matter(drawn: list[Draw], places: list[str
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-@settings(max_examples=4000, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1000, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @CASES
 def test_where_federates_sit_does_not_matter_for_long(
     drawn: list[Draw], places: list[str], seed: int

@@ -47,5 +47,5 @@ def test_a_run_does_not_depend_on_how_python_hashes() -> None:
 @pytest.mark.timeout(3600)
 def test_every_seed_gives_the_same_run_twice() -> None:
     """As above, for many seeds."""
-    for seed in range(1000):
+    for seed in range(150):
         assert trace(seed) == trace(seed), f"seed {seed}"

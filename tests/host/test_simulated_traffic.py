@@ -121,7 +121,7 @@ def test_reliable_messages_arrive_once_and_replicas_agree(
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-@settings(max_examples=4000, **_SETTINGS)  # type: ignore[arg-type]
+@settings(max_examples=1000, **_SETTINGS)  # type: ignore[arg-type]
 @CASES
 def test_reliable_messages_arrive_once_and_replicas_agree_for_long(
     drawn: list[Draw], times: list[float], places: list[str], seed: int

@@ -1,0 +1,101 @@
+"""Settings of servers and clients: which source wins, and what is said of a bad one."""
+
+from __future__ import annotations
+
+import pytest
+
+from weft.host.client_settings import client_settings
+from weft.host.guard import hash_password, read_password_file, verify_password
+from weft.host.settings import load_settings
+from weft.model.errors import ConnectionFailed, SettingsError
+from weft.model.records import RtiConfiguration
+
+
+def test_flag_over_environment_over_file_over_default() -> None:
+    text = "[serve]\nport = 1\nhost = 'a'\ntls_port = 1\n[limits]\nsilence_seconds = 3\n"
+    found = load_settings(
+        {"serve.port": 3, "serve.host": None},
+        {"WEFT_SERVE_PORT": "2", "WEFT_SERVE_HOST": "b"},
+        text,
+        "weft.toml",
+    )
+    assert (found.serve.port, found.serve.host, found.serve.tls_port) == (3, "b", 1)
+    assert found.limits.silence_seconds == 3
+    assert found.limits.sessions == load_settings({}, {}).limits.sessions
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "said"),
+    [
+        ("[serve\n", {}, "weft.toml"),
+        ("[server]\nport = 1", {}, r"no section \[server\]"),
+        ("[serve]\nprot = 1", {}, "no setting serve.prot"),
+        ("[serve]\nport = 'x'", {}, "serve.port is 'x'; it must be of type int"),
+        ("", {"WEFT_SERVE_PORT": "many"}, "WEFT_SERVE_PORT is 'many'"),
+        ("", {"WEFT_SECURITY_CLEAR_TEXT_PASSWORDS": "maybe"}, "must be true or false"),
+    ],
+)
+def test_a_bad_setting_is_named(text: str, environment: dict[str, str], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        load_settings({}, environment, text, "weft.toml")
+
+
+def test_where_a_client_connects() -> None:
+    """FEDPRO section 5: defaults, FEDPRO_CLIENT_SETTINGS, connect, FEDPRO_CLIENT_OVERRIDES."""
+    environment = {
+        "FEDPRO_CLIENT_SETTINGS": "connect.hostname=low,FED_INT_HEART=7,asyncUpdates=true",
+        "FEDPRO_CLIENT_OVERRIDES": "connect.port=99",
+    }
+    given = RtiConfiguration("", "tls://mid:5", "FedPro.connect.timeout=4\nother=1,FED_TIMEOUT_HEART=8")
+    settings, rest = client_settings(given, environment)
+    assert settings.where == "tls://mid:99"
+    assert (settings.heartbeat, settings.silence, settings.timeout, settings.async_updates) == (7, 8, 4, True)
+    assert (rest.rti_address, rest.additional_settings) == ("", "other=1")
+
+
+@pytest.mark.parametrize(
+    ("address", "where"),
+    [
+        ("host", "tcp://host:15164"),
+        ("host:7", "tcp://host:7"),
+        ("tls://host", "tls://host:15165"),
+        ("ws://host:8", "websocket://host:8"),
+        ("wss://host", "websocketsecure://host:443"),
+        ("[::1]:9", "tcp://::1:9"),
+        (":9", "tcp://localhost:9"),
+    ],
+)
+def test_addresses(address: str, where: str) -> None:
+    assert client_settings(RtiConfiguration(rti_address=address), {})[0].where == where
+
+
+@pytest.mark.parametrize(
+    ("address", "more", "said"),
+    [
+        ("ftp://host", "", "not ftp"),
+        ("host:port", "", "is no address"),
+        ("host", "FedPro.nonsense=1", "no setting 'nonsense'"),
+        ("host", "FedPro.connect.port=x", "connect.port cannot be 'x'"),
+        ("host", "word", "write key=value"),
+        ("host", "FedPro.connect.protocol=udp", "speaks"),
+    ],
+)
+def test_a_bad_client_setting_is_named(address: str, more: str, said: str) -> None:
+    with pytest.raises(ConnectionFailed, match=said):
+        client_settings(RtiConfiguration("", address, more), {})
+
+
+def test_passwords_are_kept_as_hashes() -> None:
+    stored = hash_password("sesame")
+    assert "sesame" not in stored
+    assert verify_password("sesame", stored)
+    assert not verify_password("Sesame", stored)
+    assert stored != hash_password("sesame")
+
+
+@pytest.mark.parametrize(
+    "text", ["[users", "", "[users.a]\npassword = 'clear'", "[users.a]\npasword = 'scrypt$1$1$1$a$b'"]
+)
+def test_a_bad_password_file_is_named(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"users\.toml"):
+        read_password_file(text, "users.toml")
