@@ -76,15 +76,23 @@ class Server:
     async def start(self) -> list[tuple[str, str, int]]:
         """Listen; returns (kind, host, port) of each listener."""
         serve = self.settings.serve
-        found = [("tcp", await self._listen(SocketLine, serve.port, None))]
+        # Before anything listens: a server that cannot do all it was asked to does not start.
+        context = tls_context(self.settings) if serve.tls_port or serve.wss_port else None
+        wanted: list[tuple[str, type[SocketLine], int, ssl.SSLContext | None]] = [
+            ("tcp", SocketLine, serve.port, None)
+        ]
         if serve.tls_port:
-            found.append(("tls", await self._listen(SocketLine, serve.tls_port, tls_context(self.settings))))
+            wanted.append(("tls", SocketLine, serve.tls_port, context))
         if serve.ws_port:
-            found.append(("ws", await self._listen(WebSocketLine, serve.ws_port, None)))
+            wanted.append(("ws", WebSocketLine, serve.ws_port, None))
         if serve.wss_port:
-            found.append(
-                ("wss", await self._listen(WebSocketLine, serve.wss_port, tls_context(self.settings)))
-            )
+            wanted.append(("wss", WebSocketLine, serve.wss_port, context))
+        try:
+            found = [(name, await self._listen(kind, port, tls)) for name, kind, port, tls in wanted]
+        except SettingsError:
+            for listener in self._listeners:
+                listener.close()
+            raise
         self._tick()
         return [(kind, serve.host, port) for kind, port in found]
 
