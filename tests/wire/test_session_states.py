@@ -80,7 +80,7 @@ def test_another_version_is_refused() -> None:
     [
         (frame(frames.CALL_REQUEST), "began with HLA_CALL_REQUEST; expected CTRL_NEW_SESSION or CTRL_RESUME"),
         (frame(frames.HEARTBEAT), "began with CTRL_HEARTBEAT"),
-        (frame(frames.NEW_SESSION, bytes(4), 0, 9), "session id 0x9; expected 0"),
+        (frame(frames.NEW_SESSION, bytes(4), 0, 9), "with a session id; expected 0"),
         (frame(frames.NEW_SESSION, bytes(4), -3, 0), "number -3"),
         (frame(frames.NEW_SESSION, bytes(400), 0, 0), "max_frame allows 256"),
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "unknown type"),
@@ -104,10 +104,10 @@ def test_a_greeting_in_pieces_and_what_follows_it() -> None:
 @pytest.mark.parametrize(
     "raw, told",
     [
-        (frame(frames.CALL_REQUEST, session_id=ID + 1), "HLA_CALL_REQUEST for session 0x27da309fe4d03a9f"),
+        (frame(frames.CALL_REQUEST, session_id=ID + 1), "HLA_CALL_REQUEST with another session's id"),
         (
             frame(frames.HEARTBEAT, session_id=0),
-            "CTRL_HEARTBEAT for session 0x0; this is session 0x27da309fe4d0",
+            "CTRL_HEARTBEAT with another session's id",
         ),
         (frame(frames.CALL_REQUEST, number=-7), "HLA_CALL_REQUEST with number -7; expected 0 to 2147483647"),
         (frame(frames.HEARTBEAT, number=NONE), "CTRL_HEARTBEAT with number -2147483648"),
@@ -132,7 +132,7 @@ def test_what_a_client_may_not_send(pipe: SessionPipe, raw: bytes, told: str) ->
 @pytest.mark.parametrize(
     "raw, told",
     [
-        (frame(frames.CALLBACK_REQUEST, session_id=1), "HLA_CALLBACK_REQUEST for session 0x1"),
+        (frame(frames.CALLBACK_REQUEST, session_id=1), "HLA_CALLBACK_REQUEST with another session's id"),
         (frame(frames.CALLBACK_REQUEST, number=-1), "with number -1"),
         (frame(frames.NEW_SESSION_STATUS, bytes(4)), "CTRL_NEW_SESSION_STATUS while the session was running"),
         (frame(frames.RESUME_STATUS, bytes(8)), "CTRL_RESUME_STATUS while the session was running"),

@@ -141,15 +141,22 @@ class RTIambassador(
         if self._time_name is None:
             self.disconnect()
         else:
-            self._lose_connection()
+            connection = self._cut_off()
+            if connection is not None:
+                connection.leave()
+                self._stop_pump()
 
     def _lose_connection(self) -> None:
         """Break off as a crash would."""
-        connection, self._connection = self._connection, None
-        self._time_name = None
+        connection = self._cut_off()
         if connection is not None:
             connection.lose()
             self._stop_pump()
+
+    def _cut_off(self) -> Connection | None:
+        connection, self._connection = self._connection, None
+        self._time_name = None
+        return connection
 
     @property
     def connection(self) -> Connection:

@@ -41,6 +41,10 @@ class Connection(Protocol):
         """End the session of a federate that has resigned; whoever waits is woken."""
         ...
 
+    def leave(self) -> None:
+        """End the session of a federate that is still joined: it resigns by its directive, at once."""
+        ...
+
     def lose(self) -> None:
         """Break off without resigning, as a crash would."""
         ...

@@ -155,6 +155,9 @@ class EmbeddedConnection:
         self._host.close(self._session)
         self._end()
 
+    def leave(self) -> None:
+        self.lose()
+
     def lose(self) -> None:
         self._host.lose(self._session)
         self._end()

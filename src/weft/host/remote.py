@@ -163,6 +163,10 @@ class RemoteConnection:
         """Disconnect, terminate the session and close."""
         with contextlib.suppress(NotConnected):
             self.call("disconnect", ())
+        self.leave()
+
+    def leave(self) -> None:
+        """Terminate the session: the RTI resigns a federate that is still joined."""
         with self._lock:
             if self._session.state is State.RUNNING:
                 self._session.terminate()

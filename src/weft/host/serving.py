@@ -24,6 +24,7 @@ from weft.model.errors import (
     NotConnected,
     RTIexception,
     RTIinternalError,
+    rti_exception,
 )
 from weft.model.packed import PackedValues
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
@@ -31,7 +32,7 @@ from weft.model.time import time_factory
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, HotCall, read_hot
 from weft.wire.codec_wire import WireError
-from weft.wire.frames import CALL_REQUEST, ProtocolError
+from weft.wire.frames import CALL_REQUEST, NONE
 from weft.wire.packed import Splicer, packed
 from weft.wire.session_server import ServerSession
 
@@ -51,7 +52,8 @@ class Served:
         self.dirty = False
         self.heard = False
         self.slow = False
-        self.federate = ""  # its name, for the log
+        self.joining = NONE  # the number of a call to join that is under way
+        self.federate = ""  # who it is, as the guard says
         self.federation = ""
 
 
@@ -87,16 +89,14 @@ class Switchboard:
                 self._called(served, frame.sequence, frame.payload, now)
 
     def _called(self, served: Served, sequence: int, payload: bytes, now: float) -> None:
-        hot = read_hot(payload)
-        if hot is not None and served.kernel_session:
-            self._hot_call(served, sequence, hot, now)
-            return
+        """Every call is answered once, whatever is wrong with it: a client would wait for ever."""
         try:
+            hot = read_hot(payload)
+            if hot is not None and served.kernel_session:
+                self._hot_call(served, sequence, hot, now)
+                return
             call = served.codec.decode_call(payload)
-        except WireError as error:
-            raise ProtocolError(f"a call that cannot be read: {error}") from error
-        served.calls[sequence] = call.number
-        try:
+            served.calls[sequence] = call.number
             if call.service == "connect":
                 self._replied(served, sequence, self._connect(served, call.arguments))
             elif call.service == "disconnect":
@@ -106,6 +106,8 @@ class Switchboard:
                 self._cold_call(served, sequence, call.service, call.arguments, now)
         except RTIexception as error:
             self._refused(served, sequence, error)
+        except WireError as error:
+            self._refused(served, sequence, rti_exception(error.exception_name)(str(error)))
 
     def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
         self.messages += 1
@@ -147,6 +149,7 @@ class Switchboard:
             self._guard.may_join(served.federate, name, federate or "", kind)
             arguments = (name, kind, federate, unpack_modules(modules, self._limits))
             served.federation = name
+            served.joining = sequence
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
 
     def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
@@ -219,13 +222,9 @@ class Switchboard:
 
     def _replied(self, served: Served, sequence: int, value: Any) -> None:
         number = served.calls.pop(sequence)
-        if (
-            isinstance(value, tuple)
-            and len(value) == 2
-            and isinstance(value[1], str)
-            and served.codec.time is None
-        ):
-            served.codec.time = time_factory(value[1])  # the answer to a join
+        if sequence == served.joining:
+            served.joining = NONE
+            served.codec.time = time_factory(value[1])
         served.wire.send_call_response(sequence, served.codec.encode_response(number, value))
         self._touch(served)
 
@@ -243,7 +242,7 @@ class Switchboard:
     # --- the end of a turn ------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> list[Served]:
-        """Send what has gathered; returns the sessions whose queue has grown beyond what the host may allow to look at."""
+        """Send what has gathered; returns the sessions that had something, for a look at their queues."""
         dirty = self._dirty
         self._dirty = []
         # Who was touched last first: receivers before the sender, which only gets an answer it may not even wait for.

@@ -370,6 +370,9 @@ class SimulatedConnection:
             self._network.node(self._node).close_session(self._session)
             self._end("the connection was closed")
 
+    def leave(self) -> None:
+        self.lose()
+
     def lose(self) -> None:
         if not self._gone:
             self._end("the connection was broken off")

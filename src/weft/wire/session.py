@@ -171,8 +171,7 @@ class Session:
             raise ProtocolError(f"the {self._peer} sent {name} while the session was {self.state.value}")
         if frame.signed_id != self._signed_id:
             raise ProtocolError(
-                f"the {self._peer} sent {name} for session {unsigned(frame.signed_id):#x}; "
-                f"this is session {self.session_id:#x}"
+                f"the {self._peer} sent {name} with another session's id"  # ids are secrets: not in a message
             )
         raise ProtocolError(
             f"the {self._peer} sent {name} with number {frame.sequence}; expected 0 to {LAST_NUMBER}"

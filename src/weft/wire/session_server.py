@@ -92,9 +92,7 @@ class ServerSession(Session):
             self._outgoing = [refuse_resume(greeting.session_id, INVALID_SESSION), b""]
             return INVALID_SESSION
         if greeting.session_id != self.session_id:
-            raise SessionMisuse(
-                f"a greeting for session {greeting.session_id:#x} came to {self.session_id:#x}"
-            )
+            raise SessionMisuse("a greeting came to a session with another id")
         self.frame.reset()
         status = self._judge(greeting)
         if status != RESUMED:
