@@ -16,6 +16,7 @@ from weft.model.records import FederationExecutionInformation, RangeBounds, Sour
 from weft.model.time import HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time, time_factory
 from weft.wire import Codec, WireError, codec_hot
 from weft.wire.codec_messages import decode, encode
+from weft.wire.hot_callbacks import HotCallbacks
 
 CODEC = Codec(time_factory("HLAinteger64Time"))
 CLASS = InteractionClassHandle.of(1)
@@ -173,11 +174,13 @@ def test_a_hot_callback_reads_as_in_the_general_way_or_not_at_all(data: Any) -> 
     for _ in range(data.draw(st.integers(0, 2))):
         place = data.draw(st.integers(0, len(payload) - 1))
         payload[place] = data.draw(st.integers(0, 255) | st.sampled_from([0x0A, 0x12, 0, 2, 4, 6, 8]))
-    found = codec_hot.read_hot_callback(bytes(payload))
+    reader = HotCallbacks()
+    around = data.draw(st.binary(max_size=3))  # it is read where it lies
+    found = reader.read(around + bytes(payload) + around, len(around), len(around) + len(payload))
     if found is not None:
-        method, target, values, *rest = found
-        entries = {handle: value for handle, _, value in codec_hot.scan_entries(values)}
-        assert CODEC.decode_callback(bytes(payload)) == (method, (target, entries, *rest, None))
+        method, arguments = CODEC.decode_callback(bytes(payload))
+        assert (reader.method, found) == (method, arguments)
+        assert [type(each) for each in found] == [type(each) for each in arguments]
 
 
 def test_the_wrong_response() -> None:

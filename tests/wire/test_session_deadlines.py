@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.wire import frames
 from weft.wire.frames import HEARTBEAT, HEARTBEAT_RESPONSE
 from weft.wire.session_client import ClientSession
 from weft.wire.session_pipe import SessionPipe
@@ -21,7 +22,7 @@ def pipe() -> SessionPipe:
 
 
 def types(parts: list[bytes]) -> list[int]:
-    return [int.from_bytes(head[20:24], "big") for head in parts[::2]]
+    return [int.from_bytes(head[20:24], "big") for head in frames.split(b"".join(parts))]
 
 
 def test_the_client_sends_a_heartbeat_after_60_seconds_of_sending_nothing(pipe: SessionPipe) -> None:

@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 
 from weft.wire import frames
 from weft.wire.frames import (
+    COPIED,
     NONE,
     TYPES,
     FrameReader,
+    FrameWriter,
     ProtocolError,
     following,
     is_later,
-    messages,
+    number_of,
     signed,
+    split,
     unsigned,
 )
 
@@ -186,10 +189,31 @@ def test_numbers_start_again_at_zero() -> None:
 def test_session_ids_are_64_bits(session_id: int) -> None:
     assert unsigned(signed(session_id)) == session_id
     assert frames.pack_header(24, 1, signed(session_id), NONE, 3) == frame(3, session_id=session_id)
-    assert frames.pack_answer_header(30, 1, signed(session_id), 8, 21, 7) + b"ab" == frame(
-        21, b"\0\0\0\7ab", session_id=session_id, last=8
-    )
+    writer = FrameWriter()
+    writer.head(30, 1, signed(session_id), 8, 21)
+    writer.answers(7)
+    writer.write(b"ab")
+    assert writer.take() == [frame(21, b"\0\0\0\7ab", session_id=session_id, last=8)]
 
 
-def test_one_message_for_each_frame() -> None:
-    assert messages([b"head", b"body", b"alone", b""]) == [b"headbody", b"alone"]
+@given(st.lists(st.tuples(NUMBERS, st.sampled_from([0, 1, 100, COPIED, COPIED + 1, 9000])), max_size=8))
+def test_frames_are_written_one_behind_the_other_and_split_again(sizes: list[tuple[int, int]]) -> None:
+    """A large payload is a part of its own: the very object, shared by all who send it."""
+    writer = FrameWriter()
+    expected = []
+    for _ in range(2):  # a writer is empty after `take`
+        expected = [frame(20, bytes(size), number) for number, size in sizes]
+        large = []
+        for number, size in sizes:
+            payload = bytes(size)
+            writer.head(24 + size, number, 5, NONE, 20)
+            writer.write(payload)
+            if size > COPIED:
+                large.append(payload)
+        assert (writer.frames, writer.size) == (len(sizes), sum(map(len, expected)))
+        parts = writer.take()
+        assert b"".join(parts) == b"".join(expected)
+        assert all(any(part is payload for part in parts) for payload in large)
+        assert (writer.frames, writer.size) == (0, 0)
+    assert split(b"".join(expected)) == expected
+    assert [number_of(each) for each in expected] == [number for number, _ in sizes]

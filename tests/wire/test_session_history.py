@@ -2,55 +2,74 @@
 
 from __future__ import annotations
 
+import struct
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.wire.frames import LAST_NUMBER, NONE
-from weft.wire.history import DEAD_BYTES, DEAD_FRAMES, History
+from weft.wire.frames import LAST_NUMBER, NONE, number_of, split
+from weft.wire.history import Batch, History
 
 
-def body(position: int) -> bytes:
-    return b"%d" % position
+def frame(number: int, payload: bytes = b"") -> bytes:
+    return struct.pack(">IiQii", 24 + len(payload), number, 5, NONE, 20) + payload
+
+
+def batch(numbers: list[int], payload: bytes = b"") -> Batch:
+    frames = [frame(number, payload) for number in numbers]
+    return Batch([b"".join(frames)], numbers[-1], len(frames), sum(map(len, frames)))
+
+
+def numbers_in(parts: list[bytes]) -> list[int]:
+    return [number_of(each) for each in split(b"".join(parts))]
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["send", "control", "acknowledge", "bogus"]), st.integers(0, 40)), max_size=120
+    st.tuples(st.sampled_from(["send", "control", "acknowledge", "bogus"]), st.integers(1, 5)), max_size=120
 )
 
 
-@given(STEPS, st.integers(0, LAST_NUMBER), st.integers(1, 12), st.integers(1, 300))
+@given(STEPS, st.integers(0, LAST_NUMBER), st.integers(1, 12), st.integers(1, 600))
 def test_it_replays_what_is_missing_or_says_that_it_cannot(
     steps: list[tuple[str, int]], first: int, max_frames: int, max_bytes: int
 ) -> None:
     """Positions count without wrapping: the model is exact where the history computes modulo 2^31."""
     history = History(first, max_frames, max_bytes)
-    position, acknowledged, sent = 0, 0, [0]
+    position, acknowledged, sent, newest = 0, 0, [0], 0
     for step, amount in steps:
         if step == "acknowledge":
-            acknowledged = max(acknowledged, sent[max(0, len(sent) - 1 - amount)])
+            acknowledged = max(acknowledged, sent[max(0, len(sent) - amount)])
             if acknowledged:
                 history.acknowledge((first + acknowledged) % 2**31)
         elif step == "bogus":
             history.acknowledge((first + position + 1 + amount) % 2**31)
-            history.acknowledge(-1 - amount)
+            history.acknowledge(-amount)
+        elif step == "control":
+            position += amount
         else:
-            position += 1
-            if step == "send":
-                sent.append(position)
-                history.append((first + position) % 2**31, b"h" * 24, body(position))
-        kept = history.replay(NONE)[1::2]
-        assert len(history) == len(kept) <= max_frames
-        assert history.size == sum(24 + len(each) for each in kept)
-        assert history.size <= max_bytes or len(kept) == 1
-        unacknowledged = [body(each) for each in sent[1:] if each > acknowledged]
-        assert kept == unacknowledged[len(unacknowledged) - len(kept) :]
+            made = [position + 1 + each for each in range(amount)]
+            position, newest = made[-1], len(made)
+            sent += made
+            history.append(batch([(first + each) % 2**31 for each in made], bytes(amount)))
+        missed = numbers_in(history.replay(NONE))
+        assert len(missed) <= len(history) < len(missed) + 5  # of a batch, some may be acknowledged
+        assert len(history) <= max_frames or len(history) == newest
+        assert history.size <= max_bytes or len(history) == newest
+        unacknowledged = [(first + each) % 2**31 for each in sent[1:] if each > acknowledged]
+        assert missed == unacknowledged[len(unacknowledged) - len(missed) :]
     first_kept = sent[1:][len(sent) - 1 - len(history) :]
     for received in sent:
         if received < acknowledged:
             continue
         last = NONE if received == 0 else (first + received) % 2**31
         missing = [each for each in sent if each > received]
-        assert history.covers(last) == (missing == [each for each in first_kept if each > received])
+        covered = missing == [each for each in first_kept if each > received]
+        assert history.covers(last) == covered
+        if covered and last != NONE:
+            again = History(first, 1 << 20, 1 << 30)
+            for each in first_kept:
+                again.append(batch([(first + each) % 2**31]))
+            assert numbers_in(again.replay(last)) == [(first + each) % 2**31 for each in missing]
     if len(sent) == 1:
         assert history.available_from == NONE
     elif len(history) == len(sent) - 1:
@@ -59,11 +78,22 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
         assert history.available_from == (first + sent[len(sent) - 1 - len(history)] + 1) % 2**31
 
 
-def test_the_newest_frame_is_kept_however_long_it_is() -> None:
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=10), st.data())
+def test_a_batch_that_was_received_in_part_is_replayed_in_part(sizes: list[int], data: st.DataObject) -> None:
+    history = History(0, 1 << 20, 1 << 30)
+    number = 0
+    for size in sizes:
+        history.append(batch(list(range(number + 1, number + size + 1))))
+        number += size
+    received = data.draw(st.integers(1, number))
+    assert numbers_in(history.replay(received)) == list(range(received + 1, number + 1))
+
+
+def test_the_newest_batch_is_kept_however_long_it_is() -> None:
     history = History(0, 10, 100)
-    history.append(1, bytes(24), bytes(10))
-    history.append(2, bytes(24), bytes(1000))
-    assert history.replay(NONE)[1::2] == [bytes(1000)]
+    history.append(batch([1], bytes(10)))
+    history.append(batch([2], bytes(1000)))
+    assert history.replay(NONE) == [frame(2, bytes(1000))]
     assert history.lost == 1
     assert not history.covers(NONE)
     assert history.covers(1)
@@ -72,29 +102,15 @@ def test_the_newest_frame_is_kept_however_long_it_is() -> None:
 def test_what_was_shed_and_then_acknowledged_is_not_lost() -> None:
     history = History(0, 2, 1000)
     for number in (1, 2, 3, 4):
-        history.append(number, bytes(24), b"")
+        history.append(batch([number]))
     assert history.lost == 2
     history.acknowledge(3)
     assert history.covers(NONE)
 
 
-def test_bodies_are_shared_not_copied() -> None:
-    payload = bytes(1000)
-    one, two = History(0, 10, 10000), History(0, 10, 10000)
-    for history in (one, two):
-        history.append(1, bytes(24), payload)
-        assert history.replay(NONE)[1] is payload
-
-
-def test_dropped_frames_are_let_go() -> None:
-    """The dead front of the lists is cut before it outweighs the rest by much, in frames and in bytes."""
+def test_what_is_acknowledged_is_let_go() -> None:
     history = History(0, 1 << 20, 1 << 30)
     for number in range(1, 5000):
-        history.append(number, bytes(24), b"")
+        history.append(batch([number]))
         history.acknowledge(number)
-        assert len(history._numbers) <= DEAD_FRAMES + 2
-    large = bytes(DEAD_BYTES // 4)
-    for number in range(5000, 5100):
-        history.append(number, bytes(24), large)
-        history.acknowledge(number)
-        assert sum(map(len, history._parts)) <= DEAD_BYTES + 2 * len(large) + 24 * 2 * DEAD_FRAMES
+        assert len(history) == history.size == len(history._batches) == 0

@@ -162,6 +162,7 @@ def test_a_server_may_not_skip_the_status() -> None:
 def test_acknowledgements_nobody_can_mean_are_ignored(pipe: SessionPipe) -> None:
     for _ in range(3):
         pipe.server.send_callback(b"")
+        pipe.server.take_outgoing(0.0)
     for last in (4, 2**31 - 1, -5, 2, 1, NONE):
         pipe.server.feed(frame(frames.HEARTBEAT, last=last), 0.0)
         assert not pipe.server.next()
@@ -193,7 +194,7 @@ def test_statuses_of_a_resume(pipe: SessionPipe, last_received: int, oldest: int
     assert pipe.server.resume(resume_request(last_received, oldest), 0.0) == status
     assert pipe.server.state is (State.RUNNING if status == RESUMED else State.TERMINATED)
     out = pipe.server.take_outgoing(0.0)
-    assert out[1] == pack_two(status, 2)
+    assert out[0][24:] == pack_two(status, 2)
 
 
 def test_control_frames_are_no_gap_for_oaf(pipe: SessionPipe) -> None:
@@ -211,6 +212,7 @@ def test_control_frames_are_no_gap_for_oaf(pipe: SessionPipe) -> None:
 def test_a_resume_is_an_acknowledgement(pipe: SessionPipe) -> None:
     for _ in range(3):
         pipe.server.send_callback(b"")
+        pipe.server.take_outgoing(0.0)
     assert pipe.server.resume(resume_request(2, NONE), 0.0) == RESUMED
     assert len(pipe.server._history) == 1
 
@@ -222,7 +224,7 @@ def test_a_client_that_counts_control_frames_gets_nothing_twice(pipe: SessionPip
     assert not pipe.server.next()
     pipe.server.take_outgoing(0.0)
     assert pipe.server.resume(resume_request(4, NONE), 0.0) == RESUMED
-    assert len(pipe.server.take_outgoing(0.0)) == 2
+    assert len(frames.split(b"".join(pipe.server.take_outgoing(0.0)))) == 1
 
 
 def test_a_terminated_session_cannot_be_resumed(pipe: SessionPipe) -> None:
@@ -252,7 +254,7 @@ def test_a_server_may_not_resume_before_the_history() -> None:
     pipe.client.feed(frame(frames.RESUME_STATUS, pack_two(0, 1)), pipe.now)
     with pytest.raises(ProtocolError, match="resumes after 1; frames up to 2 are not kept"):
         pipe.client.next()
-    assert pipe.client.take_outgoing(0.0)[-2][20:24] == b"\0\0\0\5"
+    assert pipe.client.take_outgoing(0.0)[-1][20:24] == b"\0\0\0\5"
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,11 @@ def pipe() -> SessionPipe:
 
 
 def types(parts: list[bytes]) -> list[int]:
-    return [int.from_bytes(head[20:24], "big") for head in parts[::2]]
+    return [int.from_bytes(head[20:24], "big") for head in frames.split(b"".join(parts))]
 
 
 def numbers(parts: list[bytes]) -> list[int]:
-    return [int.from_bytes(head[4:8], "big") for head in parts[::2]]
+    return [int.from_bytes(head[4:8], "big") for head in frames.split(b"".join(parts))]
 
 
 def resume(pipe: SessionPipe, last_received: int, oldest: int) -> list[bytes]:
@@ -51,14 +51,14 @@ def heartbeat(pipe: SessionPipe) -> None:
 
 def test_trap_2_lrf_must_not_count_control_frames(pipe: SessionPipe) -> None:
     answer = resume(pipe, NONE, NONE)
-    assert answer[1] == pack_two(RESUMED, NONE)
+    assert answer[0][24:] == pack_two(RESUMED, NONE)
     pipe.client.send_call_request(b"call 1")
     pipe.settle()
     heartbeat(pipe)
     heartbeat(pipe)
     assert pipe.server.last_received == 1
     answer = resume(pipe, NONE, 1)
-    assert answer[1] == pack_two(RESUMED, 1)
+    assert answer[0][24:] == pack_two(RESUMED, 1)
     assert int.from_bytes(answer[0][16:20], "big") == 1
 
 
@@ -68,7 +68,7 @@ def test_trap_2_the_client_counts_no_control_frames_either(pipe: SessionPipe) ->
     heartbeat(pipe)
     pipe.cut()
     pipe.reconnect()
-    assert pipe.client.take_outgoing(pipe.now)[1] == pack_two(1, NONE)
+    assert pipe.client.take_outgoing(pipe.now)[0][24:] == pack_two(1, NONE)
 
 
 def test_trap_3_never_answer_twice(pipe: SessionPipe) -> None:

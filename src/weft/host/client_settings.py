@@ -18,6 +18,8 @@ from weft.model.records import RtiConfiguration
 
 DEFAULT_PORTS = {"tcp": 15164, "tls": 15165, "websocket": 80, "websocketsecure": 443}
 _SCHEMES = {"tcp": "tcp", "tls": "tls", "ws": "websocket", "wss": "websocketsecure"}
+GATHER_ANSWERS = "Weft.gatherAnswers=true"
+"""By this setting a client tells Weft that it does not wait for the answers to its updates and interactions."""
 _BARE = ("FED_INT_HEART", "FED_TIMEOUT_HEART", "FED_TIMEOUT_RECONNECT")
 
 

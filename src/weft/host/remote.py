@@ -17,9 +17,10 @@ import contextlib
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
-from weft.host.client_settings import ClientSettings
+from weft.host.client_settings import GATHER_ANSWERS, ClientSettings
 from weft.host.connection import drop_federation
 from weft.host.streams import open_stream
 from weft.kernel import Callback
@@ -29,8 +30,9 @@ from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
-from weft.wire.frames import CALL_RESPONSE, ProtocolError
-from weft.wire.packed import decode_hot_callback, encode_hot_call
+from weft.wire.frames import CALL_RESPONSE, FrameReader, ProtocolError
+from weft.wire.hot_callbacks import HotCallbacks
+from weft.wire.packed import encode_hot_call
 from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
 
@@ -54,8 +56,13 @@ class RemoteNode:
 
     def connect(self) -> RemoteConnection:
         connection = RemoteConnection(self._settings)
+        configuration = self._configuration
+        if self._settings.async_updates:
+            # Weft then gathers the answers that nobody waits for; other RTIs know nothing of it.
+            told = f"{configuration.additional_settings}\n{GATHER_ANSWERS}".strip()
+            configuration = replace(configuration, additional_settings=told)
         try:
-            connection.result = connection.call("connect", (self._configuration, self._credentials))
+            connection.result = connection.call("connect", (configuration, self._credentials))
         except BaseException:
             connection.lose()
             raise
@@ -67,6 +74,7 @@ class RemoteConnection:
         self._settings = settings
         self.result = ConfigurationResult()  # what the RTI answered to connect
         self._codec = Codec()
+        self._hot = HotCallbacks()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._reading = False
@@ -249,7 +257,7 @@ class RemoteConnection:
                 if frame.type == CALL_RESPONSE:
                     self._answered(frame.answers, frame.payload)
                 else:
-                    self._called_back(frame.sequence, frame.payload)
+                    self._called_back(frame)
         except ProtocolError as error:
             self._fail(f"{self._settings.where} broke the protocol: {error}")
         if session.state is State.TERMINATED and session.ending:
@@ -267,12 +275,15 @@ class RemoteConnection:
                 error.add_note("from an earlier update or interaction, sent without waiting (asyncUpdates)")
                 self._complaint = error
 
-    def _called_back(self, sequence: int, payload: bytes) -> None:
-        found = decode_hot_callback(payload)
-        if found is None:
-            found = self._codec.decode_callback(payload)
-        self._inbox.append(Callback(0, found[0], found[1]))
-        self._session.send_callback_response(sequence, CALLBACK_SUCCEEDED)
+    def _called_back(self, frame: FrameReader) -> None:
+        hot = self._hot
+        arguments = hot.read(frame.data, frame.start, frame.end)
+        if arguments is not None:
+            self._inbox.append(Callback(0, hot.method, arguments))
+        else:
+            found = self._codec.decode_callback(frame.payload)
+            self._inbox.append(Callback(0, found[0], found[1]))
+        self._session.send_callback_response(frame.sequence, CALLBACK_SUCCEEDED)
 
     def _send(self) -> None:
         self._gathered = 0

@@ -26,7 +26,7 @@ from weft.host.settings import Settings
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Node
 from weft.model.errors import SettingsError
-from weft.wire.frames import ProtocolError, messages
+from weft.wire.frames import ProtocolError, split
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import (
@@ -42,6 +42,7 @@ from weft.wire.websocket import Handshake, WebSocketReader, wrap
 
 _READ = 256 << 10
 _TICK = 1.0
+_PATIENCE = 0.004  # seconds that answers wait for company, where the client does not wait for them
 
 
 class Server:
@@ -68,6 +69,7 @@ class Server:
         self._listeners: list[asyncio.AbstractServer] = []
         self._connections: set[SocketLine] = set()
         self._flush_due = False
+        self._hurry_due = False
         self._ticker: asyncio.TimerHandle | None = None
         self._closing = False
 
@@ -219,7 +221,13 @@ class Server:
             asyncio.get_running_loop().call_soon(self.flush)
 
     def flush(self) -> None:
+        """Send what has gathered.  uvloop writes at the end of the loop's turn, so that all of one turn goes out at once."""
         self._flush_due = False
+        if self.board.has_waiting and not self._hurry_due:
+            self._hurry_due = True
+            asyncio.get_running_loop().call_later(_PATIENCE, self._hurry)
+        if not self.board.has_outgoing:
+            return
         now = time.monotonic()
         limits = self.settings.limits
         for served in self.board.flush(now):
@@ -235,6 +243,11 @@ class Server:
             elif served.slow and queued == 0:
                 served.slow = False
                 self.report(f"session {served.number} ({served.federation}) has caught up")
+
+    def _hurry(self) -> None:
+        self._hurry_due = False
+        self.board.hurry()
+        self.flush()
 
     def _tick(self) -> None:
         now = time.monotonic()
@@ -311,8 +324,7 @@ class SocketLine(asyncio.BufferedProtocol, Line):
             else:
                 self._server.report(f"a connection was closed: {error}")
             self.close()
-        if self._board.has_outgoing:
-            self._server.flush_soon()
+        self._server.flush()
 
     def _greet(self, data: bytes, now: float) -> Served | None:
         greeting = self._greeting
@@ -402,9 +414,7 @@ class WebSocketLine(SocketLine):
             self.close()
 
     def send(self, parts: list[bytes]) -> None:
-        if len(parts) % 2:  # a refusal, which is one frame in one piece
-            parts = [*parts, b""]
-        super().send([wrap(message) for message in messages(parts)])
+        super().send([wrap(message) for message in split(b"".join(parts))])
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext:

@@ -4,19 +4,23 @@ A `Switchboard` has one kernel node and any number of sessions.  A session outli
 none, what is for the federate waits in the session's history.
 
 The path of a message, for which this module is compiled: frame → `read_hot` (only the envelope) → kernel → one callback
-payload for all who hear the same → a header for each.  Nothing is written until the end of the loop's turn; then each
-session that has something goes out in one `writelines`.
+payload for all who hear the same → a header for each.  Messages like an earlier one take the lane that the kernel found for it
+(`weft.kernel.lanes`): frame → a look at the handles → a header for each receiver, and the sender's bytes spliced behind it.
+
+Nothing is written until all that was read has been dealt with; then each session that has something goes out at once.  Answers to
+updates and interactions may wait a little longer, if the client said that it does not wait for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from weft.host.client_settings import GATHER_ANSWERS
 from weft.host.guard import Guard
 from weft.host.line import Line
 from weft.host.unpacking import ModuleLimits, unpack_modules
-from weft.kernel import Callback, Effect, Node, Refuse, Reply
+from weft.kernel import Callback, Effect, Lane, Node, Refuse, Reply
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -30,13 +34,60 @@ from weft.model.packed import PackedValues
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.model.time import time_factory
 from weft.wire.codec import Codec
-from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, HotCall, read_hot
+from weft.wire.codec_hot import (
+    EMPTY_SEND_RESPONSE,
+    EMPTY_UPDATE_RESPONSE,
+    RECEIVE,
+    REFLECT,
+    SEND,
+    HotCall,
+    callback_head,
+    callback_tail,
+    read_hot,
+)
 from weft.wire.codec_wire import WireError
-from weft.wire.frames import CALL_REQUEST, NONE
+from weft.wire.frames import CALL_REQUEST, COPIED, NONE, FrameReader
+from weft.wire.hot_fields import handle_number, has_handles, lane_content
 from weft.wire.packed import Splicer, packed
 from weft.wire.session_server import ServerSession
 
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
 EVOLVED = "API.version=IEEE 1516-2010"
+_GATHERED = 16 << 10  # bytes of answers that are sent without waiting longer
+_LANES = 4096  # of one session
+_ALIKE = 4  # lanes of one class or instance: as many sets of parameters or attributes
+
+
+class SplicedLane:
+    """A lane, and what is spliced to the messages that go along it."""
+
+    def __init__(
+        self,
+        target: int,
+        is_update: bool,
+        handles: list[int],
+        way: Lane | None,
+        generation: int,
+        receivers: list[Served],
+        tail: bytes,
+    ) -> None:
+        self.target = target  # the class or instance
+        self.is_update = is_update
+        self.handles = handles  # the parameters or attributes
+        self.way = way  # None: there is no lane, and none is looked for until the generation changes
+        self.generation = generation
+        self.receivers = receivers
+        self.tail = tail
+        self.length = -1  # of the last message
+        self.head = b""  # of a callback of this length
+
+    def suits(self, target: int, is_update: bool, data: bytes, content: i64, end: i64) -> bool:
+        """Is this the lane of the call whose fields are there?"""
+        if self.target != target or self.is_update != is_update:
+            return False
+        return has_handles(data, content, end, self.handles)
 
 
 class Served:
@@ -55,6 +106,10 @@ class Served:
         self.joining = NONE  # the number of a call to join that is under way
         self.federate = ""  # who it is, as the guard says
         self.federation = ""
+        self.patient = False  # it does not wait for the answers to its updates and interactions
+        self.answers_wait = False
+        self.lane: SplicedLane | None = None  # the one used last
+        self.lanes: dict[int, list[SplicedLane]] = {}  # by class or instance
 
 
 class Switchboard:
@@ -71,6 +126,7 @@ class Switchboard:
         self._report = report
         self._by_kernel: dict[int, Served] = {}
         self._dirty: list[Served] = []
+        self._patient: list[Served] = []
         self._splicer = Splicer()
         self.messages = 0
 
@@ -81,12 +137,105 @@ class Switchboard:
         wire = served.wire
         wire.feed(data, now)
         frame = wire.frame
-        if not served.heard:
+        if not served.heard and not served.patient:
             served.heard = True
             self._touch(served)
         while wire.next():
             if frame.type == CALL_REQUEST:
-                self._called(served, frame.sequence, frame.payload, now)
+                if not served.kernel_session or not self._along_lane(served, frame, now):
+                    self._called(served, frame.sequence, frame.payload, now)
+
+    def _along_lane(self, served: Served, frame: FrameReader, now: float) -> bool:
+        """Send the call along its lane, if it has one that is open."""
+        data = frame.data
+        end = frame.end
+        content = lane_content(data, frame.start, end)
+        if content < 0:
+            return False
+        target = handle_number(data, content + 4)
+        is_update = data[frame.start] == 0xF2
+        lane = served.lane
+        if lane is None or not lane.suits(target, is_update, data, content, end):
+            lane = self._find_lane(served, frame, target, is_update, now)
+            if lane is None:
+                return False
+            served.lane = lane
+        way = lane.way
+        if way is None or not way.is_open():
+            served.lane = None
+            return False
+        way.passed()
+        self.messages += 1
+        served.wire.send_call_response(
+            frame.sequence, EMPTY_UPDATE_RESPONSE if is_update else EMPTY_SEND_RESPONSE
+        )
+        if served.patient and not served.dirty:
+            self._touch_later(served)
+        else:
+            self._touch(served)
+        receivers = lane.receivers
+        if receivers:
+            shared = data[content:end]
+            tail = lane.tail
+            length = len(shared) + len(tail)
+            if length != lane.length:
+                lane.length = length
+                lane.head = callback_head(REFLECT if is_update else RECEIVE, length)
+            if length > COPIED:
+                payload = lane.head + shared + tail
+                for receiver in receivers:
+                    receiver.wire.send_callback(payload)
+                    self._touch(receiver)
+            else:
+                head = lane.head
+                for receiver in receivers:
+                    receiver.wire.send_callback_spliced(head, shared, tail)
+                    self._touch(receiver)
+        return True
+
+    def _find_lane(
+        self, served: Served, frame: FrameReader, target: int, is_update: bool, now: float
+    ) -> SplicedLane | None:
+        """The lane for a call like this one; None if there is none, or the call is not canonical."""
+        data = frame.data
+        content = lane_content(data, frame.start, frame.end)
+        alike = served.lanes.get(target)
+        if alike is not None:
+            for index, lane in enumerate(alike):
+                if lane.suits(target, is_update, data, content, frame.end):
+                    way = lane.way
+                    if way is not None and way.is_open():
+                        return lane
+                    if way is None and lane.generation == self._generation(served):
+                        return lane
+                    del alike[index]
+                    break
+        hot = read_hot(frame.payload)
+        if hot is None or any(len(handle) != 4 for handle in hot.handles):
+            return None
+        service = "send_interaction" if hot.number == SEND else "update_attribute_values"
+        way = self.node.lane(served.kernel_session, service, hot.target, hot.handles, now)
+        receivers: list[Served] = []
+        tail = b""
+        if way is not None:
+            found = [self._by_kernel.get(member.session) for member in way.receivers]
+            receivers = [receiver for receiver in found if receiver is not None]
+            tail = callback_tail(way.transportation, way.member.handle)
+        numbers = [handle_number(handle, 0) for handle in hot.handles]
+        made = SplicedLane(target, is_update, numbers, way, self._generation(served), receivers, tail)
+        if alike is None:
+            if len(served.lanes) >= _LANES:
+                served.lanes.clear()
+            alike = served.lanes[target] = []
+        if len(alike) >= _ALIKE:
+            del alike[0]
+        alike.append(made)
+        return made
+
+    def _generation(self, served: Served) -> int:
+        session = self.node.sessions.get(served.kernel_session)
+        federation = None if session is None else session.federation
+        return 0 if federation is None else federation.generation
 
     def _called(self, served: Served, sequence: int, payload: bytes, now: float) -> None:
         """Every call is answered once, whatever is wrong with it: a client would wait for ever."""
@@ -124,7 +273,10 @@ class Switchboard:
         if isinstance(first, Reply) and not hot.time:
             empty = EMPTY_SEND_RESPONSE if number == SEND else EMPTY_UPDATE_RESPONSE
             served.wire.send_call_response(sequence, empty)
-            self._touch(served)
+            if served.patient and not served.dirty:
+                self._touch_later(served)
+            else:
+                self._touch(served)
             if len(effects) > 1:
                 self._callbacks(effects)
         else:
@@ -165,6 +317,7 @@ class Switchboard:
         line = served.line
         served.federate = self._guard.admit(credentials, line is not None and line.secure)
         served.codec.evolved = EVOLVED in configuration.additional_settings
+        served.patient = GATHER_ANSWERS in configuration.additional_settings
         served.kernel_session = self.node.open_session()
         self._by_kernel[served.kernel_session] = served
         return ConfigurationResult(
@@ -239,6 +392,13 @@ class Switchboard:
             served.dirty = True
             self._dirty.append(served)
 
+    def _touch_later(self, served: Served) -> None:
+        if served.wire.waiting_bytes > _GATHERED:
+            self._touch(served)
+        elif not served.answers_wait:
+            served.answers_wait = True
+            self._patient.append(served)
+
     # --- the end of a turn ------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> list[Served]:
@@ -249,6 +409,7 @@ class Switchboard:
         dirty.reverse()
         for served in dirty:
             served.dirty = False
+            served.answers_wait = False
             heard = served.heard
             served.heard = False
             parts = served.wire.take_outgoing(now)
@@ -259,6 +420,19 @@ class Switchboard:
                 elif heard:
                     line.acknowledge_soon()
         return dirty
+
+    def hurry(self) -> None:
+        """Answers that could wait have waited long enough: they go with the next flush."""
+        patient = self._patient
+        self._patient = []
+        for served in patient:
+            if served.answers_wait:
+                self._touch(served)
+
+    @property
+    def has_waiting(self) -> bool:
+        """Are there answers that wait?  Then `hurry` is to be called in a few milliseconds."""
+        return bool(self._patient)
 
     @property
     def has_outgoing(self) -> bool:

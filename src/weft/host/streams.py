@@ -12,7 +12,7 @@ import struct
 
 from weft.host.client_settings import ClientSettings
 from weft.model.errors import ConnectionFailed
-from weft.wire.frames import ProtocolError, messages
+from weft.wire.frames import ProtocolError, split
 from weft.wire.websocket import Handshake, WebSocketReader, ask, wrap
 
 _READ = 256 << 10
@@ -104,7 +104,7 @@ class WebSocketStream(Stream):
         self._early = b"".join(self._reader.feed(handshake.rest))
 
     def send(self, parts: list[bytes]) -> None:
-        super().send([wrap(message, mask=os.urandom(4)) for message in messages(parts)])
+        super().send([wrap(message, mask=os.urandom(4)) for message in split(b"".join(parts))])
 
     def receive(self, patience: float) -> bytes | None:
         if self._early:

@@ -1,7 +1,19 @@
 """The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
 
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
+from weft.kernel.lanes import Lane
 from weft.kernel.node import Node
 from weft.kernel.services import INTERNAL, PENDING, SERVICES
 
-__all__ = ["INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"]
+__all__ = [
+    "INTERNAL",
+    "PENDING",
+    "SERVICES",
+    "Callback",
+    "Effect",
+    "Lane",
+    "Node",
+    "Refuse",
+    "Reply",
+    "Transmit",
+]

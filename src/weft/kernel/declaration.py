@@ -95,6 +95,7 @@ def publish_interaction_class(
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     member.declared.sends[interaction_class] = None
+    federation.changed()
     advisories.interactions(turn, federation, [entry])
 
 
@@ -103,6 +104,7 @@ def unpublish_interaction_class(
 ) -> None:
     require.interaction_class(federation, interaction_class)
     member.declared.sends.pop(interaction_class, None)
+    federation.changed()
     member.told_interactions.pop(interaction_class, None)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import mom, mom_objects, mom_reports, path
+from weft.kernel import lanes, mom, mom_objects, mom_reports, path
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.federations import extended_model, found
 from weft.kernel.membership import join
@@ -124,6 +124,16 @@ class Node:
         if turn.told is None and not federation.observed:
             return turn.effects
         return self._end(turn)
+
+    def lane(
+        self, session: int, service: str, target: bytes, handles: list[Any], now: float
+    ) -> lanes.Lane | None:
+        """The lane that a session's messages of one kind may take instead of `call`, if they may."""
+        caller = self.sessions.get(session)
+        if caller is None or caller.member is None or caller.federation is None:
+            return None
+        find = lanes.interaction_lane if service == "send_interaction" else lanes.update_lane
+        return find(Turn(self.name, now), caller.federation, caller.member, target, handles)
 
     def _refuse(
         self,

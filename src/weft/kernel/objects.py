@@ -180,6 +180,7 @@ def remove(federation: Federation, instance: Instance) -> None:
     for member in federation.members.values():
         member.told_scope.pop(instance.handle, None)
         member.told_updates.pop(instance.handle, None)
+    instance.knowledge = federation.knowledge({})  # closes the lanes to it (`weft.kernel.lanes`)
 
 
 def local_delete_object_instance(

@@ -271,8 +271,18 @@ def _route(
         route = _find_route(turn, federation, instance, sender, tuple(sent))
         route.count = 1
         route.count_up()
-        _mark(instance, route, sender)
+        mark(instance, route, sender)
         return route
+    found = route_of(turn, federation, instance, sender, sent)
+    found.count += 1
+    mark(instance, found, sender)
+    return found
+
+
+def route_of(
+    turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: list[Any]
+) -> Route:
+    """The route that updates of these attributes have in common, if the instance is like others (no overrides)."""
     knowledge = instance.knowledge
     if knowledge.generation != federation.generation:
         knowledge.generation = federation.generation
@@ -283,12 +293,10 @@ def _route(
         found = _find_route(turn, federation, instance, sender, tuple(sent))
         knowledge.routes[key] = found
         federation.routes.append(found)
-    found.count += 1
-    _mark(instance, found, sender)
     return found
 
 
-def _mark(instance: Instance, route: Route, sender: Member) -> None:
+def mark(instance: Instance, route: Route, sender: Member) -> None:
     instance.updated |= sender.bit
     if not instance.reflected:
         instance.reflected = route.reached  # one number for all alike instances

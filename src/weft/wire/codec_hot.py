@@ -111,52 +111,6 @@ def read_hot(payload: bytes) -> HotCall | None:
     return HotCall(number, target, values, handles, tag, time, shared)
 
 
-def read_hot_callback(payload: bytes) -> tuple[str, bytes, bytes, bytes, bytes, bytes] | None:
-    """A reflect or receive callback without time or regions, if it is canonical; else None.
-
-    The method, the instance or class, the encoded map of values, the tag, the transportation, and the producer.
-    """
-    end = len(payload)
-    if end < 4:
-        return None
-    if payload[0] == 0x8A and payload[1] == 0x02:
-        method = "receive_interaction"
-    elif payload[0] == 0xFA and payload[1] == 0x01:
-        method = "reflect_attribute_values"
-    else:
-        return None
-    position = _content(payload, 2, end)
-    if position < 0 or _stop(payload, 2, end) != end or position + 4 > end or payload[position] != 0x0A:
-        return None
-    target = _datum(payload, position + 1, end)
-    position += 2 + payload[position + 1]
-    if not target or position + 2 > end or payload[position] != 0x12:
-        return None
-    first = _content(payload, position + 1, end)
-    position = _stop(payload, position + 1, end)
-    if position < 0 or scan_values(payload, first, position) is None:
-        return None
-    values = payload[first:position]
-    tag = b""
-    if position < end and payload[position] == 0x1A:
-        first = _content(payload, position + 1, end)
-        position = _stop(payload, position + 1, end)
-        if position < 0:
-            return None
-        tag = payload[first:position]
-    if position + 4 > end or payload[position] != 0x22:
-        return None
-    transportation = _datum(payload, position + 1, end)
-    position += 2 + payload[position + 1]
-    if not transportation or position + 4 > end or payload[position] != 0x2A:
-        return None
-    producer = _datum(payload, position + 1, end)
-    position += 2 + payload[position + 1]
-    if not producer or position != end:
-        return None
-    return method, target, values, tag, transportation, producer
-
-
 def scan_values(data: bytes, position: int, end: int) -> list[bytes] | None:
     """The handles in an encoded map of values, which are not touched; None if it is not canonical."""
     handles: list[bytes] = []
@@ -251,9 +205,14 @@ def timed_tail(tail: bytes, time: bytes, sent: int, received: int, retraction: b
     return made + _datum_field(0x52, retraction) if retraction else made
 
 
+def callback_head(number: int, size: int) -> bytes:
+    """What stands before the fields of a callback, if these are `size` bytes."""
+    return length(number << 3 | 2) + length(size)
+
+
 def callback(number: int, shared: bytes, tail: bytes) -> bytes:
     """The payload of the callback: REFLECT, RECEIVE or, with a timed tail, the number after it."""
-    return length(number << 3 | 2) + length(len(shared) + len(tail)) + shared + tail
+    return callback_head(number, len(shared) + len(tail)) + shared + tail
 
 
 def request(number: int, shared: bytes, time: bytes) -> bytes:

@@ -15,7 +15,7 @@ bytes nobody looks into here.  A call response and a callback response begin wit
 Numbers run from 0 to 2^31-1 and start again at 0, so "later" is a matter of distance: b is later than a if fewer than 2^30 steps
 lead from a to b.  `NONE` stands where there is no number yet.
 
-Every frame passes through `FrameReader.next` and `pack_header`, so they have two bodies: compiled by mypyc they use the
+Every frame passes through `FrameReader.next` and `FrameWriter.head`, so they have two bodies: compiled by mypyc they use the
 primitives of librt.strings, several times faster than struct; in pure Python struct is the faster one.
 """
 
@@ -40,6 +40,7 @@ HEADER_SIZE: Final = 24
 NONE: Final = -0x80000000
 LAST_NUMBER: Final = 0x7FFFFFFF
 HALF: Final = 0x40000000
+COPIED: Final = 4096  # bytes: a longer payload is shared rather than copied
 
 NEW_SESSION: Final = 1
 NEW_SESSION_STATUS: Final = 2
@@ -74,7 +75,6 @@ TYPES: Final[dict[int, tuple[str, bool, int]]] = {
 }
 
 _HEADER: Final = struct.Struct(">Iiqii")
-_ANSWER_HEADER: Final = struct.Struct(">Iiqiii")
 _ONE: Final = struct.Struct(">i")
 _TWO: Final = struct.Struct(">ii")
 
@@ -119,22 +119,6 @@ def pack_header(size: int, number: int, signed_id: i64, last_received: int, kind
     return writer.getvalue()
 
 
-def pack_answer_header(
-    size: int, number: int, signed_id: i64, last_received: int, kind: int, answers: int
-) -> bytes:
-    """The header of a response, with the number of what it answers behind it: 28 bytes."""
-    if not NATIVE:
-        return _ANSWER_HEADER.pack(size, number, signed_id, last_received, kind, answers)
-    writer = BytesWriter()
-    write_i32_be(writer, size)
-    write_i32_be(writer, number)
-    write_i64_be(writer, signed_id)
-    write_i32_be(writer, last_received)
-    write_i32_be(writer, kind)
-    write_i32_be(writer, answers)
-    return writer.getvalue()
-
-
 # mypyc's functions are built-in ones, which have no code object.
 NATIVE: Final[bool] = not hasattr(pack_header, "__code__")
 
@@ -156,9 +140,98 @@ def unpack_second(payload: bytes) -> int:
     return int.from_bytes(payload[4:8], "big", signed=True)
 
 
-def messages(parts: list[bytes]) -> list[bytes]:
-    """Outgoing parts (head, body, head, body …) as one bytes object per frame, which is what a WebSocket sends."""
-    return [parts[index] + parts[index + 1] for index in range(0, len(parts), 2)]
+def split(data: bytes) -> list[bytes]:
+    """Whole frames, one behind the other, as one bytes object for each; a WebSocket sends them so."""
+    found = []
+    at = 0
+    while at < len(data):
+        end = at + int.from_bytes(data[at : at + 4], "big")
+        found.append(data[at:end])
+        at = end
+    return found
+
+
+def number_of(frame: bytes) -> int:
+    """The number of a frame in its sender's sequence."""
+    return int.from_bytes(frame[4:8], "big", signed=True)
+
+
+class FrameWriter:
+    """Packs frames one behind the other, to be sent and kept together.
+
+        writer.head(size, number, signed_id, last_received, kind)
+        writer.write(payload)
+        parts = writer.take()
+
+    Small payloads are copied behind their heads; a large one becomes a part of its own, shared by all who send it.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        """How many bytes have been written since the last `take`."""
+        self.frames = 0
+        self._parts: list[bytes] = []
+        if NATIVE:
+            self._native = BytesWriter()
+        else:
+            self._plain = bytearray()
+
+    def head(self, size: int, number: int, signed_id: i64, last_received: int, kind: int) -> None:
+        """The header of a frame of `size` bytes in all."""
+        self.frames += 1
+        self.size += HEADER_SIZE
+        if NATIVE:
+            writer = self._native
+            write_i32_be(writer, size)
+            write_i32_be(writer, number)
+            write_i64_be(writer, signed_id)
+            write_i32_be(writer, last_received)
+            write_i32_be(writer, kind)
+        else:
+            self._plain += _HEADER.pack(size, number, signed_id, last_received, kind)
+
+    def answers(self, number: int) -> None:
+        """What a response refers to, behind its header."""
+        self.size += 4
+        if NATIVE:
+            write_i32_be(self._native, number)
+        else:
+            self._plain += _ONE.pack(number)
+
+    def write(self, payload: bytes) -> None:
+        size = len(payload)
+        self.size += size
+        if size <= COPIED:
+            if NATIVE:
+                self._native.write(payload)
+            else:
+                self._plain += payload
+        else:
+            self._close_part()
+            self._parts.append(payload)
+
+    def take(self) -> list[bytes]:
+        """All that was written; the writer is empty afterwards."""
+        self._close_part()
+        parts = self._parts
+        self._parts = []
+        self.size = 0
+        self.frames = 0
+        return parts
+
+    def _close_part(self) -> None:
+        if NATIVE:
+            writer = self._native
+            size: i64 = len(writer)
+            if size:
+                self._parts.append(writer.getvalue())
+                if size > COPIED:  # a burst: its memory is given back
+                    self._native = BytesWriter()
+                else:
+                    writer.truncate(0)
+        elif self._plain:
+            self._parts.append(bytes(self._plain))
+            self._plain.clear()
 
 
 class FrameReader:
@@ -179,7 +252,9 @@ class FrameReader:
         self.signed_id: i64 = 0
         self.last_received = NONE
         self.answers = NONE
-        self.payload = b""
+        self.start: i64 = 0
+        """Where the payload starts in `data`, and where it ends."""
+        self.end: i64 = 0
         self._from_client = from_client
         self._max_frame = max_frame
         self._least = [0] * TYPES_END
@@ -190,41 +265,46 @@ class FrameReader:
 
     def reset(self) -> None:
         """Forget a half-received frame: the connection it came by is gone."""
-        self._data = b""
+        self.data = b""
+        """What was fed last; the frame is in it until more is fed."""
         self._at: i64 = 0
         self._pieces: list[bytes] = []
         self._held = 0
         self._need = 0
 
     @property
+    def payload(self) -> bytes:
+        return self.data[self.start : self.end]
+
+    @property
     def held(self) -> int:
         """How many bytes wait for the rest of their frame, or to be taken."""
-        return self._held + len(self._data) - self._at
+        return self._held + len(self.data) - self._at
 
     def feed(self, data: bytes) -> None:
         if self._held:
             self._pieces.append(data)
             self._held += len(data)
             if self._held >= self._need:
-                self._data = b"".join(self._pieces)
+                self.data = b"".join(self._pieces)
                 self._pieces = []
                 self._held = 0
-        elif self._at == len(self._data):
-            self._data = data
+        elif self._at == len(self.data):
+            self.data = data
             self._at = 0
         else:
-            self._data = self._data[self._at :] + data
+            self.data = self.data[self._at :] + data
             self._at = 0
 
     def rest(self) -> bytes:
         """What has been fed and not been taken; the reader is empty afterwards."""
-        rest = b"".join([*self._pieces, self._data[self._at :]])
+        rest = b"".join([*self._pieces, self.data[self._at :]])
         self.reset()
         return rest
 
     def next(self) -> bool:
         """Is there another whole frame?  Then the attributes tell of it."""
-        data = self._data
+        data = self.data
         at = self._at
         room: int = len(data) - at
         if room < HEADER_SIZE:
@@ -251,25 +331,26 @@ class FrameReader:
         self.type = kind
         end: i64 = at + size
         if kind < CALL_RESPONSE or kind == CALLBACK_REQUEST:
-            self.payload = data[at + HEADER_SIZE : end]
+            self.start = at + HEADER_SIZE
         else:
             if NATIVE:
                 self.answers = read_i32_be(data, at + HEADER_SIZE)
             else:
                 self.answers = _ONE.unpack_from(data, at + HEADER_SIZE)[0]
-            self.payload = data[at + 28 : end]
+            self.start = at + HEADER_SIZE + 4
+        self.end = end
         self._at = end
         return True
 
     def _wait(self, need: int) -> bool:
         """Set aside what is there until `need` bytes are; joined then, so a frame in many pieces is copied twice at most."""
         if not self._held:
-            remains = self._data[self._at :]
+            remains = self.data[self._at :]
             if remains:
                 self._pieces.append(remains)
                 self._held = len(remains)
                 self._need = need
-            self._data = b""
+            self.data = b""
             self._at = 0
         return False
 

@@ -1,24 +1,28 @@
 """What a session has sent and the peer may not have received: kept for the day it has to be sent again.
 
-HLA frames go in with their numbers, oldest first, as the very bytes that went out; a payload that many sessions share is kept
-once.  They leave in two ways:
+HLA frames go in as they went out, in batches of what was written together, as the very bytes; a large payload that many
+sessions share is kept once.  Batches leave whole, in two ways:
 
 - acknowledged: the peer said it has received a number, so it has received everything up to it;
 - shed: the history is full, by frames or by bytes, and the oldest go.  What was shed and is not acknowledged later is `lost`, and
   a peer that turns out to miss it cannot resume.
 
-The newest frame is always kept, however long it is.
-
-Plain lists with a moving start rather than a deque: append and look-up are what mypyc makes cheap, and the dead front is cut
-off once it outweighs the living rest.
+The newest batch is always kept, however long it is.
 """
 
 from __future__ import annotations
 
-from weft.wire.frames import HALF, LAST_NUMBER, NONE, following, is_later
+from weft.wire.frames import HALF, LAST_NUMBER, NONE, following, is_later, number_of, split
 
-DEAD_BYTES = 1 << 16
-DEAD_FRAMES = 1 << 10
+
+class Batch:
+    """Whole HLA frames, one behind the other."""
+
+    def __init__(self, parts: list[bytes], last: int, frames: int, size: int) -> None:
+        self.parts = parts
+        self.last = last  # the number of the last frame
+        self.frames = frames
+        self.size = size
 
 
 class History:
@@ -29,44 +33,44 @@ class History:
         self.lost = NONE
         self._floor = first
         self._newest = NONE
+        self._oldest = NONE  # the last number of the oldest batch
         self._max_frames = max_frames
         self._max_bytes = max_bytes
-        self._numbers: list[int] = []
-        self._parts: list[bytes] = []
-        self._start = 0
-        self._dead_bytes = 0
+        self._frames = 0
+        self._batches: list[Batch] = []
 
     def __len__(self) -> int:
-        return len(self._numbers) - self._start
+        return self._frames
 
-    def append(self, number: int, head: bytes, body: bytes) -> None:
-        self._numbers.append(number)
-        self._parts.append(head)
-        self._parts.append(body)
-        self._newest = number
-        self.size += len(head) + len(body)
-        if self.size > self._max_bytes or len(self._numbers) - self._start > self._max_frames:
+    def append(self, batch: Batch) -> None:
+        self._batches.append(batch)
+        self._newest = batch.last
+        if self._oldest == NONE:
+            self._oldest = batch.last
+        self._frames += batch.frames
+        self.size += batch.size
+        if self.size > self._max_bytes or self._frames > self._max_frames:
             self._shed()
 
     def acknowledge(self, number: int) -> None:
         """The peer has received everything up to `number`.  What it cannot know, or has said before, changes nothing."""
         if number < 0 or self._newest == NONE or (self._newest - number) & LAST_NUMBER >= HALF:
             return
-        if self.acknowledged != NONE and not is_later(number, self.acknowledged):
+        if self.acknowledged != NONE and not 0 < (number - self.acknowledged) & LAST_NUMBER < HALF:
             return
         self.acknowledged = number
         if self.lost != NONE and not is_later(self.lost, number):
             self.lost = NONE
-        numbers = self._numbers
-        start = self._start
-        end = len(numbers)
-        while start < end and (number - numbers[start]) & LAST_NUMBER < HALF:
-            self._drop(start)
-            start += 1
-        if start != self._start:
-            self._floor = numbers[start - 1]
-            self._start = start
-            self._cut()
+        if self._oldest != NONE and (number - self._oldest) & LAST_NUMBER < HALF:
+            self._release(number)
+
+    def _release(self, number: int) -> None:
+        batches = self._batches
+        count = 0
+        while count < len(batches) and (number - batches[count].last) & LAST_NUMBER < HALF:
+            self._floor = batches[count].last
+            count += 1
+        self._drop(count)
 
     def covers(self, last_received: int) -> bool:
         """Is everything still here that a peer misses who says that `last_received` was its last frame, or NONE?
@@ -78,14 +82,19 @@ class History:
         return last_received != NONE and not is_later(self.lost, last_received)
 
     def replay(self, last_received: int) -> list[bytes]:
-        """What that peer misses: the parts of all later frames, head and body in turn."""
+        """What that peer misses: all later frames that it has not acknowledged, in parts."""
         self.acknowledge(last_received)
-        numbers = self._numbers
-        index = self._start
-        if last_received != NONE:
-            while index < len(numbers) and not is_later(numbers[index], last_received):
-                index += 1
-        return self._parts[2 * index :]
+        acknowledged = self.acknowledged
+        if last_received == NONE or (acknowledged != NONE and is_later(acknowledged, last_received)):
+            last_received = acknowledged
+        found: list[bytes] = []
+        for batch in self._batches:
+            frames = split(b"".join(batch.parts))
+            if last_received == NONE or is_later(number_of(frames[0]), last_received):
+                found += batch.parts
+            elif is_later(batch.last, last_received):
+                found += [frame for frame in frames if is_later(number_of(frame), last_received)]
+        return found
 
     @property
     def available_from(self) -> int:
@@ -93,31 +102,24 @@ class History:
         return NONE if self._newest == NONE else following(self._floor)
 
     def clear(self) -> None:
-        self._numbers = []
-        self._parts = []
-        self._start = 0
-        self._dead_bytes = 0
-        self.size = 0
+        self._drop(len(self._batches))
 
     def _shed(self) -> None:
-        start = self._start
-        last = len(self._numbers) - 1
-        while start < last and (self.size > self._max_bytes or last + 1 - start > self._max_frames):
-            self.lost = self._floor = self._numbers[start]
-            self._drop(start)
-            start += 1
-        self._start = start
-        self._cut()
+        batches = self._batches
+        size = self.size
+        frames = self._frames
+        count = 0
+        while count < len(batches) - 1 and (size > self._max_bytes or frames > self._max_frames):
+            batch = batches[count]
+            size -= batch.size
+            frames -= batch.frames
+            self.lost = self._floor = batch.last
+            count += 1
+        self._drop(count)
 
-    def _drop(self, index: int) -> None:
-        size = len(self._parts[2 * index]) + len(self._parts[2 * index + 1])
-        self.size -= size
-        self._dead_bytes += size
-
-    def _cut(self) -> None:
-        start = self._start
-        if self._dead_bytes > self.size + DEAD_BYTES or start > len(self._numbers) - start + DEAD_FRAMES:
-            del self._numbers[:start]
-            del self._parts[: 2 * start]
-            self._start = 0
-            self._dead_bytes = 0
+    def _drop(self, count: int) -> None:
+        for batch in self._batches[:count]:
+            self.size -= batch.size
+            self._frames -= batch.frames
+        del self._batches[:count]
+        self._oldest = self._batches[0].last if self._batches else NONE

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from weft.model.handles import (
-    AttributeHandle,
-    FederateHandle,
-    Handle,
-    InteractionClassHandle,
-    ObjectInstanceHandle,
-    ParameterHandle,
-    TransportationTypeHandle,
-)
+from weft.model.handles import ParameterHandle
 from weft.model.packed import PackedValues
 from weft.wire.codec_hot import (
     RECEIVE,
@@ -27,13 +19,20 @@ from weft.wire.codec_hot import (
     HotCall,
     callback,
     callback_tail,
-    read_hot_callback,
     request,
     scan_entries,
     shared_fields,
     timed_tail,
     write_values,
 )
+from weft.wire.frames import NATIVE
+
+try:
+    from librt.strings import BytesWriter
+except ImportError:
+    LIBRT_FOUND = False  # pure Python does without
+else:
+    LIBRT_FOUND = True
 
 
 class WireValues(PackedValues):
@@ -96,30 +95,6 @@ class Splicer:
         return callback(number + 1, shared, timed)
 
 
-def decode_hot_callback(payload: bytes) -> tuple[str, tuple[Any, ...]] | None:
-    """A reflect or receive callback as its method and arguments, if it is a plain one; else None."""
-    found = read_hot_callback(payload)
-    if found is None:
-        return None
-    method, target, values, tag, transportation, producer = found
-    where: Handle
-    decoded: dict[Any, bytes]
-    if method == "receive_interaction":
-        where = InteractionClassHandle(target)
-        decoded = {ParameterHandle(handle): value for handle, _, value in scan_entries(values)}
-    else:
-        where = ObjectInstanceHandle(target)
-        decoded = {AttributeHandle(handle): value for handle, _, value in scan_entries(values)}
-    return method, (
-        where,
-        decoded,
-        tag,
-        TransportationTypeHandle(transportation),
-        FederateHandle(producer),
-        None,
-    )
-
-
 def encode_hot_call(service: str, arguments: tuple[Any, ...]) -> bytes | None:
     """A send-interaction or update without a time, in its canonical form; None for anything else."""
     if len(arguments) != 3:
@@ -132,4 +107,78 @@ def encode_hot_call(service: str, arguments: tuple[Any, ...]) -> bytes | None:
             return None
     if type(tag) is not bytes:
         return None
+    if NATIVE:
+        return _write_request(number, arguments[0], values, tag)
     return request(number, shared_fields(arguments[0], write_values(values), tag), b"")
+
+
+def _write_request(number: int, target: bytes, values: dict[bytes, bytes], tag: bytes) -> bytes | None:
+    """The same, in one go."""
+    inside = BytesWriter()
+    size = len(target)
+    if not 0 < size < 0x7E:
+        return None
+    inside.append(0x0A)
+    inside.append(size + 2)
+    inside.append(0x0A)
+    inside.append(size)
+    inside.write(target)
+    total = 0
+    for handle, value in values.items():
+        size = len(handle)
+        if not 0 < size < 0x7E:
+            return None
+        total += _entry_size(size, len(value))
+    inside.append(0x12)
+    _write_length(inside, total)
+    for handle, value in values.items():
+        size = len(handle)
+        width = len(value)
+        entry = size + 4
+        if width:
+            entry += 1 + _width(width) + width
+        inside.append(0x0A)
+        _write_length(inside, entry)
+        inside.append(0x0A)
+        inside.append(size + 2)
+        inside.append(0x0A)
+        inside.append(size)
+        inside.write(handle)
+        if width:
+            inside.append(0x12)
+            _write_length(inside, width)
+            inside.write(value)
+    if tag:
+        inside.append(0x1A)
+        _write_length(inside, len(tag))
+        inside.write(tag)
+    outside = BytesWriter()
+    _write_length(outside, number << 3 | 2)
+    fields = inside.getvalue()
+    _write_length(outside, len(fields))
+    outside.write(fields)
+    return outside.getvalue()
+
+
+def _entry_size(handle: int, value: int) -> int:
+    """The bytes of an entry of the map of values, with its key and length."""
+    size = handle + 4
+    if value:
+        size += 1 + _width(value) + value
+    return 1 + _width(size) + size
+
+
+def _width(size: int) -> int:
+    """The bytes of a varint."""
+    width = 1
+    while size >= 0x80:
+        size >>= 7
+        width += 1
+    return width
+
+
+def _write_length(writer: BytesWriter, size: int) -> None:
+    while size >= 0x80:
+        writer.append(size & 0x7F | 0x80)
+        size >>= 7
+    writer.append(size)

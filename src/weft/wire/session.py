@@ -20,13 +20,13 @@ Rules (states in `session_state`):
    queue a frame, so older ones are nothing strange.
 5. A ProtocolError ends the session: the peer cannot be trusted to resume it.  The host sends what is outgoing, then closes.
 
-Outgoing parts come in pairs, head and body, and the body may be empty: `b"".join` makes a stream of them, `frames.messages`
-one message for each frame.  A body sent to many sessions is shared by all of them.
+Frames that are sent between two calls of `take_outgoing` make a batch: they go out together and are kept together.  A batch
+is also closed when it has grown to an eighth of what the history holds, so that the history can let go of it piece by piece.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from weft.wire.frames import (
     FIRST_HLA_TYPE,
@@ -35,19 +35,22 @@ from weft.wire.frames import (
     LAST_NUMBER,
     NONE,
     FrameReader,
+    FrameWriter,
     ProtocolError,
     is_later,
-    pack_answer_header,
     pack_header,
     signed,
     type_name,
     unsigned,
 )
-from weft.wire.history import History
+from weft.wire.history import Batch, History
 from weft.wire.session_state import SessionMisuse, SessionSettings, State, Step
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
+
+
+_BATCH: Final = 256 << 10  # bytes
 
 
 class Session:
@@ -72,6 +75,9 @@ class Session:
         self._steps = steps
         self._peer = "client" if is_server else "server"
         self._history = History(first_sequence, settings.history_frames, settings.history_bytes)
+        self._writer = FrameWriter()  # HLA frames, until they are taken
+        self._batch_frames = max(1, settings.history_frames // 8)
+        self._batch_bytes = min(_BATCH, settings.history_bytes // 8)
         self._outgoing: list[bytes] = []
         self._number = first_sequence
         self._last_control = NONE
@@ -101,7 +107,8 @@ class Session:
         return self._receive()
 
     def take_outgoing(self, now: float) -> list[bytes]:
-        """The parts of all frames to be sent now, head and body in turn."""
+        """All frames to be sent now, in parts that follow one another."""
+        self._close_batch()
         outgoing = self._outgoing
         self._outgoing = []
         return outgoing
@@ -115,6 +122,7 @@ class Session:
 
     def discard(self, why: str) -> None:
         """End the session on this side; nothing is sent."""
+        self._writer.take()
         self._outgoing = []
         self._step(Step.DISCARD, why)
 
@@ -186,26 +194,35 @@ class Session:
         if not self._open:
             return self._let_fall(kind)
         number = self._number = (self._number + 1) & LAST_NUMBER
-        head = pack_header(HEADER_SIZE + len(payload), number, self._signed_id, self.last_received, kind)
-        self._history.append(number, head, payload)
-        if self._connected:
-            outgoing = self._outgoing
-            outgoing.append(head)
-            outgoing.append(payload)
+        writer = self._writer
+        writer.head(HEADER_SIZE + len(payload), number, self._signed_id, self.last_received, kind)
+        writer.write(payload)
+        if writer.size > self._batch_bytes or writer.frames >= self._batch_frames:
+            self._close_batch()
         return number
 
     def _send_answer(self, kind: int, answers: int, payload: bytes) -> int:
         if not self._open:
             return self._let_fall(kind)
         number = self._number = (self._number + 1) & LAST_NUMBER
-        size = HEADER_SIZE + 4 + len(payload)
-        head = pack_answer_header(size, number, self._signed_id, self.last_received, kind, answers)
-        self._history.append(number, head, payload)
-        if self._connected:
-            outgoing = self._outgoing
-            outgoing.append(head)
-            outgoing.append(payload)
+        writer = self._writer
+        writer.head(HEADER_SIZE + 4 + len(payload), number, self._signed_id, self.last_received, kind)
+        writer.answers(answers)
+        writer.write(payload)
+        if writer.size > self._batch_bytes or writer.frames >= self._batch_frames:
+            self._close_batch()
         return number
+
+    def _close_batch(self) -> None:
+        """What was written is sent with the next `take_outgoing`, if there is a connection, and kept in any case."""
+        writer = self._writer
+        frames = writer.frames
+        if frames:
+            size = writer.size
+            parts = writer.take()
+            if self._connected:
+                self._outgoing += parts
+            self._history.append(Batch(parts, self._number, frames, size))
 
     def _let_fall(self, kind: int) -> int:
         if self.state is State.NEW:
@@ -213,15 +230,14 @@ class Session:
         return NONE
 
     def _send_control(self, kind: int, payload: bytes) -> int:
+        self._close_batch()
         number = self._number = (self._number + 1) & LAST_NUMBER
         self._put(kind, number, self.last_received, payload)
         return number
 
     def _put(self, kind: int, number: int, last_received: int, payload: bytes) -> None:
-        self._outgoing.append(
-            pack_header(HEADER_SIZE + len(payload), number, self._signed_id, last_received, kind)
-        )
-        self._outgoing.append(payload)
+        head = pack_header(HEADER_SIZE + len(payload), number, self._signed_id, last_received, kind)
+        self._outgoing.append(head + payload)
 
     # States
 
@@ -229,6 +245,7 @@ class Session:
         state = self._steps[self.state].get(step)
         if state is None:
             raise SessionMisuse(f"{step.value}: this cannot happen to a session that is {self.state.value}")
+        self._close_batch()
         if state is State.TERMINATED and self.state is not State.TERMINATED:
             self.ending = why
             self._history.clear()

@@ -75,6 +75,7 @@ class ClientSession(Session):
             if not self._asked and self._wants_acknowledgement():
                 self._asked = True
                 self._send_control(HEARTBEAT, b"")
+        self._close_batch()
         outgoing = self._outgoing
         if outgoing:
             self._outgoing = []
@@ -86,7 +87,9 @@ class ClientSession(Session):
         history = self._history
         if history.size > self._ask_bytes or len(history) > self._ask_frames:
             return True
-        return self._owed >= self.settings.acknowledge_bytes and not self._outgoing
+        return (
+            self._owed >= self.settings.acknowledge_bytes and not self._outgoing and not self._writer.frames
+        )
 
     def resume(self, now: float) -> None:
         """There is a new connection: CTRL_RESUME_REQUEST is outgoing."""

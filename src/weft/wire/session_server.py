@@ -15,6 +15,7 @@ from weft.wire.frames import (
     CALL_RESPONSE,
     CALLBACK_REQUEST,
     HALF,
+    HEADER_SIZE,
     HEARTBEAT,
     HEARTBEAT_RESPONSE,
     LAST_NUMBER,
@@ -61,7 +62,10 @@ class ServerSession(Session):
         """`session_id` is unpredictable and not 0: who knows it can take the session over."""
         super().__init__(SERVER_STEPS, True, settings, now, first_sequence)
         self._adopt(session_id)
-        self._unanswered: set[int] = set()
+        self._latest_call = (
+            NONE  # unanswered, if it is not NONE; most calls are answered before the next comes
+        )
+        self._unanswered: set[int] = set()  # earlier ones
         self._calls_are_answered = settings.calls_are_answered
 
     # Starting and resuming
@@ -87,9 +91,10 @@ class ServerSession(Session):
         Whatever it is, close the old connection, if it still looked open, and feed nothing more from it.  After 0, outgoing
         frames go to the new one; after any other, send them there, close it, and forget the session: the client gives up.
         """
+        self._close_batch()
         self._outgoing = []
         if self.state is State.TERMINATED:
-            self._outgoing = [refuse_resume(greeting.session_id, INVALID_SESSION), b""]
+            self._outgoing = [refuse_resume(greeting.session_id, INVALID_SESSION)]
             return INVALID_SESSION
         if greeting.session_id != self.session_id:
             raise SessionMisuse("a greeting came to a session with another id")
@@ -129,7 +134,9 @@ class ServerSession(Session):
         frame = self.frame
         if frame.type == CALL_REQUEST:
             if self._calls_are_answered:
-                self._unanswered.add(frame.sequence)
+                if self._latest_call != NONE:
+                    self._unanswered.add(self._latest_call)
+                self._latest_call = frame.sequence
         else:
             self._history.acknowledge(frame.answers)
         return True
@@ -137,13 +144,36 @@ class ServerSession(Session):
     def send_call_response(self, call: int, payload: bytes) -> int:
         """Answer a call, once: a client that gets a second answer stops reading."""
         if self._calls_are_answered and self._open:
-            if call not in self._unanswered:
+            if call == self._latest_call:
+                self._latest_call = NONE
+            elif call in self._unanswered:
+                self._unanswered.remove(call)
+            else:
                 raise SessionMisuse(f"call {call} has been answered, or was never made")
-            self._unanswered.remove(call)
         return self._send_answer(CALL_RESPONSE, call, payload)
 
     def send_callback(self, payload: bytes) -> int:
         return self._send(CALLBACK_REQUEST, payload)
+
+    def send_callback_spliced(self, head: bytes, shared: bytes, tail: bytes) -> int:
+        """A callback whose payload is these three, one behind the other."""
+        if not self._open:
+            return self._let_fall(CALLBACK_REQUEST)
+        number = self._number = (self._number + 1) & LAST_NUMBER
+        writer = self._writer
+        size = HEADER_SIZE + len(head) + len(shared) + len(tail)
+        writer.head(size, number, self._signed_id, self.last_received, CALLBACK_REQUEST)
+        writer.write(head)
+        writer.write(shared)
+        writer.write(tail)
+        if writer.size > self._batch_bytes or writer.frames >= self._batch_frames:
+            self._close_batch()
+        return number
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much has been written since `take_outgoing`."""
+        return self._writer.size
 
     def _control_frame(self, kind: int) -> None:
         self._check_control()

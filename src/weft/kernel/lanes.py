@@ -1,0 +1,117 @@
+"""Lanes: the way of a message, found once and then used for all that are alike.
+
+Most messages of a federate are alike: the same class with the same parameters, or the same instance with the same attributes.
+A host that passes them on in packed form asks for their lane, and as long as that is open sends them along it without a turn of
+the kernel for each.
+
+There is a lane where `weft.kernel.path` would hand the message on as it is, to members of this node and to nobody else: no
+other node, no receiver that hears another class or fewer values, one transportation, nothing for the RTI itself.  It closes when
+anything changes that the way was found from, and then `path` is asked again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel import path
+from weft.kernel.state import Audience, Federation, Instance, Member, Route
+from weft.kernel.turn import Turn
+from weft.model.handles import InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle
+
+
+class Lane:
+    def __init__(
+        self,
+        federation: Federation,
+        member: Member,
+        receivers: list[Member],
+        transportation: TransportationTypeHandle,
+    ) -> None:
+        self.federation = federation
+        self.generation = federation.generation
+        self.member = member
+        self.receivers = receivers
+        self.transportation = transportation
+
+    def is_open(self) -> bool:
+        """May another message go along it?  Not while services are reported: those want each call and callback."""
+        return self.federation.generation == self.generation and not self.federation.observed
+
+    def passed(self) -> None:
+        """One more message went along it."""
+        raise NotImplementedError
+
+
+class InteractionLane(Lane):
+    def __init__(
+        self, federation: Federation, member: Member, receivers: list[Member], audience: Audience
+    ) -> None:
+        super().__init__(federation, member, receivers, audience.transportation)
+        self._audience = audience
+
+    def passed(self) -> None:
+        self._audience.count += 1
+
+
+class UpdateLane(Lane):
+    def __init__(
+        self,
+        federation: Federation,
+        member: Member,
+        receivers: list[Member],
+        transportation: TransportationTypeHandle,
+        instance: Instance,
+        route: Route,
+    ) -> None:
+        super().__init__(federation, member, receivers, transportation)
+        self._instance = instance
+        self._owners = instance.owners
+        self._knowledge = instance.knowledge
+        self._route = route
+
+    def is_open(self) -> bool:
+        instance = self._instance
+        return (
+            self.federation.generation == self.generation
+            and instance.knowledge is self._knowledge
+            and instance.owners is self._owners
+            and instance.overrides is None
+            and not self.federation.observed
+        )
+
+    def passed(self) -> None:
+        self._route.count += 1
+        path.mark(self._instance, self._route, self.member)
+
+
+def interaction_lane(
+    turn: Turn, federation: Federation, member: Member, target: bytes, handles: list[Any]
+) -> Lane | None:
+    """The lane of interactions of this class with these parameters."""
+    interaction_class = InteractionClassHandle(target)
+    entry = federation.catalog.interaction_classes.get(interaction_class)
+    if entry is None or interaction_class not in member.declared.sends:
+        return None
+    audience = path.audience_of(turn, federation, member, interaction_class)
+    unknown = any(handle not in entry.parameters for handle in handles)
+    if unknown or audience.nodes or audience.managed:
+        return None
+    if any(received is not entry for received, _ in audience.ears):
+        return None
+    return InteractionLane(federation, member, [ear for _, ear in audience.ears], audience)
+
+
+def update_lane(
+    turn: Turn, federation: Federation, member: Member, target: bytes, handles: list[Any]
+) -> Lane | None:
+    """The lane of updates of these attributes of this instance."""
+    instance = federation.instances.get(ObjectInstanceHandle(target))
+    if instance is None or instance.overrides is not None or not instance.knowledge.mask & member.bit:
+        return None
+    if any(instance.owners.get(handle) is not member for handle in handles):
+        return None
+    route = path.route_of(turn, federation, instance, member, handles)
+    ways = route.transportations
+    if route.posts or len(ways) != 1 or any(leg.attributes is not None for leg in route.legs):
+        return None
+    return UpdateLane(federation, member, [leg.member for leg in route.legs], ways[0], instance, route)

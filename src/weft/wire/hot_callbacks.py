@@ -1,0 +1,122 @@
+"""Reflect and receive callbacks as a federate's side reads them: in place, with handles that have been made before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    Handle,
+    InteractionClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+from weft.wire.hot_fields import datum_at, field_start, field_stop
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+_HANDLES: Final = 100_000  # of one kind
+
+
+class HandleCache:
+    """The handles of one kind that have been seen: to look one up is quicker than to make it anew."""
+
+    def __init__(self, kind: type[Handle]) -> None:
+        self._kind = kind
+        self._known: dict[bytes, Any] = {}
+
+    def get(self, raw: bytes) -> Any:
+        found = self._known.get(raw)
+        if found is None:
+            if len(self._known) >= _HANDLES:
+                self._known.clear()
+            found = self._kind(raw)
+            self._known[raw] = found
+        return found
+
+
+class HotCallbacks:
+    """Reads reflect and receive callbacks."""
+
+    def __init__(self) -> None:
+        self.method = ""
+        """The method of the callback that was read last."""
+        self._classes = HandleCache(InteractionClassHandle)
+        self._parameters = HandleCache(ParameterHandle)
+        self._instances = HandleCache(ObjectInstanceHandle)
+        self._attributes = HandleCache(AttributeHandle)
+        self._transportations = HandleCache(TransportationTypeHandle)
+        self._federates = HandleCache(FederateHandle)
+
+    def read(self, data: bytes, start: i64, end: i64) -> tuple[Any, ...] | None:
+        """The arguments of the callback, if it is a plain one (no time, no regions, canonical); else None."""
+        if end - start < 4:
+            return None
+        first = data[start]
+        second = data[start + 1]
+        if first == 0x8A and second == 0x02:
+            self.method = "receive_interaction"
+            targets = self._classes
+            keys = self._parameters
+        elif first == 0xFA and second == 0x01:
+            self.method = "reflect_attribute_values"
+            targets = self._instances
+            keys = self._attributes
+        else:
+            return None
+        if field_stop(data, start + 2, end) != end:
+            return None
+        at = field_start(data, start + 2)
+        target = datum_at(data, at, end, 0x0A)
+        if not target:
+            return None
+        at += 4 + len(target)
+        if at >= end or data[at] != 0x12:
+            return None
+        stop = field_stop(data, at + 1, end)
+        if stop < 0:
+            return None
+        at = field_start(data, at + 1)
+        values: dict[Any, bytes] = {}
+        while at < stop:
+            entry_stop = field_stop(data, at + 1, stop)
+            if data[at] != 0x0A or entry_stop < 0:
+                return None
+            at = field_start(data, at + 1)
+            handle = datum_at(data, at, entry_stop, 0x0A)
+            if not handle:
+                return None
+            at += 4 + len(handle)
+            value = b""
+            if at < entry_stop:
+                if data[at] != 0x12 or field_stop(data, at + 1, entry_stop) != entry_stop:
+                    return None
+                value = data[field_start(data, at + 1) : entry_stop]
+            key = keys.get(handle)
+            if key in values:
+                return None
+            values[key] = value
+            at = entry_stop
+        tag = b""
+        if at < end and data[at] == 0x1A:
+            stop = field_stop(data, at + 1, end)
+            if stop < 0:
+                return None
+            tag = data[field_start(data, at + 1) : stop]
+            at = stop
+        transportation = datum_at(data, at, end, 0x22)
+        at += 4 + len(transportation)
+        producer = datum_at(data, at, end, 0x2A) if transportation else b""
+        if not producer or at + 4 + len(producer) != end:
+            return None
+        return (
+            targets.get(target),
+            values,
+            tag,
+            self._transportations.get(transportation),
+            self._federates.get(producer),
+            None,
+        )
