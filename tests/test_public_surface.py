@@ -29,7 +29,10 @@ PUBLIC = {
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
-    "weft.kernel": ["INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"],
+    "weft.kernel": [
+        "INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Lane", "Node", "Refuse", "Reply",
+        "Transmit",
+    ],
 }  # fmt: skip
 
 

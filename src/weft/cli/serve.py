@@ -77,7 +77,11 @@ async def _serve(settings: Settings) -> int:
         await stopping.wait()
         report("stopping: resigning who is still joined")
         await server.stop()
-        report("stopped")
+        board = server.board
+        report(
+            f"stopped after {board.messages} updates and interactions ({board.spliced} spliced as they came); "
+            f"{board.frames} frames went out in {board.writes} writes"
+        )
     return 0
 
 

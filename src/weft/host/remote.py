@@ -18,7 +18,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from weft.host.client_settings import GATHER_ANSWERS, ClientSettings
 from weft.host.connection import drop_federation
@@ -37,6 +37,10 @@ from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
 
 _GATHER = 64 << 10  # so much is sent without waiting for a reason
+# What a thread waits for, if it is not the answer to a call.
+_CALLBACK: Final = -1
+_BEGINNING: Final = -2
+_END: Final = -3
 _EMPTY = (EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE)
 _HOT = ("send_interaction", "update_attribute_values")
 
@@ -78,6 +82,7 @@ class RemoteConnection:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._reading = False
+        self._others = 0  # threads that wait for the one that reads
         self._inbox: deque[Callback] = deque()
         self._answers: dict[int, bytes] = {}
         self._wanted: set[int] = set()  # calls somebody waits for
@@ -95,7 +100,7 @@ class RemoteConnection:
             ),
         )
         with self._lock:
-            self._wait_for(lambda: self._session.state is not State.NEW, settings.timeout)
+            self._wait_for(_BEGINNING, settings.timeout)
             if self._session.state is not State.RUNNING:
                 self._stream.close()
                 why = self._session.ending or f"no answer within {settings.timeout:g} s"
@@ -126,10 +131,9 @@ class RemoteConnection:
                     self._read_what_is_there()
                 return None
             self._wanted.add(sequence)
-            answers = self._answers
-            self._wait_for(lambda: sequence in answers, None)
+            self._wait_for(sequence, None)
             self._wanted.discard(sequence)
-            answer = answers.pop(sequence, None)
+            answer = self._answers.pop(sequence, None)
         if answer is None:
             raise RTIinternalError(f"{service} was not answered: {self._session.ending}")
         if answer in _EMPTY:
@@ -157,8 +161,7 @@ class RemoteConnection:
 
     def wait(self, seconds: float | None) -> bool:
         with self._lock:
-            inbox = self._inbox
-            self._wait_for(lambda: bool(inbox), seconds)
+            self._wait_for(_CALLBACK, seconds)
         return bool(self._inbox)
 
     def forget_federation(self) -> None:
@@ -178,7 +181,7 @@ class RemoteConnection:
         with self._lock:
             if self._session.state is State.RUNNING:
                 self._session.terminate()
-                self._wait_for(lambda: False, self._settings.timeout)  # until it is over
+                self._wait_for(_END, self._settings.timeout)
             self._over("this federate disconnected")
 
     def lose(self) -> None:
@@ -194,16 +197,23 @@ class RemoteConnection:
 
     # --- waiting, reading, sending (with the lock held) -------------------------------------------------------
 
-    def _wait_for(self, done: Any, seconds: float | None) -> None:
-        """Until `done` holds, time is up or the session is over."""
+    def _has_come(self, what: int) -> bool:
+        if what >= 0:
+            return what in self._answers
+        if what == _CALLBACK:
+            return bool(self._inbox)
+        return what == _BEGINNING and self._session.state is not State.NEW
+
+    def _wait_for(self, what: int, seconds: float | None) -> None:
+        """Until it has come, time is up or the session is over; a number means the answer to that call."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        while not done() and self._session.state is not State.TERMINATED:
+        while not self._has_come(what) and self._session.state is not State.TERMINATED:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 return
             self._send()
             if self._reading:
-                self._changed.wait(None if deadline is None else deadline - now)
+                self._wait_for_others(None if deadline is None else deadline - now)
                 continue
             due = self._session.next_deadline()
             if deadline is not None:
@@ -216,7 +226,7 @@ class RemoteConnection:
         """Read once, without the lock, so that others may send or look meanwhile."""
         if self._session.state is State.DROPPED:
             if self._session.next_deadline() > time.monotonic():
-                self._changed.wait(patience)
+                self._wait_for_others(patience)
             return
         self._reading = True
         stream = self._stream
@@ -234,7 +244,16 @@ class RemoteConnection:
         if ready:
             data = stream.receive(0.0)
         self._took(data)
-        self._changed.notify_all()
+        if self._others:
+            self._changed.notify_all()
+
+    def _wait_for_others(self, seconds: float | None) -> None:
+        """While another thread reads: what it brings may be for this one."""
+        self._others += 1
+        try:
+            self._changed.wait(seconds)
+        finally:
+            self._others -= 1
 
     def _read_what_is_there(self) -> None:
         if self._session.state is State.RUNNING:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import socket
 import ssl
@@ -366,8 +367,19 @@ class SocketLine(asyncio.BufferedProtocol, Line):
     # --- as a line --------------------------------------------------------------------------------------------
 
     def send(self, parts: list[bytes]) -> None:
-        if self._transport is not None:
-            self._transport.writelines(parts)
+        transport = self._transport
+        if transport is None:
+            return
+        if self._socket is not None and len(parts) == 1 and not transport.get_write_buffer_size():
+            data = parts[0]
+            try:
+                sent = os.write(self._socket.fileno(), data)
+            except OSError:
+                sent = 0
+            if sent == len(data):
+                return
+            parts = [data[sent:]]
+        transport.writelines(parts)
 
     def queued(self) -> int:
         return 0 if self._transport is None else self._transport.get_write_buffer_size()

@@ -128,7 +128,11 @@ class Switchboard:
         self._dirty: list[Served] = []
         self._patient: list[Served] = []
         self._splicer = Splicer()
-        self.messages = 0
+        # What was done so far, for `weft serve` to say at its end and `weft bench fedpro` to show.
+        self.messages = 0  # updates and interactions
+        self.spliced = 0  # of these, the ones that took a lane
+        self.frames = 0  # sent
+        self.writes = 0  # and in how many pieces
 
     # --- from the federate ------------------------------------------------------------------------------------
 
@@ -166,6 +170,7 @@ class Switchboard:
             return False
         way.passed()
         self.messages += 1
+        self.spliced += 1
         served.wire.send_call_response(
             frame.sequence, EMPTY_UPDATE_RESPONSE if is_update else EMPTY_SEND_RESPONSE
         )
@@ -416,6 +421,8 @@ class Switchboard:
             line = served.line
             if line is not None:
                 if parts:
+                    self.frames += served.wire.take_count()
+                    self.writes += 1
                     line.send(parts)
                 elif heard:
                     line.acknowledge_soon()

@@ -15,7 +15,7 @@ from weft.model.errors import ConnectionFailed
 from weft.wire.frames import ProtocolError, split
 from weft.wire.websocket import Handshake, WebSocketReader, ask, wrap
 
-_READ = 256 << 10
+_READ = 128 << 10
 _NAP = 1.0  # seconds; a thread that waits for long looks up so often
 
 
@@ -33,6 +33,8 @@ class Stream:
             self.socket = socket.create_connection((settings.host, settings.port), settings.timeout)
         except OSError as error:
             raise ConnectionFailed(f"{settings.where}: {error.strerror or error}") from error
+        # One buffer for good: a new one for each read would cost a page fault for each page of it.
+        self._buffer = memoryview(bytearray(_READ))
         try:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if settings.protocol in ("tls", "websocketsecure"):
@@ -69,11 +71,13 @@ class Stream:
         """What came; nothing (b"") if the connection is gone; None if nothing came in time."""
         try:
             if self.plain and patience == 0:
-                return self.socket.recv(_READ, socket.MSG_DONTWAIT)
+                count = self.socket.recv_into(self._buffer, 0, socket.MSG_DONTWAIT)
+                return bytes(self._buffer[:count])
             # A plain socket comes back after a nap at the latest: one system call where a wait before it would make two.
             if not (self.plain and patience >= _NAP) and not self.wait(patience):
                 return None
-            return self.socket.recv(_READ)
+            count = self.socket.recv_into(self._buffer)
+            return bytes(self._buffer[:count])
         except (BlockingIOError, ssl.SSLWantReadError, InterruptedError):
             return None
         except (OSError, ValueError):

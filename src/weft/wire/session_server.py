@@ -62,10 +62,10 @@ class ServerSession(Session):
         """`session_id` is unpredictable and not 0: who knows it can take the session over."""
         super().__init__(SERVER_STEPS, True, settings, now, first_sequence)
         self._adopt(session_id)
-        self._latest_call = (
-            NONE  # unanswered, if it is not NONE; most calls are answered before the next comes
-        )
-        self._unanswered: set[int] = set()  # earlier ones
+        self._counted = first_sequence
+        # Calls that are not answered: most are before the next comes, so that the set of earlier ones stays empty.
+        self._latest_call = NONE
+        self._unanswered: set[int] = set()
         self._calls_are_answered = settings.calls_are_answered
 
     # Starting and resuming
@@ -169,6 +169,12 @@ class ServerSession(Session):
         if writer.size > self._batch_bytes or writer.frames >= self._batch_frames:
             self._close_batch()
         return number
+
+    def take_count(self) -> int:
+        """How many frames have got a number since this was last asked."""
+        count = (self._number - self._counted) & LAST_NUMBER
+        self._counted = self._number
+        return count
 
     @property
     def waiting_bytes(self) -> int:

@@ -4,6 +4,7 @@
   ends in C through a C relay, the same bytes, pinned alike.
 * One call: how long a synchronous send-interaction takes.  Floor: the same client against a responder in C.
 * Throughput, one to one and one to seven, waiting for each answer and not (asyncUpdates); with the server's CPU per message sent.
+* Profile of the same: what share of the messages was spliced, and how many frames went out with one write.
 * Memory: a server with a thousand idle federates.
 
 Federates are Python processes that run `main` of this module; they are compiled or pure as the server is.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -179,6 +181,9 @@ def measure(build: str) -> dict[str, float]:
                     rate, cpu = _throughput(build, process, port, receivers, turns, mode)
                 figures[f"{name}_{mode}_per_s"] = rate
                 figures[f"{name}_{mode}_server_us"] = cpu
+                messages, spliced, frames, writes = _last_words(folder)
+                figures[f"{name}_{mode}_spliced"] = spliced / messages
+                figures[f"{name}_{mode}_frames_per_write"] = frames / writes
     return figures
 
 
@@ -296,6 +301,19 @@ def _throughput(
     rates = [json.loads(_output(ear))["rate"] for ear in ears]
     _output(sender)
     return min(rates), (_cpu_seconds(process.pid) - before) / turns * 1e6
+
+
+def _last_words(folder: str) -> tuple[int, int, int, int]:
+    """What the server that stopped last says it did: messages, those spliced, frames, writes."""
+    log = max(Path(folder).glob("**/server.log"), key=lambda path: path.stat().st_mtime_ns)
+    last = log.read_text().splitlines()[-1]
+    found = re.search(
+        r"after (\d+) updates and interactions \((\d+) .*; (\d+) frames .* in (\d+) writes", last
+    )
+    if found is None:
+        raise RuntimeError(f"the server did not say what it did; its last line was {last!r}")
+    messages, spliced, frames, writes = map(int, found.groups())
+    return messages, spliced, frames, writes
 
 
 def _cpu_seconds(pid: int) -> float:
