@@ -29,7 +29,7 @@ PUBLIC = {
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
-    "weft.kernel": ["INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"],
+    "weft.kernel": ["INTERNAL", "PENDING", "SERVICES", "Alarm", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"],
 }  # fmt: skip
 
 

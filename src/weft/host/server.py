@@ -21,7 +21,7 @@ from typing import Any
 
 from weft.host.guard import Guard, OpenGuard, read_password_file
 from weft.host.line import Line
-from weft.host.serving import Served, Switchboard
+from weft.host.serving import NEVER, Served, Switchboard
 from weft.host.settings import Settings
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Node
@@ -69,6 +69,7 @@ class Server:
         self._connections: set[SocketLine] = set()
         self._flush_due = False
         self._ticker: asyncio.TimerHandle | None = None
+        self._alarm: asyncio.TimerHandle | None = None
         self._closing = False
 
     # --- listening --------------------------------------------------------------------------------------------
@@ -126,8 +127,9 @@ class Server:
             await asyncio.sleep(0.01)
         for line in list(self._connections):
             line.close()
-        if self._ticker is not None:
-            self._ticker.cancel()
+        for timer in (self._ticker, self._alarm):
+            if timer is not None:
+                timer.cancel()
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -221,6 +223,8 @@ class Server:
     def flush(self) -> None:
         self._flush_due = False
         now = time.monotonic()
+        if self.board.alarm < NEVER:
+            self._alarmed(now)
         limits = self.settings.limits
         for served in self.board.flush(now):
             line = served.line
@@ -248,11 +252,24 @@ class Server:
                         self._forget(served, now)
         for line in list(self._connections):
             line.check_greeting(now)
-        due = self.board.node.next_tick()
-        if due is not None and now >= due:
-            self.board.perform(self.board.node.tick(now))
-            self.flush_soon()
+        self._alarmed(now)
         self._ticker = asyncio.get_running_loop().call_later(_TICK, self._tick)
+
+    def _alarmed(self, now: float) -> None:
+        """Let the kernel do what is due, and come back when the next is: values that wait for their update rate."""
+        node = self.board.node
+        due = node.next_tick()
+        if due is not None and now >= due:
+            self.board.perform(node.tick(now))
+            self.flush_soon()
+            due = node.next_tick()
+        self.board.alarm = NEVER
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if due is not None:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(max(0.0, due - now), lambda: self._alarmed(time.monotonic()))
 
     def opened(self, line: SocketLine) -> None:
         self._connections.add(line)

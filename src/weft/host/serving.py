@@ -16,7 +16,7 @@ from typing import Any
 from weft.host.guard import Guard
 from weft.host.line import Line
 from weft.host.unpacking import ModuleLimits, unpack_modules
-from weft.kernel import Callback, Effect, Node, Refuse, Reply
+from weft.kernel import Alarm, Callback, Effect, Node, Refuse, Reply
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -36,6 +36,7 @@ from weft.wire.frames import CALL_REQUEST, NONE
 from weft.wire.packed import Splicer, packed
 from weft.wire.session_server import ServerSession
 
+NEVER = float("inf")
 EVOLVED = "API.version=IEEE 1516-2010"
 
 
@@ -73,6 +74,7 @@ class Switchboard:
         self._dirty: list[Served] = []
         self._splicer = Splicer()
         self.messages = 0
+        self.alarm = NEVER  # when the node is to be ticked, as far as it has said since somebody last looked
 
     # --- from the federate ------------------------------------------------------------------------------------
 
@@ -211,6 +213,8 @@ class Switchboard:
                         last = arguments
                     served.wire.send_callback(payload)
                     self._touch(served)
+            elif isinstance(effect, Alarm):
+                self.alarm = min(self.alarm, effect.when)
 
     def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
         if len(arguments) > 1 and isinstance(arguments[1], PackedValues):

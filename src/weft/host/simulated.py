@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.host.connection import drop_federation
-from weft.kernel import Callback, Effect, Node, Refuse, Reply, Transmit
+from weft.kernel import Alarm, Callback, Effect, Node, Refuse, Reply, Transmit
 from weft.model.errors import NotConnected, RTIinternalError
 
 MAX_EVENTS = (
@@ -235,6 +235,15 @@ class SimulatedNetwork:
                 connection = self._connections.get((name, effect.session))
                 if connection is not None:
                     connection.handle(effect)
+            elif isinstance(effect, Alarm) and not effect.recurring:
+                self.clock.at(effect.when, self._woken(name, self._incarnations[name]))
+
+    def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
+        def tick() -> None:
+            if self._incarnations[name] == incarnation and name in self._nodes:
+                self._perform(name, self._nodes[name].tick(self.clock.now))
+
+        return tick
 
     def _transmit(self, sender: str, effect: Transmit) -> None:
         receiver = effect.node

@@ -1,7 +1,18 @@
 """The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
 
-from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
+from weft.kernel.effects import Alarm, Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.node import Node
 from weft.kernel.services import INTERNAL, PENDING, SERVICES
 
-__all__ = ["INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"]
+__all__ = [
+    "INTERNAL",
+    "PENDING",
+    "SERVICES",
+    "Alarm",
+    "Callback",
+    "Effect",
+    "Node",
+    "Refuse",
+    "Reply",
+    "Transmit",
+]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import mom, mom_objects, mom_reports, path
+from weft.kernel import mom, mom_objects, mom_reports, path, rates
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.federations import extended_model, found
 from weft.kernel.membership import join
@@ -74,14 +74,20 @@ class Node:
 
     def next_tick(self) -> float | None:
         """When `tick` is next to be called; None if nothing waits for time to pass."""
-        due = [mom_objects.next_due(federation) for federation in self.federations.values()]
-        return min((when for when in due if when is not None), default=None)
+        soonest: float | None = None
+        for federation in self.federations.values():
+            for due in (mom_objects.next_due(federation), rates.next_due(federation)):
+                if due is not None and (soonest is None or due < soonest):
+                    soonest = due
+        return soonest
 
     def tick(self, now: float) -> list[Effect]:
         turn = Turn(self.name, now)
         for federation in list(self.federations.values()):
             if federation.reports_due:
                 mom_objects.report_due(turn, federation)
+            if federation.paces is not None:
+                rates.release(turn, federation)
         return self._end(turn)
 
     # --- calls ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ Out, at the sender's node:
 
     validate    is it in the object model, does the sender publish it, does it own it?
     interest    who wants it: members here (legs, ears), and other nodes that have members who do
+    rate        a subscriber that named an update rate gets no more than that (`weft.kernel.rates`)
     effects     a callback for each member here, one parcel for each other node
 
 In, at another node: the same interest question, asked of the members there (`arrive`).
@@ -20,8 +21,8 @@ from __future__ import annotations
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.interest import Declared
-from weft.kernel import require
+from weft.interest import Declared, Wish
+from weft.kernel import rates, require
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route, add
@@ -240,8 +241,10 @@ def update_attribute_values(
     route = _route(turn, federation, instance, member, sent)
     if route.legs:
         _reflect(turn, instance, route, member, values, tag, stamp)
+    if route.paced:
+        rates.pace(turn, federation, instance, route.paced, member, values, tag, stamp)
     for post in route.posts:
-        kept = unshared(values) if post.attributes is None else part_of(values, post.attributes)
+        kept = unshared(values) if post.attributes is None else rates.part_of(values, post.attributes)
         arguments = (instance.handle, kept, tag, stamp)
         message = Data(
             federation.name,
@@ -253,10 +256,6 @@ def update_attribute_values(
         )
         turn.effects.append(Transmit(post.node, message, post.reliable))
     return None if time is None else NO_RETRACTION
-
-
-def part_of(values: Any, attributes: tuple[AttributeHandle, ...]) -> Any:
-    return {a: values[a] for a in attributes} if isinstance(values, dict) else values.subset(attributes)
 
 
 def _route(
@@ -300,6 +299,7 @@ def _find_route(
     turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: tuple[AttributeHandle, ...]
 ) -> Route:
     legs: list[Leg] = []
+    paced: list[Leg] = []
     away: dict[str, dict[AttributeHandle, None]] = {}  # node -> what its members want
     for known_class, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
@@ -308,7 +308,10 @@ def _find_route(
                 continue
             wanted = [handle for handle in sent if handle in subscribed]
             if wanted and member.node == turn.node:
-                legs.extend(_legs(instance, member, wanted, len(sent)))
+                if any(subscribed[handle].rate for handle in wanted):
+                    paced.extend(_paced(federation, instance, member, wanted, subscribed))
+                else:
+                    legs.extend(_legs(instance, member, wanted, len(sent)))
             elif wanted:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
     posts = [
@@ -317,7 +320,7 @@ def _find_route(
         for post in _posts(federation, instance, node, list(wanted_there), len(sent))
     ]
     ways = list(dict.fromkeys(transportation_of(instance, handle) for handle in sent))
-    return Route(legs, posts, sender, instance.entry.handle, ways)
+    return Route(legs, posts, sender, instance.entry.handle, ways, paced)
 
 
 def _posts(
@@ -342,6 +345,20 @@ def _legs(instance: Instance, member: Member, wanted: list[AttributeHandle], sen
         Leg(member, None if len(handles) == sent else tuple(handles), transportation)
         for transportation, handles in by_transportation.items()
     ]
+
+
+def _paced(
+    federation: Federation,
+    instance: Instance,
+    member: Member,
+    wanted: list[AttributeHandle],
+    subscribed: dict[AttributeHandle, Wish],
+) -> list[Leg]:
+    """Legs to a member that named a rate for some of the attributes: each attribute has its own time."""
+    legs = _legs(instance, member, wanted, -1)  # never "all that were sent"
+    for leg in legs:
+        leg.intervals = tuple(rates.interval(federation, subscribed[a].rate) for a in leg.attributes or ())
+    return legs
 
 
 def transportation_of(instance: Instance, attribute: AttributeHandle) -> TransportationTypeHandle:
@@ -488,5 +505,7 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
             sent = list(values) if isinstance(values, dict) else values.handles
             route = _route(turn, federation, instance, sender, sent)
             _reflect(turn, instance, route, sender, values, tag, stamp)
+            if route.paced:
+                rates.pace(turn, federation, instance, route.paced, sender, values, tag, stamp)
     else:
         _direct(turn, federation, sender, message.arguments)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
+from weft.kernel.paces import Paces
 from weft.kernel.parcels import Commit
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
@@ -131,10 +132,14 @@ class Leg:
         member: Member,
         attributes: tuple[AttributeHandle, ...] | None,
         transportation: TransportationTypeHandle,
+        intervals: tuple[float, ...] = (),
     ) -> None:
         self.member = member
         self.attributes = attributes  # None: all that were sent
         self.transportation = transportation
+        self.intervals = (
+            intervals  # of a paced leg: for each attribute, seconds between two values; 0 for every update
+        )
 
 
 class Post:
@@ -147,7 +152,10 @@ class Post:
 
 
 class Route:
-    """Where an update of certain attributes goes: legs to members here, posts to other nodes."""
+    """Where an update of certain attributes goes: legs to members here, posts to other nodes.
+
+    Paced legs are those of members that named an update rate for some of the attributes (`weft.kernel.rates`).
+    """
 
     def __init__(
         self,
@@ -156,8 +164,10 @@ class Route:
         sender: Member,
         object_class: ObjectClassHandle,
         transportations: list[TransportationTypeHandle],
+        paced: list[Leg],
     ) -> None:
         self.legs = legs
+        self.paced = paced
         self.posts = posts
         self.sender = sender
         self.object_class = object_class
@@ -316,6 +326,8 @@ class Federation:
         self.switches: dict[str, bool] = {}
         self.observed: dict[FederateHandle, Member] = {}
         self.reports_due: dict[FederateHandle, float] = {}
+        # Values that wait because their subscribers named an update rate (`weft.kernel.rates`); None until there are any.
+        self.paces: Paces | None = None
 
     def switch(self, name: str) -> bool:
         """A federation-wide switch, as the object model or the MOM sets it."""
