@@ -29,7 +29,9 @@ PUBLIC = {
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
-    "weft.kernel": ["INTERNAL", "PENDING", "SERVICES", "Alarm", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"],
+    "weft.kernel": [
+        "INTERNAL", "PENDING", "SERVICES", "Alarm", "Callback", "Effect", "Node", "Record", "Refuse", "Reply", "Transmit",
+    ],
 }  # fmt: skip
 
 

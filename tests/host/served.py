@@ -42,7 +42,9 @@ class Running:
 
 
 @contextmanager
-def serving(guard: Guard | None = None, serve: Serve | None = None, **limits: Any) -> Iterator[Running]:
+def serving(
+    guard: Guard | None = None, serve: Serve | None = None, run_directory: str = "", **limits: Any
+) -> Iterator[Running]:
     settings = Settings(replace(serve or Serve(), port=0), replace(Limits(), **limits))
     started = threading.Event()
     found: list[Running] = []
@@ -50,7 +52,7 @@ def serving(guard: Guard | None = None, serve: Serve | None = None, **limits: An
     stopping: list[asyncio.Event] = []
 
     async def main() -> None:
-        server = Server(settings, reports.append, guard)
+        server = Server(settings, reports.append, guard, run_directory)
         listeners = await server.start()
         stopping.append(asyncio.Event())
         ports = {kind: port for kind, _, port in listeners}

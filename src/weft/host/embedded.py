@@ -10,13 +10,17 @@ one `deque.append`.
 
 from __future__ import annotations
 
+import secrets
+import sys
 import threading
 import time
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 from weft.host.connection import drop_federation
-from weft.kernel import Alarm, Callback, Effect, Node, Refuse, Reply
+from weft.host.reports import ReportFiles
+from weft.kernel import Alarm, Callback, Effect, Node, Record, Refuse, Reply
 from weft.model.errors import NotConnected, RTIinternalError
 
 _NAP = 1.0
@@ -25,8 +29,10 @@ _NAP = 1.0
 class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation."""
 
-    def __init__(self, name: str = "embedded") -> None:
-        self._node = Node(name)
+    def __init__(self, name: str = "embedded", run_directory: str = "runs") -> None:
+        run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
+        self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
+        self._reports = ReportFiles(lambda text: print(f"weft: {text}", file=sys.stderr))
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
         self.alarmed = False  # something is to be done when its time has come
@@ -66,6 +72,8 @@ class EmbeddedNode:
                 sleeper = connections.get(effect.session)
                 if sleeper is not None:
                     sleeper.wake()
+            elif isinstance(effect, Record):
+                self._reports.write(effect.file, effect.line)
 
     def forget_federation(self, inbox: deque[Callback]) -> None:
         with self._lock:
@@ -93,11 +101,17 @@ class EmbeddedNode:
         with self._lock:
             self._node.close_session(session)
             self._connections.pop(session, None)
+            self._rest()
 
     def lose(self, session: int) -> None:
         with self._lock:
             self._connections.pop(session, None)
             self._perform(self._node.session_lost(session, time.monotonic()))
+            self._rest()
+
+    def _rest(self) -> None:
+        if not self._connections:
+            self._reports.close()
 
 
 class EmbeddedConnection:

@@ -45,15 +45,23 @@ _TICK = 1.0
 
 
 class Server:
-    def __init__(self, settings: Settings, report: Callable[[str], None], guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        report: Callable[[str], None],
+        guard: Guard | None = None,
+        run_directory: str = "",
+    ) -> None:
+        """Without a run directory there are no files of service reports."""
         self.settings = settings
         self.report = report
         limits = settings.limits
         self.board = Switchboard(
-            Node("server"),
+            Node("server", reports=run_directory),
             guard or _guard_of(settings),
             ModuleLimits(limits.module_bytes, limits.modules),
             report,
+            limits.report_bytes,
         )
         self.sessions: dict[int, Served] = {}
         # One buffer serves all connections: each read is taken out of it before the next begins.
@@ -130,6 +138,7 @@ class Server:
         for timer in (self._ticker, self._alarm):
             if timer is not None:
                 timer.cancel()
+        self.board.reports.close()
 
     # --- sessions ---------------------------------------------------------------------------------------------
 

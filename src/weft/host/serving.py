@@ -15,8 +15,9 @@ from typing import Any
 
 from weft.host.guard import Guard
 from weft.host.line import Line
+from weft.host.reports import ReportFiles
 from weft.host.unpacking import ModuleLimits, unpack_modules
-from weft.kernel import Alarm, Callback, Effect, Node, Refuse, Reply
+from weft.kernel import Alarm, Callback, Effect, Node, Record, Refuse, Reply
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -65,8 +66,10 @@ class Switchboard:
         guard: Guard,
         limits: ModuleLimits,
         report: Callable[[str], None],
+        report_bytes: int,
     ) -> None:
         self.node = node
+        self.reports = ReportFiles(report, report_bytes)
         self._guard = guard
         self._limits = limits
         self._report = report
@@ -215,6 +218,8 @@ class Switchboard:
                     self._touch(served)
             elif isinstance(effect, Alarm):
                 self.alarm = min(self.alarm, effect.when)
+            elif isinstance(effect, Record):
+                self.reports.write(effect.file, effect.line)
 
     def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
         if len(arguments) > 1 and isinstance(arguments[1], PackedValues):

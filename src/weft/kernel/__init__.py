@@ -1,6 +1,6 @@
 """The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
 
-from weft.kernel.effects import Alarm, Callback, Effect, Refuse, Reply, Transmit
+from weft.kernel.effects import Alarm, Callback, Effect, Record, Refuse, Reply, Transmit
 from weft.kernel.node import Node
 from weft.kernel.services import INTERNAL, PENDING, SERVICES
 
@@ -12,6 +12,7 @@ __all__ = [
     "Callback",
     "Effect",
     "Node",
+    "Record",
     "Refuse",
     "Reply",
     "Transmit",

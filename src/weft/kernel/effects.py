@@ -51,6 +51,14 @@ class Alarm(Effect):
         self.recurring = recurring
 
 
+class Record(Effect):
+    """Append a line to a file of service reports."""
+
+    def __init__(self, file: str, line: str) -> None:
+        self.file = file
+        self.line = line
+
+
 class Transmit(Effect):
     """Send a parcel to another node: reliably and in order with what was sent before, or at best effort."""
 

@@ -38,8 +38,10 @@ JOIN = "join_federation_execution"
 
 
 class Node:
-    def __init__(self, name: str = "node", directory: str | None = None) -> None:
+    def __init__(self, name: str = "node", directory: str | None = None, reports: str = "") -> None:
+        """`reports`: the folder that the host keeps service reports in; it writes what `Record` says."""
         self.name = name
+        self.reports = reports
         self.directory = directory or name
         self.meshed = directory is not None
         self.sessions: dict[int, Session] = {}
@@ -362,6 +364,7 @@ class Node:
         self._founded += 1
         execution = f"{self.name}/{turn.now}/{self._founded}"
         federation = found(name, execution, self.name, arguments[1:])
+        federation.reports = self.reports
         if self.directory == self.name:
             self.homes[name] = (self.name, federation.time.name)
             self.federations[name] = federation
@@ -542,6 +545,7 @@ class Node:
 
     def _welcomed(self, welcome: Welcome, now: float) -> None:
         federation = found(welcome.federation, welcome.execution, welcome.home, welcome.founding)
+        federation.reports = self.reports
         self.federations[welcome.federation] = federation
         history = Turn(self.name, now)  # its effects belong to the past
         for commit in welcome.commits:

@@ -12,6 +12,9 @@ In, at another node: the same interest question, asked of the members there (`ar
 Delivery is in receive order.  A time stamp is carried along; without time management it does not change the order, and both
 order types in the callback say so.
 
+With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
+subscribes while it is under way gets it.
+
 The answers to the interest question are kept: for interactions in `Federation.audiences`, for updates in the
 `Knowledge` that alike instances share.  Both are forgotten when a declaration or the membership changes.
 """
@@ -135,16 +138,16 @@ def _audience(
     turn: Turn, federation: Federation, sender: Member, interaction_class: InteractionClassHandle
 ) -> Audience:
     entry = federation.catalog.interaction_classes[interaction_class]
+    delayed = federation.switch("delaySubscriptionEvaluation")
     ears = []
     nodes: dict[str, None] = {}
     for member in federation.members.values():
         if member is not sender:
             received = member.declared.received_class(entry)
-            if received is not None:
-                if member.node == turn.node:
-                    ears.append((received, member))
-                else:
-                    nodes[member.node] = None
+            if received is not None and member.node == turn.node:
+                ears.append((received, member))
+            elif member.node != turn.node and (received is not None or delayed):
+                nodes[member.node] = None
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
     managed = any(ancestor.name in MANAGED for ancestor in entry.lineage)
     made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
@@ -314,6 +317,8 @@ def _find_route(
                     legs.extend(_legs(instance, member, wanted, len(sent)))
             elif wanted:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
+    if federation.switch("delaySubscriptionEvaluation"):
+        away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != turn.node}
     posts = [
         post
         for node, wanted_there in away.items()
@@ -442,10 +447,12 @@ def send_directed_interaction(
     arguments = (interaction_class, object_instance, dict(values), tag, transportation, stamp)
     add(member.tally.directed_sent, interaction_class, transportation)
     _direct(turn, federation, member, arguments)
+    delayed = federation.switch("delaySubscriptionEvaluation")
     nodes = {
         other.node: None
         for other in federation.members.values()
-        if other.node != turn.node and other.declared.directed_class(instance.entry, entry) is not None
+        if other.node != turn.node
+        and (delayed or other.declared.directed_class(instance.entry, entry) is not None)
     }
     message = Data(
         federation.name,

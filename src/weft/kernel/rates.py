@@ -4,8 +4,8 @@ Each subscriber is paced on its own, at its own node, for each instance and attr
 
 * A value whose time has come is handed over at once.  One that comes too soon waits; the newest replaces what waits, so
   whatever was sent last always arrives, an interval after the one before at the latest.
-* Attributes of one update that go out together stay one callback.  Those that waited come with the tag, producer and time stamp of
-  the update they are from.
+* Attributes of one update that go out together stay one callback.  Those that waited come with the tag, producer and time
+  stamp of the update they are from.
 * What waits is given up when the instance is removed, or the subscriber unsubscribes or forgets the instance; it comes at once
   when the rate is taken back, and by the new rate when that is changed.
 

@@ -31,6 +31,15 @@ from weft.model.time import LogicalTimeFactory
 _KNOWLEDGE_KEPT = 4096
 
 
+FEDERATION_SWITCHES = (
+    "autoProvide",
+    "delaySubscriptionEvaluation",
+    "advisoriesUseKnownClass",
+    "allowRelaxedDDM",
+    "nonRegulatedGrant",
+)
+
+
 class Switches:
     """The switches of one federate; the federation-wide ones are in `Federation.switches`."""
 
@@ -119,6 +128,7 @@ class Member:
         self.granted_since = 0.0
         self.report_period = 0
         self.reports_made = 0
+        self.recorded = False  # its file of service reports has been begun
 
     def __repr__(self) -> str:
         return f"federate {self.name!r} ({self.handle!r})"
@@ -322,18 +332,17 @@ class Federation:
         self.sequence = 0
         self.nodes: dict[str, None] = {home: None}
         self.commits: list[Commit] = []
-        # The MOM (`weft.kernel.mom`): switches it has set, whose services it reports, when it next reports on whom here.
-        self.switches: dict[str, bool] = {}
+        self.reports = ""  # where this node keeps files of service reports; empty: nowhere
+        # The MOM (`weft.kernel.mom`): switches for all, whose services it reports, when it next reports on whom here.
+        self.switches = {name: bool(catalog.model.switches.get(name)) for name in FEDERATION_SWITCHES}
         self.observed: dict[FederateHandle, Member] = {}
         self.reports_due: dict[FederateHandle, float] = {}
         # Values that wait because their subscribers named an update rate (`weft.kernel.rates`); None until there are any.
         self.paces: Paces | None = None
 
     def switch(self, name: str) -> bool:
-        """A federation-wide switch, as the object model or the MOM sets it."""
-        if name in self.switches:
-            return self.switches[name]
-        return bool(self.catalog.model.switches.get(name))
+        """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""
+        return self.switches[name]
 
     def count_up(self) -> None:
         """Bring all tallies up to date."""
