@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -118,8 +119,8 @@ class Talker:
 
     def listen(self, count: int) -> list[bytes]:
         """What was heard, once so much has been heard or long enough was waited."""
-        deadline = self.rti.connection.now() + WAIT
-        while len(self.ears.heard) < count and self.rti.connection.now() < deadline and not self.ears.lost:
+        deadline = time.monotonic() + WAIT
+        while len(self.ears.heard) < count and time.monotonic() < deadline and not self.ears.lost:
             self.rti.evoke_callback(0.5)
         return self.ears.heard
 
