@@ -265,7 +265,7 @@ class RTIambassador(
         minimum = started + approximate_minimum_time_in_seconds
         maximum = started + max(approximate_minimum_time_in_seconds, approximate_maximum_time_in_seconds)
         take = connection.take
-        while self._enabled and self._connection is connection:
+        while self._enabled:
             callback = take()
             if callback is not None:
                 self._deliver(callback)
@@ -323,6 +323,7 @@ class RTIambassador(
         if callback.method == "connection_lost":
             # Clause 4.4: from here on the federate is not connected, and may connect again.
             connection = self._cut_off()
+            self._enabled = False  # ends the evoking that delivers this; connecting enables again
             self._absent = f"the connection was lost: {callback.arguments[0]}; connect again"
             if connection is not None:
                 connection.close()
