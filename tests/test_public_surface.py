@@ -30,7 +30,7 @@ PUBLIC = {
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
     "weft.kernel": [
-        "INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Lane", "Node", "Refuse", "Reply",
+        "INTERNAL", "PENDING", "SERVICES", "Alarm", "Callback", "Effect", "Lane", "Node", "Record", "Refuse", "Reply",
         "Transmit",
     ],
 }  # fmt: skip

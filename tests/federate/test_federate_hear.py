@@ -254,3 +254,28 @@ def test_handlers_need_a_joined_federate() -> None:
         federate.on_interaction("Fire")(print)
     with federate:
         federate.on_interaction("Fire")(print)
+
+
+def test_a_rate_holds_updates_back_but_never_the_newest() -> None:
+    """`on_update` with an update rate of the object model: two values of a hundred within an interval, first and last."""
+    rates = extra_module(
+        "<updateRates><updateRate><name>Often</name><rate>2</rate></updateRate></updateRates>"
+    )
+    network = SimulatedNetwork(["S1"])
+    with (
+        weft.join("Range", "sender", fom=[RANGE, rates], host=network.at("S1")) as sender,
+        weft.join("Range", "hearer", fom=[RANGE, rates], host=network.at("S1")) as hearer,
+    ):
+        heard: list[Any] = []
+
+        @hearer.on_update("Tank", "Position", rate="Often")
+        def updated(tank: RemoteObject, values: dict[str, Any]) -> None:
+            heard.append(values["Position"]["X"])
+
+        tank = sender.register("Tank")
+        for number in range(100):
+            tank.update(Position={"X": float(number), "Y": 0.0, "Z": 0.0})
+        hearer.run(0.4)
+        assert heard == [0]
+        hearer.run(0.2)
+        assert heard == [0, 99]

@@ -7,9 +7,6 @@ are skipped, and the refusals themselves are tested all the same.
 from __future__ import annotations
 
 import inspect
-import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +16,7 @@ from support.refusals import CANNOT_RAISE, FACTORIES, FEDERATION, WRONG_TYPES, R
 from support.refusals_objects import DECLARATION, OBJECTS, ORDER
 from support.refusals_ownership import OWNERSHIP, PENDING_ACQUISITION
 from support.refusals_support import SUPPORT
+from support.standard import snake, standard
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
 from weft.kernel import PENDING
 from weft.model import errors
@@ -33,7 +31,6 @@ REFUSALS = [
     *ORDER,
     *SUPPORT,
 ]
-SPEC = Path(__file__).parents[3] / "shared" / "spec" / "services.json"
 
 # What a service may do before a connection or a federation is there.
 UNCONNECTED = {"connect", "disconnect", "leave", "get_hla_version"}
@@ -126,26 +123,6 @@ def test_a_pending_service_says_so(service: str) -> None:
 
 
 # --- against the standard ---------------------------------------------------------------------------------------
-
-
-def standard(part: str) -> list[dict[str, Any]]:
-    if not SPEC.exists():
-        pytest.skip(f"{SPEC} is not here: it belongs to the project's workshop, not to the repository")
-    found: list[dict[str, Any]] = json.loads(SPEC.read_text())[part]
-    return found
-
-
-def snake(name: str) -> str:
-    for acronym, plain in {
-        "MIM": "Mim",
-        "GALT": "Galt",
-        "LITS": "Lits",
-        "HLAv": "HlaV",
-        "DDM": "Ddm",
-        "RTI": "Rti",
-    }.items():
-        name = name.replace(acronym, plain)
-    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
 
 
 def test_every_exception_is_provoked_or_explained() -> None:

@@ -62,7 +62,7 @@ def test_a_small_fed() -> None:
     )
     assert tank.attributes[0].place == "small.fed:14"
     assert module.spaces["Air"].dimensions == ("Air.lat", "Air.long", "Air.alt")
-    assert {dimension.upper_bound for dimension in module.dimensions.values()} == {1 << 32}
+    assert {dimension.upper_bound for dimension in module.dimensions.values()} == {(1 << 32) - 1}
     shot = module.interaction_classes["HLAinteractionRoot.Shot"]
     assert [item.name for item in shot.parameters] == ["who", "what"]
     assert (shot.transportation, shot.order, shot.dimensions) == (

@@ -252,7 +252,7 @@ def data_types(name: str) -> st.SearchStrategy[DataType]:
 def models(draw: st.DrawFn) -> ObjectModel:
     objects, interactions = draw(nodes("a")), draw(nodes("a"))
     own_types = {name: draw(data_types(name)) for name in draw(st.sets(names, max_size=4))}
-    bounds = draw(st.dictionaries(names, st.integers(1, 1 << 40), max_size=2))
+    bounds = draw(st.dictionaries(names, st.integers(1, (1 << 32) - 1), max_size=2))
     reliable = draw(st.dictionaries(names, st.booleans(), max_size=2))
     rates = draw(st.dictionaries(names, st.floats(0.001, 1e9), max_size=2))
     labels = draw(st.dictionaries(names, types, max_size=2))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import weft.fom
+from support.fom import extra_module
 from weft.fom import BasicType, DataType, merge, parse_module, standard_mim
 from weft.fom.objectmodel import ObjectClass
 from weft.model.records import Source
@@ -53,3 +54,13 @@ def test_the_mim_is_that_of_the_standard() -> None:
 def test_the_public_surface() -> None:
     assert weft.fom.__all__ == sorted(weft.fom.__all__, key=lambda name: (not name.isupper(), name))
     assert all(hasattr(weft.fom, name) for name in weft.fom.__all__)
+
+
+def test_an_upper_bound_fits_the_federate_protocol() -> None:
+    """A dimension without one has the most there can be; one beyond that is lowered, with a warning that says where."""
+    rows = "<name>Wide</name><upperBound>99999999999</upperBound>", "<name>Open</name>"
+    text = "".join(f"<dimension>{row}</dimension>" for row in rows)
+    module = parse_module(extra_module(f"<dimensions>{text}</dimensions>"))
+    assert any("99999999999" in str(warning) for warning in module.warnings)
+    found = merge([module]).dimensions
+    assert {found[name].upper_bound for name in ("Wide", "Open")} == {(1 << 32) - 1}

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -42,7 +43,9 @@ class Running:
 
 
 @contextmanager
-def serving(guard: Guard | None = None, serve: Serve | None = None, **limits: Any) -> Iterator[Running]:
+def serving(
+    guard: Guard | None = None, serve: Serve | None = None, run_directory: str = "", **limits: Any
+) -> Iterator[Running]:
     settings = Settings(replace(serve or Serve(), port=0), replace(Limits(), **limits))
     started = threading.Event()
     found: list[Running] = []
@@ -50,7 +53,7 @@ def serving(guard: Guard | None = None, serve: Serve | None = None, **limits: An
     stopping: list[asyncio.Event] = []
 
     async def main() -> None:
-        server = Server(settings, reports.append, guard)
+        server = Server(settings, reports.append, guard, run_directory)
         listeners = await server.start()
         stopping.append(asyncio.Event())
         ports = {kind: port for kind, _, port in listeners}
@@ -116,8 +119,8 @@ class Talker:
 
     def listen(self, count: int) -> list[bytes]:
         """What was heard, once so much has been heard or long enough was waited."""
-        deadline = self.rti.connection.now() + WAIT
-        while len(self.ears.heard) < count and self.rti.connection.now() < deadline and not self.ears.lost:
+        deadline = time.monotonic() + WAIT
+        while len(self.ears.heard) < count and time.monotonic() < deadline and not self.ears.lost:
             self.rti.evoke_callback(0.5)
         return self.ears.heard
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.federation import Federation, federation, refused
 from support.mom import FEDERATE, FEDERATION, THE_FEDERATION, Mom, Raw
+from weft import EmbeddedNode
 from weft.kernel import PENDING, SERVICES
 from weft.kernel.mom_services import _INDICATED, ADJUSTMENTS
 from weft.kernel.mom_services import SERVICES as INVOKED
@@ -19,8 +21,8 @@ TANK = "Vehicle.GroundVehicle.Tank"
 
 
 @pytest.fixture
-def f() -> Iterator[Federation]:
-    with federation(2) as made:
+def f(tmp_path: Path) -> Iterator[Federation]:
+    with federation(2, node=EmbeddedNode(run_directory=str(tmp_path))) as made:
         Mom(made).hear("HLAreportMOMexception")
         yield made
 
@@ -215,7 +217,9 @@ def test_switches_of_a_federate(f: Federation) -> None:
         "Enabled",
     )
     mom.send("HLAadjust.HLAsetSwitches", 1, **switches, HLAautomaticResignAction="NoAction")
-    assert mom.values(mom.instance(1), FEDERATE) == {**switches, "HLAautomaticResignAction": "NoAction"}
+    told = mom.values(mom.instance(1), FEDERATE)
+    assert told.pop("HLAreportServiceFile").endswith(".services.jsonl")
+    assert told == {**switches, "HLAautomaticResignAction": "NoAction"}
     assert f.rti[1].get_attribute_scope_advisory_switch()
     mom.send("HLAadjust.HLAsetSwitches", 1, HLAattributeScopeAdvisory="Disabled")
     assert mom.values(mom.instance(1), FEDERATE) == {"HLAattributeScopeAdvisory": "Disabled"}

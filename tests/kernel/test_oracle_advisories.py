@@ -8,7 +8,11 @@ import pytest
 
 from support.runs import Kind, check
 
-KINDS = [Kind(advisories=True), Kind(auto_provide=True), Kind(advisories=True, auto_provide=True)]
+KINDS = [
+    Kind(advisories=True),
+    Kind(auto_provide=True),
+    Kind(advisories=True, auto_provide=True, known_class=True),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

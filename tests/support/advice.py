@@ -4,7 +4,8 @@
   of the class, to an attribute that is published there.
 * Interaction relevance: likewise for a published interaction class.
 * Attribute relevance: an owned attribute is relevant while another federate knows the instance and subscribes to the attribute
-  actively at its known class; the rate is the fastest anybody asked for, "" (every update) being the fastest of all.
+  actively, at its known class if advisories use the known class, else anywhere in the lineage of the instance's class; the rate
+  is the fastest anybody asked for, "" (every update) being the fastest of all.
 * Attribute scope: an attribute is in scope while one knows the instance, subscribes to it at the known class, and another
   federate owns it.
 
@@ -96,9 +97,10 @@ def updates(oracle: Oracle, who: Who) -> tuple[set[Any], dict[Any, str]]:
                 continue
             concerned.add((thing.handle, name))
             rates = [
-                other.subscribed[at][name][1]
+                other.subscribed[cls][name][1]
                 for other, at in thing.known.items()
-                if other is not who and other.subscribed.get(at, {}).get(name, (False, ""))[0]
+                for cls in ([at] if oracle.use_known_class else lineage(thing.cls, ROOT))
+                if other is not who and other.subscribed.get(cls, {}).get(name, (False, ""))[0]
             ]
             if rates:
                 now[thing.handle, name] = max(rates, key=lambda rate: RATES[rate] if rate else float("inf"))

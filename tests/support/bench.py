@@ -52,10 +52,16 @@ class Bench:
     """With several nodes, federates sit at them in turn, and every call is followed by peace on the network."""
 
     def __init__(
-        self, seats: int, advisories: bool = False, auto_provide: bool = False, nodes: int = 1
+        self,
+        seats: int,
+        advisories: bool = False,
+        auto_provide: bool = False,
+        nodes: int = 1,
+        known_class: bool = False,
     ) -> None:
-        switches = model.ADVISORIES if advisories else ()
-        fom = model.fom(*switches, *(["autoProvide"] if auto_provide else []))
+        wide = {"autoProvide": auto_provide, "advisoriesUseKnownClass": known_class}
+        switches = (*(model.ADVISORIES if advisories else ()), *(name for name, on in wide.items() if on))
+        fom = model.fom(*switches)
         self.network: SimulatedNetwork | None = None
         self.nodes = [f"S{number}" for number in range(1, nodes + 1)]
         if nodes == 1:
@@ -64,7 +70,7 @@ class Bench:
             network = self.network = SimulatedNetwork(self.nodes, 1, LinkProfile(delay=0.01, jitter=0.02))
             sites = [network.at(self.nodes[seat % nodes]) for seat in range(seats)]
             self.real = Federation(seats, 1, fom, nodes=sites)
-        self.oracle = Oracle(auto_provide, tuple(SWITCHES) if advisories else ())
+        self.oracle = Oracle(auto_provide, tuple(SWITCHES) if advisories else (), known_class)
         self.oracle.join(0, self.real.handle(0))
         self.expected: list[list[Counter[Call]]] = [[] for _ in range(seats)]
         self.instances: list[ObjectInstanceHandle] = []

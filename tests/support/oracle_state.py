@@ -77,8 +77,11 @@ Out = list[tuple[int, str, tuple[Any, ...]]]
 class Declaring:
     """Each service returns the callbacks (seat, method, arguments) it leads to, or raises `Refused`."""
 
-    def __init__(self, auto_provide: bool = False, switches: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, auto_provide: bool = False, switches: tuple[str, ...] = (), use_known_class: bool = False
+    ) -> None:
         self.auto_provide = auto_provide
+        self.use_known_class = use_known_class
         self.initial = {name: name in switches for name in advice.SWITCHES}
         self.who: dict[int, Who] = {}
         self.former: list[Any] = []  # handles of those who resigned

@@ -73,9 +73,10 @@ class Kind(NamedTuple):
     auto_provide: bool = False
     trade: bool = False
     nodes: int = 1
+    known_class: bool = False
 
     def bench(self) -> Bench:
-        return Bench(SEATS, self.advisories, self.auto_provide, self.nodes)
+        return Bench(SEATS, self.advisories, self.auto_provide, self.nodes, self.known_class)
 
 
 def check(kind: Kind, seeds: Iterable[int], steps: int) -> None:

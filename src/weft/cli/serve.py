@@ -66,7 +66,7 @@ async def _serve(settings: Settings) -> int:
             print(line, file=sys.stderr, flush=True)
             print(line, file=log, flush=True)
 
-        server = Server(settings, report)
+        server = Server(settings, report, run_directory=str(run_directory.absolute()))
         listeners = await server.start()
         print(greeting(listeners, run_directory), flush=True)
         stopping = asyncio.Event()

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any, overload
 
 from weft.federate.callbacks import FederateAmbassador
+from weft.federate.services.calls import NOT_CONNECTED
 from weft.federate.services.data_distribution import DataDistributionManagement
 from weft.federate.services.declaration import DeclarationManagement
 from weft.federate.services.factories import Factories
@@ -101,6 +102,7 @@ class RTIambassador(
         self._model = callback_model
         self._enabled = True
         self._connection = connection
+        self._absent = NOT_CONNECTED
         if callback_model is CallbackModel.IMMEDIATE:
             self._start_pump(connection)
         return result
@@ -306,7 +308,7 @@ class RTIambassador(
 
     def _require_connection(self) -> Connection:
         if self._connection is None:
-            raise NotConnected("not connected to an RTI; call connect first")
+            raise NotConnected(self._absent)
         return self._connection
 
     def _refuse_within_callback(self, service: str) -> None:
@@ -319,7 +321,12 @@ class RTIambassador(
 
     def _deliver(self, callback: Callback) -> None:
         if callback.method == "connection_lost":
-            self._time_name = None
+            # Clause 4.4: from here on the federate is not connected, and may connect again.
+            connection = self._cut_off()
+            self._enabled = False  # ends the evoking that delivers this; connecting enables again
+            self._absent = f"the connection was lost: {callback.arguments[0]}; connect again"
+            if connection is not None:
+                connection.close()
         self._calling_back = threading.get_ident()
         try:
             getattr(self._ambassador, callback.method)(*callback.arguments)

@@ -165,14 +165,17 @@ class Federate:
             self.rti.publish_object_class_attributes(object_class, self._attributes(object_class, attributes))
             self._published.add(object_class)
 
-    def subscribe(self, name: str, *attributes: str) -> None:
-        """Subscribe to a class: an interaction class, or attributes of an object class (all if none is named)."""
+    def subscribe(self, name: str, *attributes: str, rate: str = "") -> None:
+        """Subscribe to a class: an interaction class, or attributes of an object class (all if none is named).
+
+        `rate` is an update rate of the object model: of each attribute no more values come than that, and the newest always.
+        """
         if self._vocabulary.is_interaction(name):
             self.rti.subscribe_interaction_class(self._interaction_class(name))
         else:
             object_class = self._object_class(name)
             chosen = self._attributes(object_class, attributes)
-            self.rti.subscribe_object_class_attributes(object_class, chosen)
+            self.rti.subscribe_object_class_attributes(object_class, chosen, rate or None)
 
     def send(self, name: str, /, tag: bytes = b"", **parameters: Any) -> None:
         """Send an interaction; its class is published first if it is not yet."""
@@ -206,10 +209,10 @@ class Federate:
         full = self._vocabulary.interaction_class(name)
         return self._heard(self._hears, full, lambda: self.subscribe(full))
 
-    def on_update(self, name: str, *attributes: str) -> Callable[[Handler], Handler]:
+    def on_update(self, name: str, *attributes: str, rate: str = "") -> Callable[[Handler], Handler]:
         """Call the function with an object and its changed values; subscribes to the attributes (all if none is named)."""
         full = self._vocabulary.object_class(name)
-        return self._heard(self._reflects, full, lambda: self.subscribe(full, *attributes))
+        return self._heard(self._reflects, full, lambda: self.subscribe(full, *attributes, rate=rate))
 
     def on_discovery(self, name: str) -> Callable[[Handler], Handler]:
         """Call the function with each object that is discovered as this class or one below it."""

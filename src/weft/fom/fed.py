@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from weft.fom.objectmodel import (
     INTERACTION_ROOT,
+    MAX_UPPER_BOUND,
     OBJECT_ROOT,
     PRIVILEGE_TO_DELETE,
     Attribute,
@@ -37,7 +38,6 @@ from weft.fom.xmltree import Warnings
 from weft.model.errors import ObjectModelError
 from weft.model.records import Source
 
-UPPER_BOUND = 1 << 32
 MAX_NAME = 1024
 TRANSPORTATIONS = {"reliable": "HLAreliable", "best_effort": "HLAbestEffort"}
 ORDERS = {"timestamp": "TimeStamp", "receive": "Receive"}
@@ -72,7 +72,7 @@ class _Reader:
             standard="1.3",
             object_classes=frozen(self.objects),
             interaction_classes=frozen(self.interactions),
-            dimensions=frozen({name: Dimension(name, UPPER_BOUND, place=places[name]) for name in names}),
+            dimensions=frozen({name: Dimension(name, MAX_UPPER_BOUND, place=places[name]) for name in names}),
             spaces=frozen(self.spaces),
             warnings=self.warnings.all(),
         )

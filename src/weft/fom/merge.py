@@ -26,6 +26,7 @@ from weft.fom.datatypes import BasicType, DataType
 from weft.fom.joins import Judge
 from weft.fom.mim import standard_mim
 from weft.fom.objectmodel import (
+    MAX_UPPER_BOUND,
     Attribute,
     Dimension,
     InteractionClass,
@@ -42,8 +43,6 @@ from weft.fom.objectmodel import (
 )
 from weft.fom.type_joins import join_data_type
 from weft.model.errors import ObjectModelError
-
-DEFAULT_UPPER_BOUND = 1 << 32
 
 T = TypeVar("T")
 
@@ -255,7 +254,7 @@ def _settled_interaction(item: InteractionClass) -> InteractionClass:
 
 
 def _settled_dimension(item: Dimension) -> Dimension:
-    return item if item.upper_bound else replace(item, upper_bound=DEFAULT_UPPER_BOUND)
+    return item if item.upper_bound else replace(item, upper_bound=MAX_UPPER_BOUND)
 
 
 def _settled_type(item: DataType) -> DataType:

@@ -27,6 +27,7 @@ INTERACTION_ROOT = "HLAinteractionRoot"
 PRIVILEGE_TO_DELETE = "HLAprivilegeToDeleteObject"
 
 MAX_PROBLEMS = 1000
+MAX_UPPER_BOUND = (1 << 32) - 1  # of a dimension: the Federate Protocol says it in 32 bits
 """So many warnings of one kind are kept; nobody reads more, and a hostile file could cause millions."""
 
 T = TypeVar("T")

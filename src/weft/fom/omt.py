@@ -16,6 +16,7 @@ from typing import TypeVar
 from weft.fom import joins, omt_types
 from weft.fom.objectmodel import (
     INTERACTION_ROOT,
+    MAX_UPPER_BOUND,
     OBJECT_ROOT,
     Attribute,
     Dimension,
@@ -263,6 +264,12 @@ class _Reader:
             self.warnings.add(
                 f"the upper bound of dimension {name!r} is not a positive number: {text!r}", element.line
             )
+        elif bound is not None and bound > MAX_UPPER_BOUND:
+            self.warnings.add(
+                f"the upper bound of dimension {name!r} is {bound}; {MAX_UPPER_BOUND} is used, the most there can be",
+                element.line,
+            )
+            bound = MAX_UPPER_BOUND
         return Dimension(
             name,
             max(bound or 0, 0),

@@ -10,13 +10,17 @@ one `deque.append`.
 
 from __future__ import annotations
 
+import secrets
+import sys
 import threading
 import time
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 from weft.host.connection import drop_federation
-from weft.kernel import Callback, Effect, Node, Refuse, Reply
+from weft.host.reports import ReportFiles
+from weft.kernel import Alarm, Callback, Effect, Node, Record, Refuse, Reply
 from weft.model.errors import NotConnected, RTIinternalError
 
 _NAP = 1.0
@@ -25,10 +29,13 @@ _NAP = 1.0
 class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation."""
 
-    def __init__(self, name: str = "embedded") -> None:
-        self._node = Node(name)
+    def __init__(self, name: str = "embedded", run_directory: str = "runs") -> None:
+        run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
+        self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
+        self._reports = ReportFiles(lambda text: print(f"weft: {text}", file=sys.stderr))
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
+        self.alarmed = False  # something is to be done when its time has come
 
     def connect(self) -> EmbeddedConnection:
         with self._lock:
@@ -60,33 +67,51 @@ class EmbeddedNode:
                 receiver = connections.get(effect.session)
                 if receiver is not None:
                     receiver.put(effect)
+            elif isinstance(effect, Alarm):
+                self.alarmed = True
+                sleeper = connections.get(effect.session)
+                if sleeper is not None:
+                    sleeper.wake()
+            elif isinstance(effect, Record):
+                self._reports.write(effect.file, effect.line)
 
     def forget_federation(self, inbox: deque[Callback]) -> None:
         with self._lock:
             drop_federation(inbox)
 
     def tick(self) -> None:
-        """Let the kernel do what is due by now: periodic reports."""
+        """Let the kernel do what is due by now: periodic reports, values that waited for their update rate."""
         with self._lock:
             now = time.monotonic()
             due = self._node.next_tick()
             if due is not None and now >= due:
                 self._perform(self._node.tick(now))
+                due = self._node.next_tick()
+            self.alarmed = due is not None
 
     def until_tick(self) -> float | None:
         """In how many seconds something is due; None if nothing is."""
-        due = self._node.next_tick()
+        if not self.alarmed:
+            return None
+        with self._lock:
+            due = self._node.next_tick()
         return None if due is None else max(0.0, due - time.monotonic())
 
     def close(self, session: int) -> None:
         with self._lock:
             self._node.close_session(session)
             self._connections.pop(session, None)
+            self._rest()
 
     def lose(self, session: int) -> None:
         with self._lock:
             self._connections.pop(session, None)
             self._perform(self._node.session_lost(session, time.monotonic()))
+            self._rest()
+
+    def _rest(self) -> None:
+        if not self._connections:
+            self._reports.close()
 
 
 class EmbeddedConnection:
@@ -110,7 +135,13 @@ class EmbeddedConnection:
         if self._asleep:
             self._arrived.set()
 
+    def wake(self) -> None:
+        """Whoever waits looks again how long it may."""
+        self._arrived.set()
+
     def take(self) -> Callback | None:
+        if not self._inbox and self._host.alarmed:
+            self._host.tick()  # who only looks and never waits sees to it here
         return self._inbox.popleft() if self._inbox else None
 
     def pending(self) -> bool:
@@ -121,24 +152,24 @@ class EmbeddedConnection:
 
     def wait(self, seconds: float | None) -> bool:
         """Whoever waits also sees to what the node has to do meanwhile: there is no thread of its own for that."""
-        due = self._host.until_tick()
-        if due is None or (seconds is not None and seconds < due):
-            # Who waits without end looks up now and then: something may have become due meanwhile.
-            return self._wait(_NAP if seconds is None else seconds)
         deadline = None if seconds is None else time.monotonic() + seconds
+        # Who waits without end looks up now and then.
+        left = _NAP if seconds is None else seconds
         while not self._closed:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if self._host.alarmed:
+                self._host.tick()
+            self._arrived.clear()  # before the question how long: an alarm from now on ends the nap
             due = self._host.until_tick()
-            nap = left if due is None else due if left is None else min(left, due)
-            if self._wait(nap) or (left is not None and left <= 0):
+            if self._wait(left if due is None else min(left, due)) or deadline is None:
                 break
-            self._host.tick()
+            left = deadline - time.monotonic()
+            if left <= 0.0:
+                break
         return bool(self._inbox)
 
     def _wait(self, seconds: float | None) -> bool:
         if self._inbox:
             return True
-        self._arrived.clear()
         self._asleep = True
         try:
             # Looked at again after `_asleep` is up: a callback put in between would not have woken us.

@@ -22,7 +22,7 @@ from typing import Any
 
 from weft.host.guard import Guard, OpenGuard, read_password_file
 from weft.host.line import Line
-from weft.host.serving import Served, Switchboard
+from weft.host.serving import NEVER, Served, Switchboard
 from weft.host.settings import Settings
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Node
@@ -47,15 +47,23 @@ _PATIENCE = 0.004  # seconds that answers wait for company, where the client doe
 
 
 class Server:
-    def __init__(self, settings: Settings, report: Callable[[str], None], guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        report: Callable[[str], None],
+        guard: Guard | None = None,
+        run_directory: str = "",
+    ) -> None:
+        """Without a run directory there are no files of service reports."""
         self.settings = settings
         self.report = report
         limits = settings.limits
         self.board = Switchboard(
-            Node("server"),
+            Node("server", reports=run_directory),
             guard or _guard_of(settings),
             ModuleLimits(limits.module_bytes, limits.modules),
             report,
+            limits.report_bytes,
         )
         self.sessions: dict[int, Served] = {}
         # One buffer serves all connections: each read is taken out of it before the next begins.
@@ -72,6 +80,7 @@ class Server:
         self._flush_due = False
         self._hurry_due = False
         self._ticker: asyncio.TimerHandle | None = None
+        self._alarm: asyncio.TimerHandle | None = None
         self._closing = False
 
     # --- listening --------------------------------------------------------------------------------------------
@@ -129,8 +138,10 @@ class Server:
             await asyncio.sleep(0.01)
         for line in list(self._connections):
             line.close()
-        if self._ticker is not None:
-            self._ticker.cancel()
+        for timer in (self._ticker, self._alarm):
+            if timer is not None:
+                timer.cancel()
+        self.board.reports.close()
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -227,6 +238,8 @@ class Server:
         if self.board.has_waiting and not self._hurry_due:
             self._hurry_due = True
             asyncio.get_running_loop().call_later(_PATIENCE, self._hurry)
+        if self.board.alarm < NEVER:
+            self._alarmed(time.monotonic())
         if not self.board.has_outgoing:
             return
         now = time.monotonic()
@@ -262,11 +275,24 @@ class Server:
                         self._forget(served, now)
         for line in list(self._connections):
             line.check_greeting(now)
-        due = self.board.node.next_tick()
-        if due is not None and now >= due:
-            self.board.perform(self.board.node.tick(now))
-            self.flush_soon()
+        self._alarmed(now)
         self._ticker = asyncio.get_running_loop().call_later(_TICK, self._tick)
+
+    def _alarmed(self, now: float) -> None:
+        """Let the kernel do what is due, and come back when the next is: values that wait for their update rate."""
+        node = self.board.node
+        due = node.next_tick()
+        if due is not None and now >= due:
+            self.board.perform(node.tick(now))
+            self.flush_soon()
+            due = node.next_tick()
+        self.board.alarm = NEVER
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if due is not None:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(max(0.0, due - now), lambda: self._alarmed(time.monotonic()))
 
     def opened(self, line: SocketLine) -> None:
         self._connections.add(line)

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from weft.host.client_settings import GATHER_ANSWERS
 from weft.host.guard import Guard
 from weft.host.line import Line
+from weft.host.reports import ReportFiles
 from weft.host.unpacking import ModuleLimits, unpack_modules
-from weft.kernel import Callback, Effect, Lane, Node, Refuse, Reply
+from weft.kernel import Alarm, Callback, Effect, Lane, Node, Record, Refuse, Reply
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -54,6 +55,7 @@ from weft.wire.session_server import ServerSession
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
+NEVER = float("inf")
 EVOLVED = "API.version=IEEE 1516-2010"
 _GATHERED = 16 << 10  # bytes of answers that are sent without waiting longer
 _LANES = 4096  # of one session
@@ -119,8 +121,10 @@ class Switchboard:
         guard: Guard,
         limits: ModuleLimits,
         report: Callable[[str], None],
+        report_bytes: int,
     ) -> None:
         self.node = node
+        self.reports = ReportFiles(report, report_bytes)
         self._guard = guard
         self._limits = limits
         self._report = report
@@ -133,6 +137,7 @@ class Switchboard:
         self.spliced = 0  # of these, the ones that took a lane
         self.frames = 0  # sent
         self.writes = 0  # and in how many pieces
+        self.alarm = NEVER  # when the node is to be ticked, as far as it has said since somebody last looked
 
     # --- from the federate ------------------------------------------------------------------------------------
 
@@ -369,6 +374,10 @@ class Switchboard:
                         last = arguments
                     served.wire.send_callback(payload)
                     self._touch(served)
+            elif isinstance(effect, Alarm):
+                self.alarm = min(self.alarm, effect.when)
+            elif isinstance(effect, Record):
+                self.reports.write(effect.file, effect.line)
 
     def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
         if len(arguments) > 1 and isinstance(arguments[1], PackedValues):

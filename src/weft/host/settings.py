@@ -36,6 +36,7 @@ class Limits:
     history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
     queue_bytes: int = 64 << 20  # what a federate may leave unread before it is dropped
     slow_bytes: int = 8 << 20  # … and before it is reported
+    report_bytes: int = 64 << 20  # a file of service reports
     module_bytes: int = 16 << 20
     modules: int = 256
     greeting_seconds: float = 10.0

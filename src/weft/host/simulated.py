@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.host.connection import drop_federation
-from weft.kernel import Callback, Effect, Node, Refuse, Reply, Transmit
+from weft.kernel import Alarm, Callback, Effect, Node, Record, Refuse, Reply, Transmit
 from weft.model.errors import NotConnected, RTIinternalError
 
 MAX_EVENTS = (
@@ -85,6 +85,7 @@ class SimulatedNetwork:
         self.seed = seed
         self.parcels_sent = 0
         self.parcels_lost = 0
+        self.reports: dict[str, list[str]] = {}  # by file, what a real host would have written there
         self.detection = 1.0  # how long the others need to notice a crash
         self._profile = profile or LinkProfile()
         self._directory = nodes[0]
@@ -103,7 +104,7 @@ class SimulatedNetwork:
                     self._links[other, name] = _Link(self._profile)
 
     def _start(self, name: str) -> None:
-        self._nodes[name] = Node(name, self._directory)
+        self._nodes[name] = Node(name, self._directory, f"runs/{name}")
 
     # --- what a test does -------------------------------------------------------------------------------------
 
@@ -235,6 +236,17 @@ class SimulatedNetwork:
                 connection = self._connections.get((name, effect.session))
                 if connection is not None:
                     connection.handle(effect)
+            elif isinstance(effect, Alarm) and not effect.recurring:
+                self.clock.at(effect.when, self._woken(name, self._incarnations[name]))
+            elif isinstance(effect, Record):
+                self.reports.setdefault(effect.file, []).append(effect.line)
+
+    def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
+        def tick() -> None:
+            if self._incarnations[name] == incarnation and name in self._nodes:
+                self._perform(name, self._nodes[name].tick(self.clock.now))
+
+        return tick
 
     def _transmit(self, sender: str, effect: Transmit) -> None:
         receiver = effect.node

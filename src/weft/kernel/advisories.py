@@ -117,16 +117,23 @@ def _updates(turn: Turn, federation: Federation, instance: Instance, owner: Memb
 
 
 def _wanted_updates(federation: Federation, instance: Instance, owner: Member) -> dict[AttributeHandle, str]:
-    """The attributes of this owner that somebody wants, each with the fastest rate asked for ("" is every update)."""
+    """The attributes of this owner that somebody wants, each with the fastest rate asked for ("" is every update).
+
+    Who knows the instance wants what it subscribes to at its known class, if Advisories Use Known Class is on; else at any
+    class in the lineage of the registered one, though it gets no more than its known class has.
+    """
     rates = federation.catalog.model.update_rates
+    lineage = [ancestor.handle for ancestor in instance.entry.lineage]
     wanted: dict[AttributeHandle, str] = {}
     for known_class, mask in instance.knowledge.masks.items():
+        counted = [known_class] if federation.switch("advisoriesUseKnownClass") else lineage
         for member in federation.seated(mask & ~owner.bit):
-            for attribute, wish in member.declared.subscribed.get(known_class, {}).items():
-                if wish.active and instance.owners.get(attribute) is owner:
-                    best = wanted.get(attribute)
-                    if best is None or (best and (not wish.rate or rates[wish.rate] > rates[best])):
-                        wanted[attribute] = wish.rate
+            for object_class in counted:
+                for attribute, wish in member.declared.subscribed.get(object_class, {}).items():
+                    if wish.active and instance.owners.get(attribute) is owner:
+                        best = wanted.get(attribute)
+                        if best is None or (best and (not wish.rate or rates[wish.rate] > rates[best])):
+                            wanted[attribute] = wish.rate
     return wanted
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from weft.fom.catalog import ObjectClassEntry
 from weft.interest import Wish
-from weft.kernel import advisories, discovery, require, transfers
+from weft.kernel import advisories, discovery, rates, require, transfers
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import InvalidUpdateRateDesignator
@@ -158,6 +158,7 @@ def subscribe_object_class_attributes(
     if chosen:
         member.declared.subscribe(object_class, chosen, Wish(active, update_rate))
         federation.changed()
+        rates.redeclared(turn, federation, member)
         _discover(turn, federation, member, entry)
         _advise_of_subscription(turn, federation, entry)
 
@@ -185,6 +186,7 @@ def _unsubscribe(
 ) -> None:
     member.declared.unsubscribe(entry.handle, gone)
     federation.changed()
+    rates.redeclared(turn, federation, member)
     # With a class out of the way the candidate class of instances below it may now lie higher up.
     _discover(turn, federation, member, entry)
     _advise_of_subscription(turn, federation, entry)

@@ -39,6 +39,26 @@ class Callback(Effect):
         return f"Callback({self.session}, {self.method}{self.arguments!r})"
 
 
+class Alarm(Effect):
+    """Call `Node.tick` at that time: something waits for that session, or comes again and again (`recurring`).
+
+    `Node.next_tick` says so, too; the alarm is for hosts that would not ask in time.
+    """
+
+    def __init__(self, session: int, when: float, recurring: bool = False) -> None:
+        self.session = session
+        self.when = when
+        self.recurring = recurring
+
+
+class Record(Effect):
+    """Append a line to a file of service reports."""
+
+    def __init__(self, file: str, line: str) -> None:
+        self.file = file
+        self.line = line
+
+
 class Transmit(Effect):
     """Send a parcel to another node: reliably and in order with what was sent before, or at best effort."""
 

@@ -112,6 +112,6 @@ def update_lane(
         return None
     route = path.route_of(turn, federation, instance, member, handles)
     ways = route.transportations
-    if route.posts or len(ways) != 1 or any(leg.attributes is not None for leg in route.legs):
+    if route.posts or route.paced or len(ways) != 1 or any(leg.attributes is not None for leg in route.legs):
         return None
     return UpdateLane(federation, member, [leg.member for leg in route.legs], ways[0], instance, route)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.fom import ObjectModel
-from weft.kernel import advisories, objects, synchronization, transfers
+from weft.kernel import advisories, objects, rates, synchronization, transfers
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
@@ -143,4 +143,5 @@ def _remove(federation: Federation, member: Member) -> None:
     federation.declarations.remove(member.handle)
     del federation.members[member.handle]
     del federation.member_names[member.name]
+    rates.forget(federation, member)
     federation.changed()

@@ -17,7 +17,7 @@ from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
 from weft.kernel import advisories, discovery, objects, path, support
-from weft.kernel.mom_reports import encoded
+from weft.kernel.mom_reports import encoded, report_file
 from weft.kernel.state import Counts, Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
@@ -230,7 +230,7 @@ _FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
     "HLAobjectInstancesRegistered": lambda f, m: m.tally.registered,
     "HLAobjectInstancesDiscovered": lambda f, m: m.tally.discovered,
     "HLAautomaticResignAction": lambda f, m: RESIGN_ACTIONS[m.resign_directive],
-    "HLAreportServiceFile": lambda f, m: "",
+    "HLAreportServiceFile": report_file,
 }
 
 

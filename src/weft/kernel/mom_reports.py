@@ -10,6 +10,7 @@ reported in turn.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from enum import Enum
 from functools import cache
@@ -18,7 +19,7 @@ from typing import Any
 from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import path
-from weft.kernel.effects import Callback, Effect
+from weft.kernel.effects import Callback, Effect, Record
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import EncodingError
@@ -150,26 +151,52 @@ def invoked(
 ) -> None:
     """A service was invoked by this member, or at it."""
     entry = heard(turn, federation, SERVICE_INVOCATION)
-    if entry is None:
+    file = report_file(federation, member)
+    if entry is None and not file:
         return
     if (
         service in _TARGETS and type(arguments[0]) is bytes
     ):  # a server leaves the bytes of a handle as they came
         arguments = (_TARGETS[service](arguments[0]), *arguments[1:])
-    send(
-        turn,
-        federation,
-        entry,
-        HLAfederate=member.handle,
-        HLAservice=text_of_service(service, arguments),
-        HLAserviceType=group_of(service, group),
-        HLAsuccessIndicator=error is None,
-        HLAsuppliedArguments=[argument(given) for given in arguments],
-        HLAreturnedArgument=argument(value),
-        HLAexception="" if error is None else text_of_error(error),
-        HLAserialNumber=member.reports_made,
-    )
+    report: dict[str, Any] = {
+        "HLAfederate": member.handle,
+        "HLAservice": text_of_service(service, arguments),
+        "HLAserviceType": group_of(service, group),
+        "HLAsuccessIndicator": error is None,
+        "HLAsuppliedArguments": [argument(given) for given in arguments],
+        "HLAreturnedArgument": argument(value),
+        "HLAexception": "" if error is None else text_of_error(error),
+        "HLAserialNumber": member.reports_made,
+    }
     member.reports_made += 1
+    if entry is not None:
+        send(turn, federation, entry, **report)
+    if file:
+        _record(turn, federation, member, file, report)
+
+
+def report_file(federation: Federation, member: Member) -> str:
+    """The file that the member's service reports go to; empty: none.  Handles and numbers tell apart what is called alike."""
+    if not federation.reports or not member.switches.send_service_reports_to_file:
+        return ""
+    number = federation.execution.rpartition("/")[2]
+    whose = f"{_plain(federation.name)}-{number}.{_plain(member.name)}-{member.handle.number}"
+    return f"{federation.reports}/{whose}.services.jsonl"
+
+
+def _plain(name: str) -> str:
+    """A name as part of a file's name on any system."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name[:60])
+
+
+def _record(turn: Turn, federation: Federation, member: Member, file: str, report: dict[str, Any]) -> None:
+    """Into the file; it begins with whose it is."""
+    if not member.recorded:
+        member.recorded = True
+        about = {"federation": federation.name, "federate": member.name, "type": member.kind}
+        turn.effects.append(Record(file, json.dumps(about | {"handle": member.handle.number})))
+    line = report | {"HLAfederate": member.handle.number, "seconds": turn.now}
+    turn.effects.append(Record(file, json.dumps(line)))
 
 
 def callbacks(turn: Turn, federation: Federation, effects: Iterable[Effect]) -> None:

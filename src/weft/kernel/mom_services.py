@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import require, transfers
+from weft.kernel.effects import Alarm
 from weft.kernel.mom_objects import SWITCHES
 from weft.kernel.mom_parameters import (
     ParameterError,
@@ -193,6 +194,7 @@ def _set_timing(turn: Turn, federation: Federation, member: Member, period: int)
     member.report_period = period
     if period and member.node == turn.node:
         federation.reports_due[member.handle] = turn.now + period
+        turn.effects.append(Alarm(member.session, turn.now + period, recurring=True))
     else:
         federation.reports_due.pop(member.handle, None)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import lanes, mom, mom_objects, mom_reports, path
+from weft.kernel import lanes, mom, mom_objects, mom_reports, path, rates
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.federations import extended_model, found
 from weft.kernel.membership import join
@@ -38,8 +38,10 @@ JOIN = "join_federation_execution"
 
 
 class Node:
-    def __init__(self, name: str = "node", directory: str | None = None) -> None:
+    def __init__(self, name: str = "node", directory: str | None = None, reports: str = "") -> None:
+        """`reports`: the folder that the host keeps service reports in; it writes what `Record` says."""
         self.name = name
+        self.reports = reports
         self.directory = directory or name
         self.meshed = directory is not None
         self.sessions: dict[int, Session] = {}
@@ -74,14 +76,20 @@ class Node:
 
     def next_tick(self) -> float | None:
         """When `tick` is next to be called; None if nothing waits for time to pass."""
-        due = [mom_objects.next_due(federation) for federation in self.federations.values()]
-        return min((when for when in due if when is not None), default=None)
+        soonest: float | None = None
+        for federation in self.federations.values():
+            for due in (mom_objects.next_due(federation), rates.next_due(federation)):
+                if due is not None and (soonest is None or due < soonest):
+                    soonest = due
+        return soonest
 
     def tick(self, now: float) -> list[Effect]:
         turn = Turn(self.name, now)
         for federation in list(self.federations.values()):
             if federation.reports_due:
                 mom_objects.report_due(turn, federation)
+            if federation.paces is not None:
+                rates.release(turn, federation)
         return self._end(turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
@@ -366,6 +374,7 @@ class Node:
         self._founded += 1
         execution = f"{self.name}/{turn.now}/{self._founded}"
         federation = found(name, execution, self.name, arguments[1:])
+        federation.reports = self.reports
         if self.directory == self.name:
             self.homes[name] = (self.name, federation.time.name)
             self.federations[name] = federation
@@ -546,6 +555,7 @@ class Node:
 
     def _welcomed(self, welcome: Welcome, now: float) -> None:
         federation = found(welcome.federation, welcome.execution, welcome.home, welcome.founding)
+        federation.reports = self.reports
         self.federations[welcome.federation] = federation
         history = Turn(self.name, now)  # its effects belong to the past
         for commit in welcome.commits:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.kernel import advisories, discovery, require, transfers
+from weft.kernel import advisories, discovery, rates, require, transfers
 from weft.kernel.path import NO_RETRACTION, stamp_of, transportation_of
 from weft.kernel.state import Federation, Instance, Member, Overrides
 from weft.kernel.turn import Turn
@@ -174,6 +174,7 @@ def delete_object_instance(
 
 def remove(federation: Federation, instance: Instance) -> None:
     federation.keep_counts(instance)
+    rates.forget_instance(federation, instance.handle)
     del federation.instances[instance.handle]
     del federation.instance_names[instance.name]
     del federation.instances_of[instance.entry.handle][instance.handle]
@@ -192,6 +193,7 @@ def local_delete_object_instance(
         raise FederateOwnsAttributes(f"{member!r} owns attributes of {instance.name!r}; divest them first")
     transfers.refuse_while_pending(member, [instance])
     federation.forget(instance, member)
+    rates.forget(federation, member, object_instance)
     member.told_scope.pop(object_instance, None)
     advisories.instances(turn, federation, [instance])
 

@@ -4,12 +4,16 @@ Out, at the sender's node:
 
     validate    is it in the object model, does the sender publish it, does it own it?
     interest    who wants it: members here (legs, ears), and other nodes that have members who do
+    rate        a subscriber that named an update rate gets no more than that (`weft.kernel.rates`)
     effects     a callback for each member here, one parcel for each other node
 
 In, at another node: the same interest question, asked of the members there (`arrive`).
 
 Delivery is in receive order.  A time stamp is carried along; without time management it does not change the order, and both
 order types in the callback say so.
+
+With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
+subscribes while it is under way gets it.
 
 The answers to the interest question are kept: for interactions in `Federation.audiences`, for updates in the
 `Knowledge` that alike instances share.  Both are forgotten when a declaration or the membership changes.
@@ -20,8 +24,8 @@ from __future__ import annotations
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.interest import Declared
-from weft.kernel import require
+from weft.interest import Declared, Wish
+from weft.kernel import rates, require
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route, add
@@ -134,16 +138,16 @@ def _audience(
     turn: Turn, federation: Federation, sender: Member, interaction_class: InteractionClassHandle
 ) -> Audience:
     entry = federation.catalog.interaction_classes[interaction_class]
+    delayed = federation.switch("delaySubscriptionEvaluation")
     ears = []
     nodes: dict[str, None] = {}
     for member in federation.members.values():
         if member is not sender:
             received = member.declared.received_class(entry)
-            if received is not None:
-                if member.node == turn.node:
-                    ears.append((received, member))
-                else:
-                    nodes[member.node] = None
+            if received is not None and member.node == turn.node:
+                ears.append((received, member))
+            elif member.node != turn.node and (received is not None or delayed):
+                nodes[member.node] = None
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
     managed = any(ancestor.name in MANAGED for ancestor in entry.lineage)
     made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
@@ -240,8 +244,10 @@ def update_attribute_values(
     route = _route(turn, federation, instance, member, sent)
     if route.legs:
         _reflect(turn, instance, route, member, values, tag, stamp)
+    if route.paced:
+        rates.pace(turn, federation, instance, route.paced, member, values, tag, stamp)
     for post in route.posts:
-        kept = unshared(values) if post.attributes is None else part_of(values, post.attributes)
+        kept = unshared(values) if post.attributes is None else rates.part_of(values, post.attributes)
         arguments = (instance.handle, kept, tag, stamp)
         message = Data(
             federation.name,
@@ -253,10 +259,6 @@ def update_attribute_values(
         )
         turn.effects.append(Transmit(post.node, message, post.reliable))
     return None if time is None else NO_RETRACTION
-
-
-def part_of(values: Any, attributes: tuple[AttributeHandle, ...]) -> Any:
-    return {a: values[a] for a in attributes} if isinstance(values, dict) else values.subset(attributes)
 
 
 def _route(
@@ -308,6 +310,7 @@ def _find_route(
     turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: tuple[AttributeHandle, ...]
 ) -> Route:
     legs: list[Leg] = []
+    paced: list[Leg] = []
     away: dict[str, dict[AttributeHandle, None]] = {}  # node -> what its members want
     for known_class, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
@@ -316,16 +319,21 @@ def _find_route(
                 continue
             wanted = [handle for handle in sent if handle in subscribed]
             if wanted and member.node == turn.node:
-                legs.extend(_legs(instance, member, wanted, len(sent)))
+                if any(subscribed[handle].rate for handle in wanted):
+                    paced.extend(_paced(federation, instance, member, wanted, subscribed))
+                else:
+                    legs.extend(_legs(instance, member, wanted, len(sent)))
             elif wanted:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
+    if federation.switch("delaySubscriptionEvaluation"):
+        away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != turn.node}
     posts = [
         post
         for node, wanted_there in away.items()
         for post in _posts(federation, instance, node, list(wanted_there), len(sent))
     ]
     ways = list(dict.fromkeys(transportation_of(instance, handle) for handle in sent))
-    return Route(legs, posts, sender, instance.entry.handle, ways)
+    return Route(legs, posts, sender, instance.entry.handle, ways, paced)
 
 
 def _posts(
@@ -350,6 +358,20 @@ def _legs(instance: Instance, member: Member, wanted: list[AttributeHandle], sen
         Leg(member, None if len(handles) == sent else tuple(handles), transportation)
         for transportation, handles in by_transportation.items()
     ]
+
+
+def _paced(
+    federation: Federation,
+    instance: Instance,
+    member: Member,
+    wanted: list[AttributeHandle],
+    subscribed: dict[AttributeHandle, Wish],
+) -> list[Leg]:
+    """Legs to a member that named a rate for some of the attributes: each attribute has its own time."""
+    legs = _legs(instance, member, wanted, -1)  # never "all that were sent"
+    for leg in legs:
+        leg.intervals = tuple(rates.interval(federation, subscribed[a].rate) for a in leg.attributes or ())
+    return legs
 
 
 def transportation_of(instance: Instance, attribute: AttributeHandle) -> TransportationTypeHandle:
@@ -433,10 +455,12 @@ def send_directed_interaction(
     arguments = (interaction_class, object_instance, dict(values), tag, transportation, stamp)
     add(member.tally.directed_sent, interaction_class, transportation)
     _direct(turn, federation, member, arguments)
+    delayed = federation.switch("delaySubscriptionEvaluation")
     nodes = {
         other.node: None
         for other in federation.members.values()
-        if other.node != turn.node and other.declared.directed_class(instance.entry, entry) is not None
+        if other.node != turn.node
+        and (delayed or other.declared.directed_class(instance.entry, entry) is not None)
     }
     message = Data(
         federation.name,
@@ -496,5 +520,7 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
             sent = list(values) if isinstance(values, dict) else values.handles
             route = _route(turn, federation, instance, sender, sent)
             _reflect(turn, instance, route, sender, values, tag, stamp)
+            if route.paced:
+                rates.pace(turn, federation, instance, route.paced, sender, values, tag, stamp)
     else:
         _direct(turn, federation, sender, message.arguments)

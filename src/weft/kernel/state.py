@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
+from weft.kernel.paces import Paces
 from weft.kernel.parcels import Commit
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
@@ -28,6 +29,15 @@ from weft.model.handles import (
 from weft.model.time import LogicalTimeFactory
 
 _KNOWLEDGE_KEPT = 4096
+
+
+FEDERATION_SWITCHES = (
+    "autoProvide",
+    "delaySubscriptionEvaluation",
+    "advisoriesUseKnownClass",
+    "allowRelaxedDDM",
+    "nonRegulatedGrant",
+)
 
 
 class Switches:
@@ -118,6 +128,7 @@ class Member:
         self.granted_since = 0.0
         self.report_period = 0
         self.reports_made = 0
+        self.recorded = False  # its file of service reports has been begun
 
     def __repr__(self) -> str:
         return f"federate {self.name!r} ({self.handle!r})"
@@ -131,10 +142,14 @@ class Leg:
         member: Member,
         attributes: tuple[AttributeHandle, ...] | None,
         transportation: TransportationTypeHandle,
+        intervals: tuple[float, ...] = (),
     ) -> None:
         self.member = member
         self.attributes = attributes  # None: all that were sent
         self.transportation = transportation
+        self.intervals = (
+            intervals  # of a paced leg: for each attribute, seconds between two values; 0 for every update
+        )
 
 
 class Post:
@@ -147,7 +162,10 @@ class Post:
 
 
 class Route:
-    """Where an update of certain attributes goes: legs to members here, posts to other nodes."""
+    """Where an update of certain attributes goes: legs to members here, posts to other nodes.
+
+    Paced legs are those of members that named an update rate for some of the attributes (`weft.kernel.rates`).
+    """
 
     def __init__(
         self,
@@ -156,8 +174,10 @@ class Route:
         sender: Member,
         object_class: ObjectClassHandle,
         transportations: list[TransportationTypeHandle],
+        paced: list[Leg],
     ) -> None:
         self.legs = legs
+        self.paced = paced
         self.posts = posts
         self.sender = sender
         self.object_class = object_class
@@ -312,16 +332,17 @@ class Federation:
         self.sequence = 0
         self.nodes: dict[str, None] = {home: None}
         self.commits: list[Commit] = []
-        # The MOM (`weft.kernel.mom`): switches it has set, whose services it reports, when it next reports on whom here.
-        self.switches: dict[str, bool] = {}
+        self.reports = ""  # where this node keeps files of service reports; empty: nowhere
+        # The MOM (`weft.kernel.mom`): switches for all, whose services it reports, when it next reports on whom here.
+        self.switches = {name: bool(catalog.model.switches.get(name)) for name in FEDERATION_SWITCHES}
         self.observed: dict[FederateHandle, Member] = {}
         self.reports_due: dict[FederateHandle, float] = {}
+        # Values that wait because their subscribers named an update rate (`weft.kernel.rates`); None until there are any.
+        self.paces: Paces | None = None
 
     def switch(self, name: str) -> bool:
-        """A federation-wide switch, as the object model or the MOM sets it."""
-        if name in self.switches:
-            return self.switches[name]
-        return bool(self.catalog.model.switches.get(name))
+        """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""
+        return self.switches[name]
 
     def count_up(self) -> None:
         """Bring all tallies up to date."""

@@ -337,6 +337,8 @@ def set_switch(turn: Turn, federation: Federation, member: Member, name: str, va
         require.not_hearing_reports(federation, member)
     setattr(member.switches, name, bool(value))
     turn.note(federation, member, SWITCHES[name])
+    if name == "send_service_reports_to_file":
+        turn.note(federation, member, "HLAreportServiceFile")
     catalog = federation.catalog
     if name == "object_class_relevance":
         member.told_registrations.clear()

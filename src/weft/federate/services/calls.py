@@ -12,6 +12,7 @@ from weft.model.handles import AttributeHandle, RegionHandle
 AttributeRegions = Sequence[tuple[Set[AttributeHandle], Set[RegionHandle]]]
 
 K = TypeVar("K")
+NOT_CONNECTED = "not connected to an RTI; call connect first"
 
 
 def as_dict(values: Mapping[K, bytes]) -> dict[K, bytes]:
@@ -22,9 +23,10 @@ class Calls:
     """Holds the connection; `_call` is the one way by which services reach the RTI."""
 
     _connection: Connection | None = None
+    _absent = NOT_CONNECTED  # why there is none
 
     def _call(self, service: str, arguments: tuple[Any, ...]) -> Any:
         connection = self._connection
         if connection is None:
-            raise NotConnected("not connected to an RTI; call connect first")
+            raise NotConnected(self._absent)
         return connection.call(service, arguments)
