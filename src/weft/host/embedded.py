@@ -10,23 +10,30 @@ one `deque.append`.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 from weft.host.connection import drop_federation
-from weft.kernel import Callback, Effect, Node, Refuse, Reply
+from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
+from weft.kernel import PAUSES, Callback, Effect, Fetch, Node, Notice, Refuse, Reply, Store
 from weft.model.errors import NotConnected, RTIinternalError
 
 _NAP = 1.0
 
 
 class EmbeddedNode:
-    """One node; everything that connects to the same object can meet in a federation."""
+    """One node; everything that connects to the same object can meet in a federation.
 
-    def __init__(self, name: str = "embedded") -> None:
+    Saves go to `save_directory`, which is made when the first one is asked for.
+    """
+
+    def __init__(self, name: str = "embedded", save_directory: str | Path = DEFAULT_DIRECTORY) -> None:
         self._node = Node(name)
+        self._saves = SaveDirectory(save_directory)
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
 
@@ -60,6 +67,30 @@ class EmbeddedNode:
                 receiver = connections.get(effect.session)
                 if receiver is not None:
                     receiver.put(effect)
+            elif isinstance(effect, (Store, Fetch, Notice)):
+                self._keep(effect)
+
+    def _keep(self, effect: Store | Fetch | Notice) -> None:
+        report = logging.getLogger("weft").warning
+        now = time.monotonic()
+        if isinstance(effect, Store):
+            well = store(self._saves, effect, report)
+            done = self._node.stored(effect.federation, effect.execution, effect.label, well, now)
+            self._perform(done)
+        elif isinstance(effect, Fetch):
+            data = fetch(self._saves, effect, report)
+            done = self._node.fetched(effect.federation, effect.execution, effect.label, data, now)
+            self._perform(done)
+        else:
+            report(effect.text)
+
+    def took(self, session: int, method: str) -> None:
+        with self._lock:
+            self._node.took(session, method)
+
+    @property
+    def holding(self) -> bool:
+        return self._node.holding
 
     def forget_federation(self, inbox: deque[Callback]) -> None:
         with self._lock:
@@ -111,7 +142,12 @@ class EmbeddedConnection:
             self._arrived.set()
 
     def take(self) -> Callback | None:
-        return self._inbox.popleft() if self._inbox else None
+        if not self._inbox:
+            return None
+        callback = self._inbox.popleft()
+        if self._host.holding and callback.method in PAUSES:
+            self._host.took(self._session, callback.method)
+        return callback
 
     def pending(self) -> bool:
         return bool(self._inbox)

@@ -16,7 +16,7 @@ from typing import Any
 from weft.host.guard import Guard
 from weft.host.line import Line
 from weft.host.unpacking import ModuleLimits, unpack_modules
-from weft.kernel import Callback, Effect, Node, Refuse, Reply
+from weft.kernel import PAUSES, Callback, Effect, Fetch, Node, Notice, Refuse, Reply, Store
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -32,7 +32,7 @@ from weft.model.time import time_factory
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, HotCall, read_hot
 from weft.wire.codec_wire import WireError
-from weft.wire.frames import CALL_REQUEST, NONE
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, NONE
 from weft.wire.packed import Splicer, packed
 from weft.wire.session_server import ServerSession
 
@@ -53,6 +53,7 @@ class Served:
         self.heard = False
         self.slow = False
         self.joining = NONE  # the number of a call to join that is under way
+        self.pauses: dict[int, str] = {}  # callbacks that pause the federate, and that it has not answered
         self.federate = ""  # who it is, as the guard says
         self.federation = ""
 
@@ -64,8 +65,10 @@ class Switchboard:
         guard: Guard,
         limits: ModuleLimits,
         report: Callable[[str], None],
+        keep: Callable[[Store | Fetch], None],
     ) -> None:
         self.node = node
+        self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
         self._limits = limits
         self._report = report
@@ -87,6 +90,8 @@ class Switchboard:
         while wire.next():
             if frame.type == CALL_REQUEST:
                 self._called(served, frame.sequence, frame.payload, now)
+            elif served.pauses and frame.type == CALLBACK_RESPONSE and frame.answers in served.pauses:
+                self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
 
     def _called(self, served: Served, sequence: int, payload: bytes, now: float) -> None:
         """Every call is answered once, whatever is wrong with it: a client would wait for ever."""
@@ -196,6 +201,10 @@ class Switchboard:
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
                     self._refused(served, effect.number, effect.error)
+            elif isinstance(effect, (Store, Fetch)):
+                self._keep(effect)
+            elif isinstance(effect, Notice):
+                self._report(effect.text)
         self._callbacks(effects)
 
     def _callbacks(self, effects: list[Effect]) -> None:
@@ -209,7 +218,9 @@ class Switchboard:
                     if arguments is not last or not payload:
                         payload = self._encode(served, effect.method, arguments)
                         last = arguments
-                    served.wire.send_callback(payload)
+                    sent = served.wire.send_callback(payload)
+                    if self.node.holding and effect.method in PAUSES:
+                        served.pauses[sent] = effect.method
                     self._touch(served)
 
     def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:

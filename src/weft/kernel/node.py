@@ -1,8 +1,9 @@
 """A node: the kernel's outermost ring.  Stimuli come in here, effects go out.
 
 Stimuli: a federate's call, a parcel from another node, the loss of a federate's session or of another node, the passing
-of time (`tick`, when `next_tick` says so), the end of what the host was asked to do (`stored`, `fetched`).  Each is handled in one turn and returns its effects, in the order in which the host
-must carry them out; the reply to a call comes before any callback it provokes.
+of time (`tick`, when `next_tick` says so), the end of what the host was asked to do (`stored`, `fetched`).  Each is handled in
+one turn and returns its effects, in the order in which the host must carry them out; the reply to a call comes before any
+callback it provokes.
 
 Alone, a node is the home of all its federations.  In a mesh, one node is the *directory*: it knows which names are
 taken and where their home is.  `weft.kernel.parcels` says how the nodes of a federation keep in step.
@@ -13,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import mom, mom_objects, mom_reports, path, pausing, restoring, saving
-from weft.kernel.effects import Callback, Effect, Fetch, Notice, Refuse, Reply, Transmit
+from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.federations import extended_model, found
 from weft.kernel.membership import join
 from weft.kernel.parcels import (
@@ -30,7 +31,6 @@ from weft.kernel.parcels import (
     Share,
     Welcome,
 )
-from weft.kernel.plain import SnapshotError
 from weft.kernel.services import PENDING, RESIGN, RESIGN_LOST, SERVICES
 from weft.kernel.sessions import Session, Waiting
 from weft.kernel.snapshot import restored, snapshot
@@ -210,70 +210,30 @@ class Node:
         """The host has written a save, or could not."""
         turn = Turn(self.name, now)
         found = self.federations.get(federation)
-        if found is not None and found.execution == execution:
-            going = found.saving
-            if going is not None and going.writing and going.label == label:
-                self._carry_out(turn, found, None, found.rti.handle, saving.SAVE_ENDED, (well,))
+        if found is not None and found.execution == execution and saving.is_writing(found, label):
+            self._carry_out(turn, found, None, found.rti.handle, saving.SAVE_ENDED, (well,))
         return self._end(turn)
 
     def fetched(self, federation: str, execution: str, label: str, data: Any, now: float) -> list[Effect]:
         """The host has found a save (None: it has not)."""
         turn = Turn(self.name, now)
         found = self.federations.get(federation)
-        if found is None or found.execution != execution:
-            return []
-        going = found.restoring
-        if going is not None and going.label == label and going.data is None:
-            who: restoring.Places | str = "there is none"
-            if data is not None:
-                try:
-                    restored(data)
-                    who = restoring.places(found, data)
-                except SnapshotError as error:
-                    who = str(error)
-                if isinstance(who, str):
-                    text = f"federation {federation!r} cannot be restored from {label!r}: {who}"
-                    turn.effects.append(Notice(text))
-            arguments = (None, None) if isinstance(who, str) else (data, who)
+        if found is not None and found.execution == execution and restoring.is_pending(found, label):
+            arguments = restoring.decision(turn, found, label, data)
             self._carry_out(turn, found, None, found.rti.handle, restoring.RESTORE_DECIDED, arguments)
         return self._end(turn)
 
     def _go_on(self, turn: Turn, federation: Federation) -> None:
-        """After a command: what a save or restore that is under way needs next."""
-        if federation.saving is not None and pausing.go_on(turn, federation, self.sessions):
-            store = pausing.written(federation, turn.now)
+        """What a save or restore that is under way needs next."""
+        store = pausing.go_on(turn, federation, self.sessions)
+        if store is not None:
             self._carry_out(turn, federation, None, federation.rti.handle, saving.SAVE_WRITING, ())
             turn.effects.append(store)
-        going = federation.restoring
-        if going is not None and not going.fetching and federation.home == self.name:
-            going.fetching = True
-            turn.effects.append(Fetch(federation.name, federation.execution, going.label))
 
-    def _marked(self, turn: Turn, sender: str, mark: Mark) -> None:
-        federation = self.federations.get(mark.federation)
-        if federation is not None and federation.saving is not None:
-            if federation.execution == mark.execution and federation.saving.point == mark.after:
-                federation.saving.marks[sender] = None
-                self._go_on(turn, federation)
-
-    def _shared(self, turn: Turn, sender: str, share: Share) -> None:
-        federation = self.federations.get(share.federation)
-        if federation is not None and federation.saving is not None:
-            if federation.execution == share.execution and federation.saving.point == share.point:
-                federation.saving.shares[sender] = share.data
-                self._go_on(turn, federation)
-
-    def _succeed(self, federation: Federation) -> Federation:
-        """The federation is restored: its successor takes its place, with the same federates."""
-        successor = federation.successor
-        assert successor is not None
-        _, handles = successor.renamed
-        self.federations[federation.name] = successor
-        for session in self.sessions.values():
-            if session.federation is federation and session.member is not None:
-                session.federation = successor
-                session.member = successor.members[handles[session.member.handle]]
-        return successor
+    def _told(self, turn: Turn, sender: str, parcel: Mark | Share) -> None:
+        federation = self.federations.get(parcel.federation)
+        if federation is not None and pausing.told(federation, sender, parcel):
+            self._go_on(turn, federation)
 
     def _on_behalf(
         self,
@@ -350,7 +310,8 @@ class Node:
             value = entry.function(turn, federation, member, *arguments)
             if federation.successor is not None:
                 member = federation.successor.members[federation.successor.renamed[1][member.handle]]
-                federation = self._succeed(federation)
+                federation = pausing.succeed(federation, self.sessions)
+                self.federations[federation.name] = federation
             mom.commanded(turn, federation, member, service, arguments)
             if reply is not None and (observed or member.handle in federation.observed):
                 mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
@@ -399,9 +360,7 @@ class Node:
             federation.extensions.append(sources)
         if newcomer:
             federation.nodes[caller.node] = None
-            welcome = Welcome(
-                federation.name, federation.execution, self.name, federation.sequence, before
-            )
+            welcome = Welcome(federation.name, federation.execution, self.name, federation.sequence, before)
             turn.effects.append(Transmit(caller.node, welcome))
         return member
 
@@ -576,7 +535,7 @@ class Node:
         elif isinstance(parcel, Welcome):
             self._welcomed(parcel)
         elif isinstance(parcel, Share):
-            self._shared(turn, sender, parcel)
+            self._told(turn, sender, parcel)
         elif isinstance(parcel, Claim):
             self._grant(turn, sender, parcel)
         elif isinstance(parcel, Locate):
@@ -681,7 +640,7 @@ class Node:
         elif parcel.execution != federation.execution:
             return
         elif isinstance(parcel, Mark):
-            self._marked(turn, sender, parcel)
+            self._told(turn, sender, parcel)
         elif isinstance(parcel, Data):
             path.arrive(turn, federation, parcel)
         elif parcel.federate == federation.rti.handle:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import saving, snapshot
-from weft.kernel.effects import Callback, Effect, Store, Transmit
+from weft.kernel.effects import Callback, Effect, Fetch, Store, Transmit
 from weft.kernel.parcels import Mark, Share
 from weft.kernel.pauses import Saving
 from weft.kernel.services import DURING_RESTORE, DURING_SAVE
@@ -55,7 +55,9 @@ _MEANWHILE = frozenset(
 
 def refusal(pause: str, service: str, who: object) -> RTIexception | None:
     if pause == "save" and service not in DURING_SAVE:
-        return SaveInProgress(f"{service}: {who!r} is saving; wait for federation_saved or federation_not_saved")
+        return SaveInProgress(
+            f"{service}: {who!r} is saving; wait for federation_saved or federation_not_saved"
+        )
     if pause == "restore" and service not in DURING_RESTORE:
         return RestoreInProgress(
             f"{service}: {who!r} is being restored; wait for federation_restored or federation_not_restored"
@@ -130,11 +132,16 @@ def _nodes(federation: Federation) -> list[str]:
     return list(dict.fromkeys([federation.home, *(member.node for member in federation.members.values())]))
 
 
-def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> bool:
-    """After each command and mark of a save: what this node has to do now.  True: at the home, all is there to be written."""
+def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> Store | None:
+    """After each command, mark and share: what this node has to do now.  At the home, once all is there: what is to be written."""
+    home = federation.home == turn.node
+    asked = federation.restoring
+    if asked is not None and home and not asked.fetching:
+        asked.fetching = True
+        turn.effects.append(Fetch(federation.name, federation.execution, asked.label))
     going = federation.saving
     if going is None or not going.point or going.failure is not None or going.writing:
-        return False
+        return None
     if going.point == federation.sequence and turn.node not in going.marks:
         going.marks[turn.node] = None
         for node in _nodes(federation):
@@ -144,8 +151,25 @@ def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> b
     if not going.shared and all(node in going.marks for node in _nodes(federation)):
         going.shared = True
         _share(turn, federation, going, sessions)
-    home = federation.home == turn.node
-    return home and saving.all_complete(going) and all(node in going.shares for node in _nodes(federation))
+    if home and saving.all_complete(going) and all(node in going.shares for node in _nodes(federation)):
+        return _written(federation, going, turn.now)
+    return None
+
+
+def told(federation: Federation, sender: str, parcel: Mark | Share) -> bool:
+    """Another node has said something about a save; False if it is not about this one."""
+    going = federation.saving
+    if going is None or parcel.execution != federation.execution:
+        return False
+    if isinstance(parcel, Mark):
+        if parcel.after != going.point:
+            return False
+        going.marks[sender] = None
+    else:
+        if parcel.point != going.point:
+            return False
+        going.shares[sender] = parcel.data
+    return True
 
 
 def _share(turn: Turn, federation: Federation, going: Saving, sessions: dict[int, Session]) -> None:
@@ -165,10 +189,22 @@ def _share(turn: Turn, federation: Federation, going: Saving, sessions: dict[int
         turn.effects.append(Transmit(federation.home, share))
 
 
-def written(federation: Federation, now: float) -> Store:
-    """At the home: the save, to be written."""
-    going = federation.saving
-    assert going is not None
+def _written(federation: Federation, going: Saving, now: float) -> Store:
     shares = {number: data for share in going.shares.values() for number, data in share.items()}
     data = snapshot.snapshot(federation, now, shares, going.label)
     return Store(federation.name, federation.execution, going.label, data)
+
+
+# --- the end of a restore ---------------------------------------------------------------------------------------
+
+
+def succeed(federation: Federation, sessions: dict[int, Session]) -> Federation:
+    """The federation is restored: its successor takes its place, with the same federates."""
+    successor = federation.successor
+    assert successor is not None
+    _, handles = successor.renamed
+    for session in sessions.values():
+        if session.federation is federation and session.member is not None:
+            session.federation = successor
+            session.member = successor.members[handles[session.member.handle]]
+    return successor

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import snapshot
-from weft.kernel.effects import Callback
+from weft.kernel.effects import Callback, Notice
 from weft.kernel.pauses import Restoring
+from weft.kernel.plain import SnapshotError
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import RestoreFailureReason, RestoreStatus
@@ -63,6 +64,28 @@ def places(federation: Federation, data: Any) -> Places | str:
     if missing or surplus:
         return f"federates of these types are missing: {missing}, and these are not in the save: {surplus}"
     return [(now, *after) for now, after in taken.items()]
+
+
+def is_pending(federation: Federation, label: str) -> bool:
+    restoring = federation.restoring
+    return restoring is not None and restoring.label == label and restoring.data is None
+
+
+def decision(turn: Turn, federation: Federation, label: str, data: Any) -> tuple[Any, Places | None]:
+    """What to do with what the host has found: the arguments of `restore_decided`."""
+    if data is None:
+        return None, None
+    try:
+        snapshot.restored(data)
+        who = places(federation, data)
+    except SnapshotError as error:
+        who = str(error)
+    if isinstance(who, str):
+        turn.effects.append(
+            Notice(f"federation {federation.name!r} cannot be restored from {label!r}: {who}")
+        )
+        return None, None
+    return data, who
 
 
 def restore_decided(

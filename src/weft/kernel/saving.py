@@ -77,9 +77,7 @@ def federate_save_not_complete(turn: Turn, federation: Federation, member: Membe
     _complete(turn, federation, member, SaveFailureReason.FEDERATE_REPORTED_FAILURE_DURING_SAVE)
 
 
-def _complete(
-    turn: Turn, federation: Federation, member: Member, failure: SaveFailureReason | None
-) -> None:
+def _complete(turn: Turn, federation: Federation, member: Member, failure: SaveFailureReason | None) -> None:
     saving = federation.saving
     if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_SAVING:
         raise FederateHasNotBegunSave(f"{member!r} has not begun to save")
@@ -103,7 +101,9 @@ def abort_federation_save(turn: Turn, federation: Federation, member: Member) ->
     if saving is None:
         raise SaveNotInProgress("the federation is not being saved")
     if saving.writing:
-        raise SaveNotInProgress(f"all federates have completed the save {saving.label!r}; it is being written")
+        raise SaveNotInProgress(
+            f"all federates have completed the save {saving.label!r}; it is being written"
+        )
     _end(turn, federation, SaveFailureReason.SAVE_ABORTED)
 
 
@@ -111,6 +111,11 @@ def save_writing(turn: Turn, federation: Federation, member: Member) -> None:
     """All is there and the home's host writes it: from here on a federate that resigns does so after the save."""
     if federation.saving is not None:
         federation.saving.writing = True
+
+
+def is_writing(federation: Federation, label: str) -> bool:
+    saving = federation.saving
+    return saving is not None and saving.writing and saving.label == label
 
 
 def save_ended(turn: Turn, federation: Federation, member: Member, written: bool) -> None:

@@ -284,7 +284,9 @@ def _restore_instances(federation: Federation, data: Any) -> None:
     federation.instances.clear()  # but for what a new federation begins with
     federation.instance_names.clear()
     federation.instances_of = {ObjectClassHandle.of(kind): {} for kind in data["classes"]}
-    for number, name, kind, owned, known, producer, updated, reflected, overrides, transfers in data["instances"]:
+    for number, name, kind, owned, known, producer, updated, reflected, overrides, transfers in data[
+        "instances"
+    ]:
         instance = Instance(
             ObjectInstanceHandle.of(number),
             name,
