@@ -33,7 +33,8 @@ class EmbeddedNode:
 
     def __init__(self, name: str = "embedded", save_directory: str | Path = DEFAULT_DIRECTORY) -> None:
         self._node = Node(name)
-        self._saves = SaveDirectory(save_directory)
+        self.saves = Path(save_directory)
+        self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
 

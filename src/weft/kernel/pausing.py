@@ -133,7 +133,7 @@ def _nodes(federation: Federation) -> list[str]:
 
 
 def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> Store | None:
-    """After each command, mark and share: what this node has to do now.  At the home, once all is there: what is to be written."""
+    """After each command, mark and share: what this node has to do now.  At the home, once all is there: what to write."""
     home = federation.home == turn.node
     asked = federation.restoring
     if asked is not None and home and not asked.fetching:

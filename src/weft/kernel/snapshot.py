@@ -15,7 +15,7 @@ Data of another version is refused with a SnapshotError.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from weft.kernel.federations import extended_model, found
@@ -133,23 +133,30 @@ class _Sources:
 
 
 class _Objects:
-    """Instances, with the tables they share."""
+    """Instances, with the tables they share: each table once, whether or not it is one object."""
 
     def __init__(self) -> None:
         self.owners: list[Any] = []
         self.knowledge: list[Any] = []
-        self._owners: dict[int, int] = {}
-        self._knowledge: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}  # by identity
+        self._alike: dict[Any, int] = {}  # by content
+
+    def _number(self, table: dict[Any, Any], of: int, into: list[Any], row: Callable[[Any], int]) -> int:
+        found = self._numbers.get(of)
+        if found is None:
+            data = [[handle.number, row(value)] for handle, value in table.items()]
+            key = (into is self.owners, *map(tuple, data))
+            found = self._alike.get(key)
+            if found is None:
+                found = self._alike[key] = len(into)
+                into.append(data)
+            self._numbers[of] = found
+        return found
 
     def data(self, instance: Instance) -> list[Any]:
-        owners = self._owners.get(id(instance.owners))
-        if owners is None:
-            owners = self._owners[id(instance.owners)] = len(self.owners)
-            self.owners.append([[a.number, one.handle.number] for a, one in instance.owners.items()])
-        knowledge = self._knowledge.get(id(instance.knowledge))
-        if knowledge is None:
-            knowledge = self._knowledge[id(instance.knowledge)] = len(self.knowledge)
-            self.knowledge.append([[kind.number, mask] for kind, mask in instance.knowledge.masks.items()])
+        known = instance.knowledge
+        owners = self._number(instance.owners, id(instance.owners), self.owners, _holder)
+        knowledge = self._number(known.masks, id(known), self.knowledge, int)
         return [
             instance.handle.number,
             instance.name,
@@ -162,6 +169,10 @@ class _Objects:
             None if instance.overrides is None else _overrides_data(instance.overrides),
             None if instance.transfers is None else _transfers_data(instance.transfers),
         ]
+
+
+def _holder(owner: Member) -> int:
+    return owner.handle.number
 
 
 def _overrides_data(overrides: Overrides) -> list[Any]:
