@@ -153,10 +153,11 @@ plain_values = st.recursive(
     | st.text()
     | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner),
-    max_leaves=30,
+    max_leaves=12,
 )
 
 
+@settings(max_examples=60)
 @given(plain_values)
 def test_plain_data_survives_cbor(value: Any) -> None:
     """RFC 8949: what is encoded is decoded to the same."""
