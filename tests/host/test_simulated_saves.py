@@ -350,7 +350,11 @@ def test_no_message_is_lost_or_repeated_by_a_save(seed: int) -> None:
     for number in range(3):
         for _ in range(30):
             network.clock.at(network.clock.now + chance.random(), lambda number=number: speak(number))  # type: ignore[misc]
-    network.clock.at(network.clock.now + 0.3, lambda: made[0].begin("request_federation_save", "noon"))
+
+    def ask() -> None:
+        made[0].begin("request_federation_save", "noon")
+
+    network.clock.at(network.clock.now + 0.3, ask)
     network.clock.at(network.clock.now + 0.2, lambda: network.cut("S2", "S3"))
     network.clock.at(network.clock.now + 0.8, lambda: network.heal("S2", "S3"))
     _restless(network, made, network.clock.now + PAUSED)

@@ -17,7 +17,7 @@ from weft.kernel import PAUSES, Callback, Effect, Fetch, Node, Refuse, Reply, St
 from weft.model.enums import RestoreFailureReason, SaveFailureReason
 
 SEATS = 4
-STEPS = 2500
+STEPS = 1500
 LABELS = ["noon", "dusk"]
 STATUS = {
     "NO_SAVE_IN_PROGRESS": "NO",
@@ -99,7 +99,7 @@ class Bench:
         if operation == "send":
             return model.send(seat, b"%d" % self.sent)
         if operation == "take":
-            return model.take(seat, self.inboxes[seat][0]) if self.inboxes[seat] else []
+            return model.take(seat, self.inboxes[seat][0]) if len(self.inboxes[seat]) == 1 else []
         if operation == "stored":
             return model.stored(well) if self._first(Store) is not None else []
         if operation == "fetched":
@@ -129,6 +129,7 @@ class Bench:
                 node.call(session, 1, "subscribe_interaction_class", (halt,), 0.0)
             return effects
         if operation == "resign":
+            self.inboxes[seat].clear()
             return node.call(session, 1, "resign_federation_execution", (DELETE,), 0.0)
         if operation == "lose":
             effects = node.session_lost(session, 0.0)
@@ -214,7 +215,7 @@ def run(seed: int, steps: int) -> dict[str, int]:
 def test_saves_and_restores_go_as_the_model_says() -> None:
     """Clauses 4.19 to 4.35, whoever does what when; and the runs really get to every end there is."""
     ends: dict[str, int] = defaultdict(int)
-    for seed in range(60):
+    for seed in range(40):
         for method, count in run(seed, STEPS).items():
             ends[method] += count
     for method in (
@@ -223,7 +224,7 @@ def test_saves_and_restores_go_as_the_model_says() -> None:
         "federation_restored",
         "federation_not_restored",
     ):
-        assert ends[method] > 20, ends
+        assert ends[method] > 10, ends
 
 
 @pytest.mark.soak

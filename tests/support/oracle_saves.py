@@ -111,7 +111,7 @@ class Model:
         return out
 
     def take(self, seat: int, method: str) -> Out:
-        """The federate has taken a callback that pauses it."""
+        """The federate has taken the last of the callbacks that pause it."""
         who = self.who.get(seat)
         if who is not None and who.held is not None:
             who.knows = "save" if method == "initiate_federate_save" else "restore"

@@ -203,8 +203,8 @@ class Node:
     def took(self, session: int, method: str) -> None:
         """The federate has taken a callback that pauses it (`pausing.PAUSES`): now it knows."""
         found = self.sessions.get(session)
-        if found is not None and found.held is not None:
-            found.paused = pausing.PAUSES[method]
+        if found is not None:
+            pausing.took(found, method)
 
     def stored(self, federation: str, execution: str, label: str, well: bool, now: float) -> list[Effect]:
         """The host has written a save, or could not."""
@@ -380,7 +380,7 @@ class Node:
             if session is not None and session.member is member:
                 session.federation = None
                 session.member = None
-                pausing.release(session)
+                pausing.leave(session)
         still_there = {other.node for other in federation.members.values()}
         if federation.home == self.name:
             for node in [n for n in federation.nodes if n != self.name and n not in still_there]:
@@ -698,7 +698,7 @@ class Node:
             if session.federation is federation:
                 session.federation = None
                 session.member = None
-                pausing.release(session)
+                pausing.leave(session)
                 turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
 
 

@@ -85,6 +85,13 @@ def refuse_join(federation: Federation) -> None:
         raise RestoreInProgress(f"{federation.name!r} is being restored; join when that is over")
 
 
+def took(session: Session, method: str) -> None:
+    """It knows once it has taken the last one: one before may be of a save that was aborted."""
+    session.untaken = max(0, session.untaken - 1)
+    if session.held is not None and not session.untaken:
+        session.paused = PAUSES[method]
+
+
 def answered(session: Session, service: str) -> None:
     """The federate has answered the pausing callback, so it knows of it."""
     if session.held is not None:
@@ -106,6 +113,7 @@ def hold(sessions: dict[int, Session], effects: list[Effect]) -> list[Effect]:
             out.append(effect)
         elif effect.method in PAUSES:
             session.held = session.held or []
+            session.untaken += 1
             out.append(effect)
         elif effect.method in _GO_ON or effect.method == _RESTORED:
             out.append(effect)
@@ -122,6 +130,12 @@ def hold(sessions: dict[int, Session], effects: list[Effect]) -> list[Effect]:
 def release(session: Session) -> None:
     session.held = None
     session.paused = ""
+
+
+def leave(session: Session) -> None:
+    """Its federate has resigned: what it has not taken is not its business any more."""
+    release(session)
+    session.untaken = 0
 
 
 # --- the save of several nodes ----------------------------------------------------------------------------------

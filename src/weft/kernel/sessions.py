@@ -16,6 +16,7 @@ class Session:
         self.member: Member | None = None
         self.joining = 0  # the number of the last call to join
         self.paused = ""  # "save" or "restore", once the federate knows of it: its calls are refused
+        self.untaken = 0  # callbacks that pause it and that it has not taken yet
         self.held: list[Callback] | None = None  # while a save or restore is under way: callbacks for later
 
 
