@@ -294,6 +294,11 @@ class Federate:
         """Bring the federation back to that save, and wait until that is over; says whether it is restored."""
         return self._pauses.wait(self.rti.request_federation_restore, label, seconds)
 
+    @property
+    def paused(self) -> bool:
+        """Is the federation being saved or restored?  Then sending and the like raise SaveInProgress or RestoreInProgress."""
+        return self.rti._paused is not None
+
     def on_save(self, handler: Handler) -> Handler:
         """Call the function with the label whenever the federation is saved, to save this federate's own state."""
         self._pauses.savers.append(handler)
