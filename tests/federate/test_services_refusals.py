@@ -7,18 +7,21 @@ are skipped, and the refusals themselves are tested all the same.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from support.federation import federation, refused
+from support.federation import Federation, federation, refused
 from support.refusals import CANNOT_RAISE, FACTORIES, FEDERATION, WRONG_TYPES, Refusal
 from support.refusals_objects import DECLARATION, OBJECTS, ORDER
 from support.refusals_ownership import OWNERSHIP, PENDING_ACQUISITION
+from support.refusals_saving import SAVING
 from support.refusals_support import SUPPORT
+from support.saves import begin_restore, instruct, save
 from support.standard import snake, standard
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
-from weft.kernel import PENDING
+from weft.kernel import DURING_RESTORE, DURING_SAVE, PENDING
 from weft.model import errors
 from weft.model.handles import ObjectClassHandle
 
@@ -30,6 +33,7 @@ REFUSALS = [
     *PENDING_ACQUISITION,
     *ORDER,
     *SUPPORT,
+    *SAVING,
 ]
 
 # What a service may do before a connection or a federation is there.
@@ -66,7 +70,12 @@ SOUND: dict[str, Any] = {
     "fom_modules": (),
     "mim_module": "mim.xml",
     "user_supplied_tag": b"",
+    "label": "another",
 }
+# What may be called while the federate saves, or restores.
+_AMBASSADORS = UNCONNECTED | (UNJOINED - {"enable_callbacks", "disable_callbacks"}) | {"get_time_factory"}
+REFUSED_IN_SAVE = [s for s in SERVICES if s not in DURING_SAVE | _AMBASSADORS]
+REFUSED_IN_RESTORE = [s for s in SERVICES if s not in DURING_RESTORE | _AMBASSADORS]
 
 
 def call_soundly(rti: RTIambassador, service: str) -> Any:
@@ -113,6 +122,44 @@ def test_not_joined(service: str) -> None:
     rti.disconnect()
 
 
+@pytest.fixture(scope="module")
+def paused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Federation]]:
+    """Two federations, one in the middle of a save and one in the middle of a restore."""
+    node = EmbeddedNode(save_directory=tmp_path_factory.mktemp("saves"))
+    with (
+        federation(2, node=node) as saving,
+        federation(2, node=EmbeddedNode(save_directory=node.saves)) as restoring,
+    ):
+        instruct(saving)
+        save(restoring)
+        begin_restore(restoring)
+        yield {"save": saving, "restore": restoring}
+
+
+@pytest.mark.parametrize("service", REFUSED_IN_SAVE)
+def test_refused_while_saving(paused: dict[str, Federation], service: str) -> None:
+    """Clause 4.20: from Initiate Federate Save on, only what belongs to saving, and looking names up, is left to do."""
+    with refused(errors.SaveInProgress):
+        call_soundly(paused["save"].rti[0], service)
+
+
+@pytest.mark.parametrize("service", REFUSED_IN_RESTORE)
+def test_refused_while_restoring(paused: dict[str, Federation], service: str) -> None:
+    """Clause 4.29: likewise from Federation Restore Begun on."""
+    with refused(errors.RestoreInProgress):
+        call_soundly(paused["restore"].rti[0], service)
+
+
+def test_what_is_refused_meanwhile_is_what_the_standard_says() -> None:
+    """The kernel's tables of what may be called meanwhile against the exceptions each service lists."""
+    for error, refused_then in (
+        ("SaveInProgress", REFUSED_IN_SAVE),
+        ("RestoreInProgress", REFUSED_IN_RESTORE),
+    ):
+        listed = {snake(one["name"]) for one in standard("services") if error in one["exceptions"]}
+        assert listed - {"join_federation_execution"} == set(refused_then)
+
+
 @pytest.mark.parametrize("service", sorted(PENDING))
 def test_a_pending_service_says_so(service: str) -> None:
     """What Weft does not carry out yet is refused by name, never silently taken."""
@@ -143,7 +190,11 @@ def test_every_exception_is_provoked_or_explained() -> None:
 
 
 def _generally_provoked(name: str, error: str) -> bool:
-    """By `test_not_connected` and `test_not_joined`."""
+    """By `test_not_connected`, `test_not_joined` and `test_refused_while_…`."""
+    if name in REFUSED_IN_SAVE and error == "SaveInProgress":
+        return True
+    if name in REFUSED_IN_RESTORE and error == "RestoreInProgress":
+        return True
     if name not in SERVICES or name in UNCONNECTED:
         return False
     return error == "NotConnected" or (error == "FederateNotExecutionMember" and name not in UNJOINED)

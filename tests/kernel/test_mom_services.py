@@ -137,9 +137,6 @@ def test_a_federate_is_made_to_resign(f: Federation) -> None:
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("HLAfederateSaveBegun", {}),
-        ("HLAfederateSaveComplete", {"HLAsuccessIndicator": True}),
-        ("HLAfederateRestoreComplete", {"HLAsuccessIndicator": False}),
         ("HLAenableTimeRegulation", {"HLAlookahead": bytes(8)}),
         ("HLAdisableTimeRegulation", {}),
         ("HLAenableTimeConstrained", {}),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -23,6 +28,12 @@ from weft.model.handles import (
 )
 
 NAME = "range"
+_directories = count()
+
+
+def new_directory() -> Path:
+    """Where nothing is yet; nobody makes it but a save."""
+    return Path(gettempdir()) / f"weft-test-{os.getpid()}-{next(_directories)}"
 
 
 class Federation:
@@ -38,7 +49,7 @@ class Federation:
         node: EmbeddedNode | None = None,
         nodes: Sequence[NodeHost] | None = None,
     ) -> None:
-        self.node = node or EmbeddedNode()
+        self.node = node or EmbeddedNode(save_directory=new_directory())
         self.log = [Recorder() for _ in range(n)]
         self.rti = [RTIambassador(host) for host in nodes or [self.node] * n]
         self.handles: list[FederateHandle | None] = [None] * n
@@ -144,6 +155,7 @@ class Federation:
         """Let go of all connections, so that no callback thread outlives its test."""
         for rti in self.rti:
             rti._lose_connection()
+        shutil.rmtree(self.node.saves, ignore_errors=True)
 
 
 @contextmanager

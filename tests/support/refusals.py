@@ -192,8 +192,6 @@ FEDERATION = [
 
 # "*" stands for every service.
 CANNOT_RAISE: dict[tuple[str, str], str] = {
-    ("*", "SaveInProgress"): "there is no federation save yet (weft.kernel.PENDING)",
-    ("*", "RestoreInProgress"): "there is no federation restore yet (weft.kernel.PENDING)",
     ("*", "Unauthorized"): "the embedded node has no authorizer: whoever connects may do everything",
     (
         "*",
@@ -207,6 +205,14 @@ CANNOT_RAISE: dict[tuple[str, str], str] = {
         "*",
         "InteractionClassAlreadyBeingChanged",
     ): "a change of transportation is carried out within the call that asks for it",
+    (
+        "request_federation_save",
+        "LogicalTimeAlreadyPassed",
+    ): "without time management a federation stays at its first moment, which is the least of all times",
+    (
+        "request_federation_save",
+        "FederateUnableToUseTime",
+    ): "without time management no federate is in a state in which it cannot",
     (
         "join_federation_execution",
         "CouldNotCreateLogicalTimeFactory",

@@ -28,6 +28,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--cert", help="certificate chain, PEM")
     parser.add_argument("--key", help="private key of the certificate, PEM")
     parser.add_argument("--password-file", help="admit only who is in it (see `weft passwd`)")
+    parser.add_argument("--save-dir", help="where federation saves go (default runs/saves)")
     parser.add_argument("--settings", help="settings file (TOML)")
     parser.set_defaults(func=run)
 
@@ -46,6 +47,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "serve.wss_port": arguments.wss_port,
         "serve.cert": arguments.cert,
         "serve.key": arguments.key,
+        "serve.save_directory": arguments.save_dir,
         "security.password_file": arguments.password_file,
     }
     text = ""
@@ -68,7 +70,7 @@ async def _serve(settings: Settings) -> int:
 
         server = Server(settings, report, run_directory=str(run_directory.absolute()))
         listeners = await server.start()
-        print(greeting(listeners, run_directory), flush=True)
+        print(greeting(listeners, run_directory, settings.serve.saves), flush=True)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -95,13 +97,13 @@ def _run_directory(settings: Settings) -> Path:
     return made
 
 
-def greeting(listeners: list[tuple[str, str, int]], run_directory: Path) -> str:
+def greeting(listeners: list[tuple[str, str, int]], run_directory: Path, saves: Path) -> str:
     lines = [f"weft {weft.__version__} serves"]
     for kind, host, port in listeners:
         lines.append(f"  {kind:<4} {host}:{port}")
     _, host, port = listeners[0]
     lines += [
-        f"  run directory {run_directory}",
+        f"  run directory {run_directory}, saves in {saves}",
         "",
         "Point a federate at it:",
         f'  Python   rti.connect(ambassador, CallbackModel.EVOKED, "{host}:{port}")',

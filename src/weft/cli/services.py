@@ -25,7 +25,7 @@ GROUPS = {
     10: "Support services",
 }
 # Callbacks that only services still to come give rise to.
-_PENDING_CALLBACKS = re.compile(r"save|restore|time_|flush_queue|retraction")
+_PENDING_CALLBACKS = re.compile(r"time_|flush_queue|retraction")
 
 _HEAD = """# Services
 

@@ -42,6 +42,9 @@ from weft.model.errors import (
     FederateNotExecutionMember,
     InvalidCredentials,
     NotConnected,
+    RestoreInProgress,
+    RTIexception,
+    SaveInProgress,
     UnsupportedCallbackModel,
 )
 from weft.model.handles import FederateHandle
@@ -50,6 +53,14 @@ from weft.model.time import LogicalTimeFactory, time_factory
 
 HLA_VERSION = "IEEE 1516-2025"
 STANDARD_MIM = "HLAstandardMIM"
+_PAUSING: dict[str, type[RTIexception] | None] = {
+    "initiate_federate_save": SaveInProgress,
+    "federation_saved": None,
+    "federation_not_saved": None,
+    "federation_restore_begun": RestoreInProgress,
+    "federation_restored": None,
+    "federation_not_restored": None,
+}
 
 
 class RTIambassador(
@@ -70,6 +81,9 @@ class RTIambassador(
         self._model = CallbackModel.EVOKED
         self._time_name: str | None = None
         self._enabled = True
+        self._paused: type[RTIexception] | None = (
+            None  # what calls are refused with, while saving or restoring
+        )
         self._calling_back = 0  # the identity of the thread in which a callback runs
         self._pump: threading.Thread | None = None
         self._resume = threading.Event()
@@ -158,6 +172,7 @@ class RTIambassador(
     def _cut_off(self) -> Connection | None:
         connection, self._connection = self._connection, None
         self._time_name = None
+        self._paused = None
         return connection
 
     @property
@@ -239,6 +254,7 @@ class RTIambassador(
         self._call("resign_federation_execution", (resign_action,))
         self._require_connection().forget_federation()
         self._time_name = None
+        self._paused = None
 
     # --- 10.57 to 10.60: callbacks ----------------------------------------------------------------------------
 
@@ -281,12 +297,14 @@ class RTIambassador(
     def enable_callbacks(self) -> None:
         """Clause 10.59."""
         self._require_connection()
+        self._refuse_while_paused("enable_callbacks")
         self._enabled = True
         self._resume.set()
 
     def disable_callbacks(self) -> None:
         """Clause 10.60: callbacks wait until they are enabled again."""
         self._require_connection()
+        self._refuse_while_paused("disable_callbacks")
         self._enabled = False
         self._resume.clear()
 
@@ -319,6 +337,10 @@ class RTIambassador(
         self._refuse_within_callback(service)
         return self._require_connection()
 
+    def _refuse_while_paused(self, service: str) -> None:
+        if self._paused is not None:
+            raise self._paused(f"{service} is refused until the save or restore is over")
+
     def _deliver(self, callback: Callback) -> None:
         if callback.method == "connection_lost":
             # Clause 4.4: from here on the federate is not connected, and may connect again.
@@ -327,6 +349,9 @@ class RTIambassador(
             self._absent = f"the connection was lost: {callback.arguments[0]}; connect again"
             if connection is not None:
                 connection.close()
+            self._paused = None
+        elif callback.method in _PAUSING:
+            self._paused = _PAUSING[callback.method]
         self._calling_back = threading.get_ident()
         try:
             getattr(self._ambassador, callback.method)(*callback.arguments)

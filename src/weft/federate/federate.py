@@ -24,11 +24,12 @@ from typing import Any, Self, TypeVar
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
+from weft.federate.pausing import Pauses
 from weft.federate.things import Interaction, LocalObject, RemoteObject
 from weft.federate.vocabulary import Vocabulary
 from weft.host import Designator, NodeHost, load_fom
 from weft.host.modules import read_sources
-from weft.model.enums import CallbackModel, ResignAction
+from weft.model.enums import CallbackModel, ResignAction, RestoreFailureReason, SaveFailureReason
 from weft.model.errors import (
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
@@ -81,6 +82,7 @@ class Federate:
         self._reflects: dict[str, list[Callable[[RemoteObject, dict[str, Any]], Any]]] = {}
         self._removes: dict[str, list[Callable[[RemoteObject], Any]]] = {}
         self._subscriptions: list[Callable[[], None]] = []
+        self._pauses = Pauses(self)
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         # Of one stay in the federation, and forgotten with the next.
         self._announced: set[str] = set()  # synchronization points that are pending
@@ -285,6 +287,35 @@ class Federate:
                 raise
         return self.run_until(lambda: label not in self._achieved, seconds)
 
+    # --- save and restore -------------------------------------------------------------------------------------
+
+    def save(self, label: str, seconds: float = 60.0) -> bool:
+        """Save the federation under this label, and wait until that is over; says whether it is saved."""
+        return self._pauses.wait(self.rti.request_federation_save, label, seconds)
+
+    def restore(self, label: str, seconds: float = 60.0) -> bool:
+        """Bring the federation back to that save, and wait until that is over; says whether it is restored."""
+        return self._pauses.wait(self.rti.request_federation_restore, label, seconds)
+
+    @property
+    def paused(self) -> bool:
+        """Is the federation being saved or restored?  Then sending and the like raise SaveInProgress or RestoreInProgress."""
+        return self.rti._paused is not None
+
+    def on_save(self, handler: Handler) -> Handler:
+        """Call the function with the label whenever the federation is saved, to save this federate's own state."""
+        self._pauses.savers.append(handler)
+        return handler
+
+    def on_restore(self, handler: Handler) -> Handler:
+        """Call the function with the label whenever the federation is restored, to take that state back."""
+        self._pauses.restorers.append(handler)
+        return handler
+
+    def recall(self, instance_name: str) -> LocalObject:
+        """An object of one's own by its name: after a restore, that of the save."""
+        return self._pauses.recall(instance_name)
+
     # --- what the ambassador hears ----------------------------------------------------------------------------
 
     def _received(
@@ -316,7 +347,7 @@ class Federate:
         self._tell(self._discovers, full, found)
 
     def _reflected(self, handle: ObjectInstanceHandle, attributes: dict[AttributeHandle, bytes]) -> None:
-        found = self.objects.get(handle)
+        found = self.objects.get(handle) or self._pauses.known(handle)
         if found is None:
             return
         object_class = found.object_class
@@ -436,6 +467,36 @@ class _Ears(FederateAmbassador):
     ) -> None:
         self._federate._announced.discard(synchronization_point_label)
         self._federate._achieved.discard(synchronization_point_label)
+
+    @_heard
+    def initiate_federate_save(self, label: str, time: LogicalTime | None = None) -> None:
+        self._federate._pauses.save(label)
+
+    @_heard
+    def federation_saved(self) -> None:
+        self._federate._pauses.outcome = True
+
+    @_heard
+    def federation_not_saved(self, reason: SaveFailureReason) -> None:
+        self._federate._pauses.outcome = False
+
+    @_heard
+    def request_federation_restore_failed(self, label: str) -> None:
+        self._federate._pauses.outcome = False
+
+    @_heard
+    def initiate_federate_restore(
+        self, label: str, federate_name: str, post_restore_federate_handle: FederateHandle
+    ) -> None:
+        self._federate._pauses.restore(label, federate_name)
+
+    @_heard
+    def federation_restored(self) -> None:
+        self._federate._pauses.restored()
+
+    @_heard
+    def federation_not_restored(self, reason: RestoreFailureReason) -> None:
+        self._federate._pauses.outcome = False
 
 
 def join(

@@ -10,6 +10,7 @@ one `deque.append`.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import sys
 import threading
@@ -20,19 +21,30 @@ from typing import Any
 
 from weft.host.connection import drop_federation
 from weft.host.reports import ReportFiles
-from weft.kernel import Alarm, Callback, Effect, Node, Record, Refuse, Reply
+from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
+from weft.kernel import PAUSES, Alarm, Callback, Effect, Fetch, Node, Notice, Record, Refuse, Reply, Store
 from weft.model.errors import NotConnected, RTIinternalError
 
 _NAP = 1.0
 
 
 class EmbeddedNode:
-    """One node; everything that connects to the same object can meet in a federation."""
+    """One node; everything that connects to the same object can meet in a federation.
 
-    def __init__(self, name: str = "embedded", run_directory: str = "runs") -> None:
+    Saves go to `save_directory`, which is made when the first one is asked for.
+    """
+
+    def __init__(
+        self,
+        name: str = "embedded",
+        save_directory: str | Path = DEFAULT_DIRECTORY,
+        run_directory: str = "runs",
+    ) -> None:
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
         self._reports = ReportFiles(lambda text: print(f"weft: {text}", file=sys.stderr))
+        self.saves = Path(save_directory)
+        self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
         self.alarmed = False  # something is to be done when its time has come
@@ -74,6 +86,30 @@ class EmbeddedNode:
                     sleeper.wake()
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
+            elif isinstance(effect, (Store, Fetch, Notice)):
+                self._keep(effect)
+
+    def _keep(self, effect: Store | Fetch | Notice) -> None:
+        report = logging.getLogger("weft").warning
+        now = time.monotonic()
+        if isinstance(effect, Store):
+            well = store(self._saves, effect, report)
+            done = self._node.stored(effect.federation, effect.execution, effect.label, well, now)
+            self._perform(done)
+        elif isinstance(effect, Fetch):
+            data = fetch(self._saves, effect, report)
+            done = self._node.fetched(effect.federation, effect.execution, effect.label, data, now)
+            self._perform(done)
+        else:
+            report(effect.text)
+
+    def took(self, session: int, method: str) -> None:
+        with self._lock:
+            self._node.took(session, method)
+
+    @property
+    def holding(self) -> bool:
+        return self._node.holding
 
     def forget_federation(self, inbox: deque[Callback]) -> None:
         with self._lock:
@@ -140,9 +176,15 @@ class EmbeddedConnection:
         self._arrived.set()
 
     def take(self) -> Callback | None:
-        if not self._inbox and self._host.alarmed:
-            self._host.tick()  # who only looks and never waits sees to it here
-        return self._inbox.popleft() if self._inbox else None
+        if not self._inbox:
+            if self._host.alarmed:
+                self._host.tick()  # who only looks and never waits sees to it here
+            if not self._inbox:
+                return None
+        callback = self._inbox.popleft()
+        if self._host.holding and callback.method in PAUSES:
+            self._host.took(self._session, callback.method)
+        return callback
 
     def pending(self) -> bool:
         return bool(self._inbox)

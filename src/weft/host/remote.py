@@ -23,7 +23,7 @@ from typing import Any, Final
 from weft.host.client_settings import GATHER_ANSWERS, ClientSettings
 from weft.host.connection import drop_federation
 from weft.host.streams import open_stream
-from weft.kernel import Callback
+from weft.kernel import PAUSES, Callback
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.model.time import time_factory
@@ -84,6 +84,7 @@ class RemoteConnection:
         self._reading = False
         self._others = 0  # threads that wait for the one that reads
         self._inbox: deque[Callback] = deque()
+        self._unanswered: deque[int] = deque()  # callbacks that are answered when they are taken
         self._answers: dict[int, bytes] = {}
         self._wanted: set[int] = set()  # calls somebody waits for
         self._unwatched: dict[int, int] = {}  # calls nobody waits for: the number of the call
@@ -151,7 +152,17 @@ class RemoteConnection:
                 if not self._reading and not self._inbox:
                     self._send()
                     self._read_what_is_there()
-        return self._inbox.popleft() if self._inbox else None
+        if not self._inbox:
+            return None
+        callback = self._inbox.popleft()
+        if self._unanswered and callback.method in PAUSES:
+            self._answer_pause()
+        return callback
+
+    def _answer_pause(self) -> None:
+        """The RTI refuses calls once the federate knows that it is to save, so it is told when that is."""
+        with self._lock:
+            self._session.send_callback_response(self._unanswered.popleft(), CALLBACK_SUCCEEDED)
 
     def pending(self) -> bool:
         return bool(self._inbox)
@@ -302,6 +313,9 @@ class RemoteConnection:
         else:
             found = self._codec.decode_callback(frame.payload)
             self._inbox.append(Callback(0, found[0], found[1]))
+            if found[0] in PAUSES:
+                self._unanswered.append(frame.sequence)
+                return
         self._session.send_callback_response(frame.sequence, CALLBACK_SUCCEEDED)
 
     def _send(self) -> None:

@@ -22,10 +22,11 @@ from typing import Any
 
 from weft.host.guard import Guard, OpenGuard, read_password_file
 from weft.host.line import Line
+from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.serving import NEVER, Served, Switchboard
 from weft.host.settings import Settings
 from weft.host.unpacking import ModuleLimits
-from weft.kernel import Node
+from weft.kernel import Fetch, Node, Store
 from weft.model.errors import SettingsError
 from weft.wire.frames import ProtocolError, split
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
@@ -64,7 +65,10 @@ class Server:
             ModuleLimits(limits.module_bytes, limits.modules),
             report,
             limits.report_bytes,
+            self._keep,
         )
+        self.saves = SaveDirectory(settings.serve.saves)
+        self._keeping: set[asyncio.Future[Any]] = set()
         self.sessions: dict[int, Served] = {}
         # One buffer serves all connections: each read is taken out of it before the next begins.
         self.buffer = bytearray(_READ)
@@ -134,6 +138,8 @@ class Server:
             self._end(served, "the server is shutting down", now)
         self.flush()
         deadline = now + patience
+        if self._keeping:
+            await asyncio.wait(self._keeping, timeout=patience)
         while time.monotonic() < deadline and any(line.queued() for line in self._connections):
             await asyncio.sleep(0.01)
         for line in list(self._connections):
@@ -224,6 +230,33 @@ class Server:
         self._forget(served, now)
         if isinstance(line, SocketLine):
             line.abandon()
+
+    # --- saves ------------------------------------------------------------------------------------------------
+
+    def _keep(self, effect: Store | Fetch) -> None:
+        """In a thread of its own: a disk may take its time, and others are not to wait for it."""
+        if isinstance(effect, Store):
+            done = asyncio.get_running_loop().run_in_executor(None, store, self.saves, effect, self.report)
+        else:
+            done = asyncio.get_running_loop().run_in_executor(None, fetch, self.saves, effect, self.report)
+        self._keeping.add(done)
+        done.add_done_callback(lambda future: self._kept(effect, future))
+
+    def _kept(self, effect: Store | Fetch, future: asyncio.Future[Any]) -> None:
+        self._keeping.discard(future)
+        if future.cancelled():
+            return
+        node = self.board.node
+        where = (effect.federation, effect.execution, effect.label)
+        error = future.exception()
+        if error is not None:
+            self.report(f"the save {effect.label!r} of federation {effect.federation!r} failed: {error!r}")
+        now = time.monotonic()
+        if isinstance(effect, Store):
+            self.board.perform(node.stored(*where, error is None and future.result(), now))
+        else:
+            self.board.perform(node.fetched(*where, None if error else future.result(), now))
+        self.flush_soon()
 
     # --- turns ------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,20 @@ from weft.host.guard import Guard
 from weft.host.line import Line
 from weft.host.reports import ReportFiles
 from weft.host.unpacking import ModuleLimits, unpack_modules
-from weft.kernel import Alarm, Callback, Effect, Lane, Node, Record, Refuse, Reply
+from weft.kernel import (
+    PAUSES,
+    Alarm,
+    Callback,
+    Effect,
+    Fetch,
+    Lane,
+    Node,
+    Notice,
+    Record,
+    Refuse,
+    Reply,
+    Store,
+)
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -47,7 +60,7 @@ from weft.wire.codec_hot import (
     read_hot,
 )
 from weft.wire.codec_wire import WireError
-from weft.wire.frames import CALL_REQUEST, COPIED, NONE, FrameReader
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, has_handles, lane_content
 from weft.wire.packed import Splicer, packed
 from weft.wire.session_server import ServerSession
@@ -106,6 +119,7 @@ class Served:
         self.heard = False
         self.slow = False
         self.joining = NONE  # the number of a call to join that is under way
+        self.pauses: dict[int, str] = {}  # callbacks that pause the federate, and that it has not answered
         self.federate = ""  # who it is, as the guard says
         self.federation = ""
         self.patient = False  # it does not wait for the answers to its updates and interactions
@@ -122,9 +136,11 @@ class Switchboard:
         limits: ModuleLimits,
         report: Callable[[str], None],
         report_bytes: int,
+        keep: Callable[[Store | Fetch], None],
     ) -> None:
         self.node = node
         self.reports = ReportFiles(report, report_bytes)
+        self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
         self._limits = limits
         self._report = report
@@ -151,8 +167,12 @@ class Switchboard:
             self._touch(served)
         while wire.next():
             if frame.type == CALL_REQUEST:
-                if not served.kernel_session or not self._along_lane(served, frame, now):
+                # While callbacks are held for somebody (a save or restore), every message has its turn of the kernel.
+                may = served.kernel_session and not self.node.holding
+                if not may or not self._along_lane(served, frame, now):
                     self._called(served, frame.sequence, frame.payload, now)
+            elif served.pauses and frame.type == CALLBACK_RESPONSE and frame.answers in served.pauses:
+                self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
 
     def _along_lane(self, served: Served, frame: FrameReader, now: float) -> bool:
         """Send the call along its lane, if it has one that is open."""
@@ -359,6 +379,10 @@ class Switchboard:
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
                     self._refused(served, effect.number, effect.error)
+            elif isinstance(effect, (Store, Fetch)):
+                self._keep(effect)
+            elif isinstance(effect, Notice):
+                self._report(effect.text)
         self._callbacks(effects)
 
     def _callbacks(self, effects: list[Effect]) -> None:
@@ -372,7 +396,9 @@ class Switchboard:
                     if arguments is not last or not payload:
                         payload = self._encode(served, effect.method, arguments)
                         last = arguments
-                    served.wire.send_callback(payload)
+                    sent = served.wire.send_callback(payload)
+                    if self.node.holding and effect.method in PAUSES:
+                        served.pauses[sent] = effect.method
                     self._touch(served)
             elif isinstance(effect, Alarm):
                 self.alarm = min(self.alarm, effect.when)

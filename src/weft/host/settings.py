@@ -12,6 +12,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from weft.model.errors import SettingsError
@@ -27,6 +28,11 @@ class Serve:
     cert: str = ""
     key: str = ""
     run_directory: str = "runs"
+    save_directory: str = ""  # "": saves in the run directory, where the next run of the server finds them
+
+    @property
+    def saves(self) -> Path:
+        return Path(self.save_directory or Path(self.run_directory) / "saves")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.host.connection import drop_federation
-from weft.kernel import Alarm, Callback, Effect, Node, Record, Refuse, Reply, Transmit
+from weft.host.saves import MemorySaves, fetch, store
+from weft.kernel import (
+    PAUSES,
+    Alarm,
+    Callback,
+    Effect,
+    Fetch,
+    Node,
+    Notice,
+    Record,
+    Refuse,
+    Reply,
+    Store,
+    Transmit,
+)
 from weft.model.errors import NotConnected, RTIinternalError
 
 MAX_EVENTS = (
@@ -87,6 +101,9 @@ class SimulatedNetwork:
         self.parcels_lost = 0
         self.reports: dict[str, list[str]] = {}  # by file, what a real host would have written there
         self.detection = 1.0  # how long the others need to notice a crash
+        self.writing = 0.01  # how long a save takes to write or to read
+        self.saves = {name: MemorySaves() for name in nodes}  # each node's disk; it outlives a crash
+        self.notices: list[str] = []  # what the nodes report
         self._profile = profile or LinkProfile()
         self._directory = nodes[0]
         self._nodes: dict[str, Node] = {}
@@ -240,6 +257,10 @@ class SimulatedNetwork:
                 self.clock.at(effect.when, self._woken(name, self._incarnations[name]))
             elif isinstance(effect, Record):
                 self.reports.setdefault(effect.file, []).append(effect.line)
+            elif isinstance(effect, (Store, Fetch)):
+                self._keep(name, self._incarnations[name], effect)
+            elif isinstance(effect, Notice):
+                self.notices.append(effect.text)
 
     def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
         def tick() -> None:
@@ -247,6 +268,21 @@ class SimulatedNetwork:
                 self._perform(name, self._nodes[name].tick(self.clock.now))
 
         return tick
+
+    def _keep(self, name: str, incarnation: int, effect: Store | Fetch) -> None:
+        def act() -> None:
+            node = self._nodes.get(name)
+            if node is None or self._incarnations[name] != incarnation:
+                return
+            saves, report = self.saves[name], self.notices.append
+            where = (effect.federation, effect.execution, effect.label)
+            if isinstance(effect, Store):
+                done = node.stored(*where, store(saves, effect, report), self.clock.now)
+            else:
+                done = node.fetched(*where, fetch(saves, effect, report), self.clock.now)
+            self._perform(name, done)
+
+        self.clock.at(self.clock.now + self.writing, act)
 
     def _transmit(self, sender: str, effect: Transmit) -> None:
         receiver = effect.node
@@ -364,7 +400,12 @@ class SimulatedConnection:
         return self._network.clock.now
 
     def take(self) -> Callback | None:
-        return self._inbox.popleft() if self._inbox else None
+        if not self._inbox:
+            return None
+        callback = self._inbox.popleft()
+        if callback.method in PAUSES and not self._gone:
+            self._network.node(self._node).took(self._session, callback.method)
+        return callback
 
     def pending(self) -> bool:
         return bool(self._inbox)

@@ -1,21 +1,39 @@
 """The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
 
-from weft.kernel.effects import Alarm, Callback, Effect, Record, Refuse, Reply, Transmit
+from weft.kernel.effects import (
+    Alarm,
+    Callback,
+    Effect,
+    Fetch,
+    Notice,
+    Record,
+    Refuse,
+    Reply,
+    Store,
+    Transmit,
+)
 from weft.kernel.lanes import Lane
 from weft.kernel.node import Node
-from weft.kernel.services import INTERNAL, PENDING, SERVICES
+from weft.kernel.pausing import PAUSES
+from weft.kernel.services import DURING_RESTORE, DURING_SAVE, INTERNAL, PENDING, SERVICES
 
 __all__ = [
+    "DURING_RESTORE",
+    "DURING_SAVE",
     "INTERNAL",
+    "PAUSES",
     "PENDING",
     "SERVICES",
     "Alarm",
     "Callback",
     "Effect",
+    "Fetch",
     "Lane",
     "Node",
+    "Notice",
     "Record",
     "Refuse",
     "Reply",
+    "Store",
     "Transmit",
 ]

@@ -66,3 +66,29 @@ class Transmit(Effect):
         self.node = node
         self.parcel = parcel
         self.reliable = reliable
+
+
+class Store(Effect):
+    """Keep the save of a federation under this label; then tell `Node.stored` how it went."""
+
+    def __init__(self, federation: str, execution: str, label: str, data: Any) -> None:
+        self.federation = federation
+        self.execution = execution
+        self.label = label
+        self.data = data  # plain data: dicts, lists, text, bytes, numbers
+
+
+class Fetch(Effect):
+    """Look for the save of a federation under this label; hand it to `Node.fetched`, or None."""
+
+    def __init__(self, federation: str, execution: str, label: str) -> None:
+        self.federation = federation
+        self.execution = execution
+        self.label = label
+
+
+class Notice(Effect):
+    """Something whoever runs the node should read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.fom import ObjectModel
-from weft.kernel import advisories, objects, rates, synchronization, transfers
+from weft.kernel import advisories, objects, rates, restoring, saving, synchronization, transfers
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
@@ -126,6 +126,8 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
     _remove(federation, member)
     transfers.leave(turn, federation, member, stays)
     synchronization.after_resign(turn, federation, member)
+    saving.after_resign(turn, federation, member)
+    restoring.after_resign(turn, federation, member)
     catalog = federation.catalog
     for object_class in published:
         advisories.registrations(turn, federation, catalog.object_classes[object_class].family())

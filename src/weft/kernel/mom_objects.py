@@ -22,6 +22,7 @@ from weft.kernel.state import Counts, Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
+from weft.model.time import LogicalTime
 
 FEDERATE_CLASS = "HLAobjectRoot.HLAmanager.HLAfederate"
 FEDERATION_CLASS = "HLAobjectRoot.HLAmanager.HLAfederation"
@@ -197,6 +198,19 @@ def reflected(federation: Federation, member: Member) -> dict[ObjectClassHandle,
     )
 
 
+def state_of(federation: Federation, member: Member) -> str:
+    saving, restoring = federation.saving, federation.restoring
+    if saving is not None and member.handle in saving.status:
+        return "FederateSaveInProgress"
+    if restoring is not None and member.handle in restoring.handles:
+        return "FederateRestoreInProgress"
+    return "ActiveFederate"
+
+
+def _time(time: LogicalTime | None) -> bytes:
+    return b"" if time is None else time.encode()
+
+
 # Time management is still to come: nobody regulates or is constrained, and GALT and LITS are not defined.
 _FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
     "HLAfederateHandle": lambda f, m: m.handle,
@@ -208,7 +222,7 @@ _FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
     "HLAtimeConstrained": lambda f, m: False,
     "HLAtimeRegulating": lambda f, m: False,
     "HLAasynchronousDelivery": lambda f, m: False,
-    "HLAfederateState": lambda f, m: "ActiveFederate",
+    "HLAfederateState": lambda f, m: state_of(f, m),
     "HLAtimeManagerState": lambda f, m: "TimeGranted",
     "HLAlogicalTime": lambda f, m: f.time.make_initial().encode(),
     "HLAlookahead": lambda f, m: b"",
@@ -246,10 +260,10 @@ _FEDERATION: dict[str, Callable[[Federation], Any]] = {
     "HLAFOMmoduleDesignatorList": lambda f: designators(modules_of(f)),
     "HLAcurrentFDD": lambda f: write_omt(f.catalog.model, f.name).decode(),
     "HLAtimeImplementationName": lambda f: f.time.name,
-    "HLAlastSaveName": lambda f: "",
-    "HLAlastSaveTime": lambda f: b"",
-    "HLAnextSaveName": lambda f: "",
-    "HLAnextSaveTime": lambda f: b"",
+    "HLAlastSaveName": lambda f: f.last_save[0],
+    "HLAlastSaveTime": lambda f: _time(f.last_save[1]),
+    "HLAnextSaveName": lambda f: "" if f.saving is None else f.saving.label,
+    "HLAnextSaveTime": lambda f: b"" if f.saving is None else _time(f.saving.time),
     "HLAautoProvide": _switch("autoProvide"),
     "HLAadvisoriesUseKnownClass": _switch("advisoriesUseKnownClass"),
     "HLAdelaySubscriptionEvaluation": _switch("delaySubscriptionEvaluation"),

@@ -1,8 +1,9 @@
 """A node: the kernel's outermost ring.  Stimuli come in here, effects go out.
 
 Stimuli: a federate's call, a parcel from another node, the loss of a federate's session or of another node, the passing
-of time (`tick`, when `next_tick` says so).  Each is handled in one turn and returns its effects, in the order in which the host
-must carry them out; the reply to a call comes before any callback it provokes.
+of time (`tick`, when `next_tick` says so), the end of what the host was asked to do (`stored`, `fetched`).  Each is handled in
+one turn and returns its effects, in the order in which the host must carry them out; the reply to a call comes before any
+callback it provokes.
 
 Alone, a node is the home of all its federations.  In a mesh, one node is the *directory*: it knows which names are
 taken and where their home is.  `weft.kernel.parcels` says how the nodes of a federation keep in step.
@@ -12,13 +13,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import lanes, mom, mom_objects, mom_reports, path, rates
+from weft.kernel import lanes, mom, mom_objects, mom_reports, path, pausing, rates, restoring, saving
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.federations import extended_model, found
 from weft.kernel.membership import join
-from weft.kernel.parcels import Answer, Caller, Claim, Commit, Data, Inform, Locate, Release, Request, Welcome
+from weft.kernel.parcels import (
+    Answer,
+    Caller,
+    Claim,
+    Commit,
+    Data,
+    Inform,
+    Locate,
+    Mark,
+    Release,
+    Request,
+    Share,
+    Welcome,
+)
 from weft.kernel.services import PENDING, RESIGN, RESIGN_LOST, SERVICES
 from weft.kernel.sessions import Session, Waiting
+from weft.kernel.snapshot import restored, snapshot
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import (
@@ -51,7 +66,8 @@ class Node:
         self._founded = 0
         self._waiting: dict[Caller, Waiting] = {}
         self._lost: dict[str, None] = {}  # nodes that went away and have not come back
-        self._early: dict[str, list[Data | Inform]] = {}  # parcels that wait for a commit
+        self._early: dict[str, list[tuple[str, Data | Inform | Mark]]] = {}  # parcels that wait for a commit
+        self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -103,6 +119,10 @@ class Node:
             if caller is None:
                 raise NotConnected("not connected; call connect first")
             entry = SERVICES.get(service)
+            if caller.paused and (entry is not None or service in PENDING):
+                refusal = pausing.refusal(caller.paused, service, caller.member)
+                if refusal is not None:
+                    raise refusal
             if entry is None:
                 self._manage(turn, caller, number, service, arguments)
                 return self._end(turn)
@@ -129,7 +149,7 @@ class Node:
         except (TypeError, AttributeError) as misfit:
             wrong_type = _as_refusal(service, misfit)
             return self._refuse(Turn(self.name, now), session, number, service, arguments, wrong_type)
-        if turn.told is None and not federation.observed:
+        if turn.told is None and not federation.observed and not self.holding and not turn.pauses:
             return turn.effects
         return self._end(turn)
 
@@ -158,7 +178,7 @@ class Node:
             entry = SERVICES.get(service)
             group = PENDING.get(service, "") if entry is None else entry.group
             mom_reports.refused(turn, caller.federation, caller.member, service, group, arguments, error)
-        return turn.effects
+        return self._hold(turn)
 
     # --- the RTI as one that takes part (weft.kernel.mom) -----------------------------------------------------
 
@@ -168,6 +188,8 @@ class Node:
             told = turn.told
             turn.told = None
             for federation, what, arguments, everywhere in told:
+                if self.federations.get(federation.name) is not federation:
+                    continue  # it was restored meanwhile, or left
                 node = mom.responsible(federation, what, arguments)
                 if node == self.name:
                     mom.act(turn, federation, what, arguments, self._on_behalf)
@@ -184,7 +206,52 @@ class Node:
         for federation in self.federations.values():
             if federation.observed:
                 mom_reports.callbacks(turn, federation, list(turn.effects))
-        return turn.effects
+        return self._hold(turn)
+
+    def _hold(self, turn: Turn) -> list[Effect]:
+        """Let go what may go, while a federation is saved or restored."""
+        if not turn.pauses and not self.holding:
+            return turn.effects
+        effects = pausing.hold(self.sessions, turn.effects)
+        self.holding = any(session.held is not None for session in self.sessions.values())
+        return effects
+
+    # --- save and restore (weft.kernel.pausing) ---------------------------------------------------------------
+
+    def took(self, session: int, method: str) -> None:
+        """The federate has taken a callback that pauses it (`pausing.PAUSES`): now it knows."""
+        found = self.sessions.get(session)
+        if found is not None:
+            pausing.took(found, method)
+
+    def stored(self, federation: str, execution: str, label: str, well: bool, now: float) -> list[Effect]:
+        """The host has written a save, or could not."""
+        turn = Turn(self.name, now)
+        found = self.federations.get(federation)
+        if found is not None and found.execution == execution and saving.is_writing(found, label):
+            self._carry_out(turn, found, None, found.rti.handle, saving.SAVE_ENDED, (well,))
+        return self._end(turn)
+
+    def fetched(self, federation: str, execution: str, label: str, data: Any, now: float) -> list[Effect]:
+        """The host has found a save (None: it has not)."""
+        turn = Turn(self.name, now)
+        found = self.federations.get(federation)
+        if found is not None and found.execution == execution and restoring.is_pending(found, label):
+            arguments = restoring.decision(turn, found, label, data)
+            self._carry_out(turn, found, None, found.rti.handle, restoring.RESTORE_DECIDED, arguments)
+        return self._end(turn)
+
+    def _go_on(self, turn: Turn, federation: Federation) -> None:
+        """What a save or restore that is under way needs next."""
+        store = pausing.go_on(turn, federation, self.sessions)
+        if store is not None:
+            self._carry_out(turn, federation, None, federation.rti.handle, saving.SAVE_WRITING, ())
+            turn.effects.append(store)
+
+    def _told(self, turn: Turn, sender: str, parcel: Mark | Share) -> None:
+        federation = self.federations.get(parcel.federation)
+        if federation is not None and pausing.told(federation, sender, parcel):
+            self._go_on(turn, federation)
 
     def _on_behalf(
         self,
@@ -221,13 +288,11 @@ class Node:
         if federation.home == self.name:
             self._carry_out(turn, federation, caller, federate, service, arguments)
         elif caller is None:
-            turn.effects.append(
-                Transmit(federation.home, Request(federation.name, None, federate, service, arguments))
-            )
+            request = Request(federation.name, None, federate, service, arguments, federation.execution)
+            turn.effects.append(Transmit(federation.home, request))
         else:
-            self._ask(
-                turn, federation.home, caller, Request(federation.name, caller, federate, service, arguments)
-            )
+            request = Request(federation.name, caller, federate, service, arguments, federation.execution)
+            self._ask(turn, federation.home, caller, request)
 
     def _carry_out(
         self,
@@ -237,13 +302,8 @@ class Node:
         federate: FederateHandle | None,
         service: str,
         arguments: tuple[Any, ...],
-        past: bool = False,
     ) -> None:
-        """Carry a command out here, and at the home also tell the other nodes to do so.
-
-        What is `past` when this node comes to the federation concerns none of its sessions: their federates, if they ever
-        were members, have resigned since.
-        """
+        """Carry a command out here, and at the home also tell the other nodes to do so."""
         turn.everywhere = True
         reply: Reply | None = None
         if caller is not None and caller.node == self.name:
@@ -257,11 +317,19 @@ class Node:
             value = (member.handle, federation.time.name)
         else:
             member = federation.members.get(federate) if federate is not None else None
+            if federate == federation.rti.handle:
+                member = federation.rti
             if member is None:
                 raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
+            if federation.saving is not None or federation.restoring is not None:
+                pausing.refuse_command(federation, member, service)
             observed = member.handle in federation.observed
             entry = SERVICES[service]
             value = entry.function(turn, federation, member, *arguments)
+            if federation.successor is not None:
+                member = federation.successor.members[federation.successor.renamed[1][member.handle]]
+                federation = pausing.succeed(federation, self.sessions)
+                self.federations[federation.name] = federation
             mom.commanded(turn, federation, member, service, arguments)
             if reply is not None and (observed or member.handle in federation.observed):
                 mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
@@ -277,7 +345,6 @@ class Node:
                 service,
                 arguments,
             )
-            federation.commits.append(commit)
             for node in federation.nodes:
                 if node != self.name:
                     turn.effects.append(Transmit(node, commit))
@@ -286,8 +353,6 @@ class Node:
         elif service in (RESIGN, RESIGN_LOST):
             fault = str(arguments[0]) if service == RESIGN_LOST else None
             mom.departed(turn, federation, member, fault)
-        if past:
-            return
         if service == JOIN and member.node == self.name:
             self._joined(turn, federation, member)
         elif service in (RESIGN, RESIGN_LOST):
@@ -295,21 +360,25 @@ class Node:
                 why = "resigned by another federate, through the MOM"
                 turn.effects.append(Callback(member.session, "federate_resigned", (why,)))
             self._departed(federation, member)
+        if federation.saving is not None or federation.restoring is not None:
+            session = self.sessions.get(member.session) if member.node == self.name else None
+            if session is not None:
+                pausing.answered(session, service)
+            self._go_on(turn, federation)
 
     def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
         kind, name, sources = arguments
-        newcomer = caller.node != self.name and caller.node not in federation.nodes
+        newcomer = federation.home == self.name != caller.node and caller.node not in federation.nodes
+        pausing.refuse_join(federation)
         model = extended_model(federation, sources)
+        extends = model is not None and model is not federation.catalog.model
+        before = snapshot(federation, turn.now) if newcomer else None
         member = join(turn, federation, caller.node, caller.session, kind, name, model)
-        if newcomer and federation.home == self.name:
+        if extends:
+            federation.extensions.append(sources)
+        if newcomer:
             federation.nodes[caller.node] = None
-            welcome = Welcome(
-                federation.name,
-                federation.execution,
-                self.name,
-                federation.founding,
-                tuple(federation.commits),
-            )
+            welcome = Welcome(federation.name, federation.execution, self.name, federation.sequence, before)
             turn.effects.append(Transmit(caller.node, welcome))
         return member
 
@@ -329,6 +398,7 @@ class Node:
             if session is not None and session.member is member:
                 session.federation = None
                 session.member = None
+                pausing.leave(session)
         still_there = {other.node for other in federation.members.values()}
         if federation.home == self.name:
             for node in [n for n in federation.nodes if n != self.name and n not in still_there]:
@@ -428,7 +498,11 @@ class Node:
         if service == "destroy_federation_execution":
             self._destroy(turn, federation, request.caller)
         else:
-            self._carry_out(turn, federation, request.caller, request.federate, service, request.arguments)
+            federate = request.federate
+            execution, renamed = federation.renamed
+            if federate is not None and request.execution and request.execution == execution:
+                federate = renamed.get(federate)  # it was asked before the federation was restored
+            self._carry_out(turn, federation, request.caller, federate, service, request.arguments)
 
     def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[Any, ...]]:
         if federation is None:
@@ -469,8 +543,8 @@ class Node:
     def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
         """A parcel from another node.  Parcels of one sender come in the order in which they were sent."""
         turn = Turn(self.name, now)
-        if isinstance(parcel, (Data, Inform)):
-            self._arrive(turn, parcel)
+        if isinstance(parcel, (Data, Inform, Mark)):
+            self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
             self._follow(turn, parcel)
         elif isinstance(parcel, Request):
@@ -478,7 +552,9 @@ class Node:
         elif isinstance(parcel, Answer):
             self._answered(turn, parcel)
         elif isinstance(parcel, Welcome):
-            self._welcomed(parcel, now)
+            self._welcomed(parcel)
+        elif isinstance(parcel, Share):
+            self._told(turn, sender, parcel)
         elif isinstance(parcel, Claim):
             self._grant(turn, sender, parcel)
         elif isinstance(parcel, Locate):
@@ -553,21 +629,14 @@ class Node:
             )
             turn.effects.append(Refuse(caller.session, caller.number, error))
 
-    def _welcomed(self, welcome: Welcome, now: float) -> None:
-        federation = found(welcome.federation, welcome.execution, welcome.home, welcome.founding)
+    def _welcomed(self, welcome: Welcome) -> None:
+        federation = restored(welcome.data)
+        federation.execution = welcome.execution
+        federation.home = federation.rti.node = welcome.home
+        federation.sequence = welcome.sequence
+        federation.reports_due.clear()  # the nodes of the members see to that
         federation.reports = self.reports
         self.federations[welcome.federation] = federation
-        history = Turn(self.name, now)  # its effects belong to the past
-        for commit in welcome.commits:
-            self._carry_out(
-                history,
-                federation,
-                commit.caller,
-                commit.federate,
-                commit.service,
-                commit.arguments,
-                past=True,
-            )
 
     def _follow(self, turn: Turn, commit: Commit) -> None:
         federation = self.federations.get(commit.federation)
@@ -578,15 +647,20 @@ class Node:
         self._carry_out(turn, federation, commit.caller, commit.federate, commit.service, commit.arguments)
         turn.everywhere = False
         early = self._early.pop(commit.federation, None)
-        for parcel in early or ():
-            self._arrive(turn, parcel)
+        for sender, parcel in early or ():
+            self._arrive(turn, sender, parcel)
 
-    def _arrive(self, turn: Turn, parcel: Data | Inform) -> None:
+    def _arrive(self, turn: Turn, sender: str, parcel: Data | Inform | Mark) -> None:
         federation = self.federations.get(parcel.federation)
-        if federation is None or parcel.execution != federation.execution:
+        if federation is None:
             return
-        if parcel.after > federation.sequence:
-            self._early.setdefault(parcel.federation, []).append(parcel)
+        if parcel.after > federation.sequence and parcel.execution.startswith(federation.execution):
+            # Of this execution, or of what it is about to be restored to.
+            self._early.setdefault(parcel.federation, []).append((sender, parcel))
+        elif parcel.execution != federation.execution:
+            return
+        elif isinstance(parcel, Mark):
+            self._told(turn, sender, parcel)
         elif isinstance(parcel, Data):
             path.arrive(turn, federation, parcel)
         elif parcel.federate == federation.rti.handle:
@@ -644,6 +718,7 @@ class Node:
             if session.federation is federation:
                 session.federation = None
                 session.member = None
+                pausing.leave(session)
                 turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
 
 

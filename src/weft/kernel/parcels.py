@@ -4,7 +4,7 @@ Control is sequenced by the federation's home node.  A federate's node sends a `
 the directory node where that is, if need be); the home decides, and either refuses with an `Answer` or numbers the
 command and sends it as a `Commit` to every node that has members.  All of them carry it out, so all hold the same
 state; the node where the call was made also answers its federate.  A node that gets its first member is sent a
-`Welcome` with everything committed so far.
+`Welcome` with the state of the federation after everything committed so far.
 
 Data goes straight from node to node, as `Data` or `Inform`, for one execution of the federation: what is left of an
 earlier one of the same name is dropped.  Each says after which commit it was sent, and waits at
@@ -34,6 +34,7 @@ class Request(NamedTuple):
     federate: FederateHandle | None
     service: str
     arguments: tuple[Any, ...]
+    execution: str = ""  # in which the federate has that handle
 
 
 class Commit(NamedTuple):
@@ -58,8 +59,8 @@ class Welcome(NamedTuple):
     federation: str
     execution: str
     home: str
-    founding: tuple[Any, ...]
-    commits: tuple[Commit, ...]
+    sequence: int
+    data: Any  # a snapshot (`weft.kernel.snapshot`)
 
 
 class Claim(NamedTuple):
@@ -104,3 +105,20 @@ class Inform(NamedTuple):
     federate: FederateHandle
     method: str
     arguments: tuple[Any, ...]
+
+
+class Mark(NamedTuple):
+    """Of a save: nothing that was sent before command `after`, at which all had begun to save, is under way behind this."""
+
+    federation: str
+    execution: str
+    after: int
+
+
+class Share(NamedTuple):
+    """To the home: what the sender's node alone knows of its members, by their numbers, for the save of that point."""
+
+    federation: str
+    execution: str
+    point: int
+    data: dict[int, Any]

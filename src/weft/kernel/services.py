@@ -3,6 +3,8 @@
 A *control* service changes what all nodes know of the federation, so the home node decides its place in the order and every
 node carries it out.  All others are answered by the federate's own node: they only look, or they send data.
 
+`DURING_SAVE` and `DURING_RESTORE` list what a federate may call while it saves or restores; all else is refused then.
+
 `PENDING` lists the services of IEEE 1516.1-2025 that Weft does not carry out yet; calling one raises an
 RTIinternalError that says so.
 """
@@ -19,13 +21,23 @@ from weft.kernel import (
     objects,
     ownership,
     path,
+    restoring,
+    saving,
     support,
     synchronization,
 )
 
 RESIGN = "resign_federation_execution"
 RESIGN_LOST = "resign_lost"
-INTERNAL = frozenset([RESIGN_LOST, mom_services.MOM_ADJUST])
+INTERNAL = frozenset(
+    [
+        RESIGN_LOST,
+        mom_services.MOM_ADJUST,
+        saving.SAVE_WRITING,
+        saving.SAVE_ENDED,
+        restoring.RESTORE_DECIDED,
+    ]
+)
 """Commands that are no service of the standard: the RTI gives them itself."""
 
 
@@ -44,6 +56,38 @@ def _local(module: Any, *names: str) -> dict[str, Service]:
     return {name: Service(getattr(module, name), False, module.__name__.split(".")[-1]) for name in names}
 
 
+_LOOK_UPS = (
+    "get_federate_handle",
+    "get_federate_name",
+    "get_object_class_handle",
+    "get_object_class_name",
+    "get_known_object_class_handle",
+    "get_object_instance_handle",
+    "get_object_instance_name",
+    "get_attribute_handle",
+    "get_attribute_name",
+    "get_update_rate_value",
+    "get_update_rate_value_for_attribute",
+    "get_interaction_class_handle",
+    "get_interaction_class_name",
+    "get_parameter_handle",
+    "get_parameter_name",
+    "get_order_type",
+    "get_order_name",
+    "get_transportation_type_handle",
+    "get_transportation_type_name",
+    "get_available_dimensions_for_object_class",
+    "get_available_dimensions_for_interaction_class",
+    "get_dimension_handle",
+    "get_dimension_name",
+    "get_dimension_upper_bound",
+    "normalize_service_group",
+    "normalize_federate_handle",
+    "normalize_object_class_handle",
+    "normalize_interaction_class_handle",
+    "normalize_object_instance_handle",
+)
+
 SERVICES: dict[str, Service] = {
     RESIGN: Service(membership.resign, True, "membership"),
     RESIGN_LOST: Service(membership.resign_lost, True, "membership"),
@@ -53,6 +97,26 @@ SERVICES: dict[str, Service] = {
         "register_federation_synchronization_point",
         "synchronization_point_achieved",
     ),
+    **_control(
+        saving,
+        "request_federation_save",
+        "federate_save_begun",
+        "federate_save_complete",
+        "federate_save_not_complete",
+        "abort_federation_save",
+        saving.SAVE_WRITING,
+        saving.SAVE_ENDED,
+    ),
+    **_local(saving, "query_federation_save_status"),
+    **_control(
+        restoring,
+        "request_federation_restore",
+        "federate_restore_complete",
+        "federate_restore_not_complete",
+        "abort_federation_restore",
+        restoring.RESTORE_DECIDED,
+    ),
+    **_local(restoring, "query_federation_restore_status"),
     **_control(
         declaration,
         "publish_object_class_attributes",
@@ -107,52 +171,27 @@ SERVICES: dict[str, Service] = {
     **_local(ownership, "query_attribute_ownership", "is_attribute_owned_by_federate"),
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
     **_control(support, "set_switch", "set_automatic_resign_directive"),
-    **_local(
-        support,
-        "get_federate_handle",
-        "get_federate_name",
-        "get_object_class_handle",
-        "get_object_class_name",
-        "get_known_object_class_handle",
-        "get_object_instance_handle",
-        "get_object_instance_name",
-        "get_attribute_handle",
-        "get_attribute_name",
-        "get_update_rate_value",
-        "get_update_rate_value_for_attribute",
-        "get_interaction_class_handle",
-        "get_interaction_class_name",
-        "get_parameter_handle",
-        "get_parameter_name",
-        "get_order_type",
-        "get_order_name",
-        "get_transportation_type_handle",
-        "get_transportation_type_name",
-        "get_available_dimensions_for_object_class",
-        "get_available_dimensions_for_interaction_class",
-        "get_dimension_handle",
-        "get_dimension_name",
-        "get_dimension_upper_bound",
-        "normalize_service_group",
-        "normalize_federate_handle",
-        "normalize_object_class_handle",
-        "normalize_interaction_class_handle",
-        "normalize_object_instance_handle",
-        "get_switch",
-        "get_federation_switch",
-        "get_automatic_resign_directive",
-    ),
+    **_local(support, *_LOOK_UPS, "get_switch", "get_federation_switch", "get_automatic_resign_directive"),
+}
+
+_ALWAYS = frozenset(
+    [*_LOOK_UPS, RESIGN, *INTERNAL, "abort_federation_save", "abort_federation_restore"],
+)
+DURING_SAVE = _ALWAYS | {
+    "federate_save_begun",
+    "federate_save_complete",
+    "federate_save_not_complete",
+    "query_federation_save_status",
+}
+DURING_RESTORE = _ALWAYS | {
+    "federate_restore_complete",
+    "federate_restore_not_complete",
+    "query_federation_restore_status",
 }
 
 PENDING: dict[str, str] = {
     name: group
     for group, names in {
-        "federation save and restore": (
-            "request_federation_save federate_save_begun federate_save_complete federate_save_not_complete "
-            "abort_federation_save query_federation_save_status request_federation_restore "
-            "federate_restore_complete federate_restore_not_complete abort_federation_restore "
-            "query_federation_restore_status"
-        ),
         "time management": (
             "enable_time_regulation disable_time_regulation enable_time_constrained disable_time_constrained "
             "time_advance_request time_advance_request_available next_message_request "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.kernel.effects import Callback
 from weft.kernel.parcels import Request
 from weft.kernel.state import Federation, Member
 
@@ -14,6 +15,9 @@ class Session:
         self.federation: Federation | None = None
         self.member: Member | None = None
         self.joining = 0  # the number of the last call to join
+        self.paused = ""  # "save" or "restore", once the federate knows of it: its calls are refused
+        self.untaken = 0  # callbacks that pause it and that it has not taken yet
+        self.held: list[Callback] | None = None  # while a save or restore is under way: callbacks for later
 
 
 class Waiting:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
 from weft.kernel.paces import Paces
-from weft.kernel.parcels import Commit
+from weft.kernel.pauses import Restoring, Saving
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -26,7 +26,8 @@ from weft.model.handles import (
     ObjectInstanceHandle,
     TransportationTypeHandle,
 )
-from weft.model.time import LogicalTimeFactory
+from weft.model.records import Source
+from weft.model.time import LogicalTime, LogicalTimeFactory
 
 _KNOWLEDGE_KEPT = 4096
 
@@ -331,7 +332,13 @@ class Federation:
         # The order of control over several nodes.
         self.sequence = 0
         self.nodes: dict[str, None] = {home: None}
-        self.commits: list[Commit] = []
+        # Save and restore (`weft.kernel.saving`, `restoring`).
+        self.extensions: list[tuple[Source, ...]] = []  # what joining federates added to the object model
+        self.saving: Saving | None = None
+        self.restoring: Restoring | None = None
+        self.last_save: tuple[str, LogicalTime | None] = ("", None)
+        self.successor: Federation | None = None  # what it is restored to
+        self.renamed: tuple[str, dict[FederateHandle, FederateHandle]] = ("", {})  # execution before, handles
         self.reports = ""  # where this node keeps files of service reports; empty: nowhere
         # The MOM (`weft.kernel.mom`): switches for all, whose services it reports, when it next reports on whom here.
         self.switches = {name: bool(catalog.model.switches.get(name)) for name in FEDERATION_SWITCHES}
@@ -369,7 +376,7 @@ class Federation:
         if found is None:
             if len(self._knowledge) >= _KNOWLEDGE_KEPT:
                 self._knowledge.clear()  # instances keep theirs; only sharing with later ones is lost
-            found = Knowledge(kept)
+            found = Knowledge(dict(key))  # in one order, whoever comes to it first
             self._knowledge[key] = found
         return found
 

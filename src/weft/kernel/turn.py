@@ -16,6 +16,8 @@ class Turn:
         self.effects: list[Effect] = []
         # While a command is carried out, every node does so, and each tells its own members.
         self.everywhere = False
+        # Federates are paused in this turn, or go on (`weft.kernel.pausing`).
+        self.pauses = False
         # What the RTI itself was told (`weft.kernel.mom`): federation, what, arguments, and if all nodes were.
         self.told: list[tuple[Federation, str, tuple[Any, ...], bool]] | None = None
 
@@ -46,3 +48,10 @@ class Turn:
                 federation.name, federation.execution, federation.sequence, member.handle, method, arguments
             )
             self.effects.append(Transmit(member.node, parcel))
+
+    def pause_callback(
+        self, federation: Federation, member: Member, method: str, arguments: tuple[Any, ...]
+    ) -> None:
+        """A callback that pauses a member, or lets it go on."""
+        self.pauses = True
+        self.callback(federation, member, method, arguments)

@@ -1,0 +1,43 @@
+"""A save or a restore that is under way, as every node holds it.  `saving` and `restoring` have the services.
+
+Both *pause* the federates: until it is over, their calls are refused and callbacks for them are held (`weft.kernel.pausing`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.model.enums import RestoreFailureReason, SaveFailureReason, SaveStatus
+from weft.model.handles import FederateHandle
+from weft.model.time import LogicalTime
+
+
+class Saving:
+    """A save that federates were told to make."""
+
+    def __init__(self, label: str, time: LogicalTime | None) -> None:
+        self.label = label
+        self.time = time
+        self.status: dict[FederateHandle, SaveStatus] = {}
+        self.failure: SaveFailureReason | None = None
+        # The number of the command after which all had begun: from there on nothing is sent.
+        self.point = 0
+        # At each node: which other nodes have said that nothing more of theirs is under way to here.
+        self.marks: dict[str, None] = {}
+        self.shared = False
+        # At the home: what the nodes add to the save.
+        self.shares: dict[str, Any] = {}
+        self.writing = False  # it has gone to the home's host
+
+
+class Restoring:
+    """A restore, from its request on; `data` is there once it has begun."""
+
+    def __init__(self, label: str, requester: FederateHandle) -> None:
+        self.label = label
+        self.requester = requester
+        self.fetching = False
+        self.data: Any = None
+        self.handles: dict[FederateHandle, FederateHandle] = {}  # now -> after the restore
+        self.done: dict[FederateHandle, None] = {}
+        self.failure: RestoreFailureReason | None = None

@@ -1,0 +1,78 @@
+"""Values of callbacks as plain data and back: for callbacks that are saved with a federation.
+
+Whatever is not itself plain (None, numbers, text, bytes) becomes a list that begins with what it was.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from weft.model import enums
+from weft.model.errors import WeftError
+from weft.model.handles import AttributeHandle, Handle, ParameterHandle
+from weft.model.packed import PackedValues
+from weft.model.time import HLAfloat64Time, HLAinteger64Time
+
+_TIMES: dict[str, Any] = {"HLAfloat64Time": HLAfloat64Time, "HLAinteger64Time": HLAinteger64Time}
+_HANDLES = {kind.__name__: kind for kind in Handle.__subclasses__()}
+_ENUMS: dict[str, Any] = {
+    name: kind for name, kind in vars(enums).items() if isinstance(kind, type) and issubclass(kind, Enum)
+}
+_KEYS: dict[str, type[Handle]] = {
+    "receive_interaction": ParameterHandle,
+    "reflect_attribute_values": AttributeHandle,
+}
+
+
+class SnapshotError(WeftError):
+    """Data that is no saved federation, or of another version."""
+
+
+def callback_to_plain(method: str, arguments: tuple[Any, ...]) -> list[Any]:
+    values: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, PackedValues):
+            key = _KEYS[method]
+            argument = {key(handle): value for handle, value in argument.unpack().items()}
+        values.append(to_plain(argument))
+    return [method, values]
+
+
+def callback_from_plain(data: list[Any]) -> tuple[str, tuple[Any, ...]]:
+    method, values = data
+    return method, tuple(from_plain(value) for value in values)
+
+
+def to_plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)) or type(value) is bytes:
+        return value
+    if isinstance(value, Handle):
+        return ["handle", type(value).__name__, value.number]
+    if isinstance(value, Enum):
+        return ["enum", type(value).__name__, value.value]
+    if isinstance(value, (HLAfloat64Time, HLAinteger64Time)):
+        return ["time", type(value).__name__, value.encode()]
+    if isinstance(value, dict):
+        return ["map", [[to_plain(key), to_plain(item)] for key, item in value.items()]]
+    if isinstance(value, (set, frozenset)):
+        return ["set", [to_plain(item) for item in sorted(value)]]
+    if isinstance(value, (tuple, list)):
+        return ["tuple" if isinstance(value, tuple) else "list", [to_plain(item) for item in value]]
+    raise SnapshotError(f"{type(value).__name__} cannot be saved")
+
+
+def from_plain(data: Any) -> Any:
+    if not isinstance(data, list):
+        return data
+    kind, *rest = data
+    if kind == "handle":
+        return _HANDLES[rest[0]].of(rest[1])
+    if kind == "enum":
+        return _ENUMS[rest[0]](rest[1])
+    if kind == "time":
+        return _TIMES[rest[0]].decode(rest[1])
+    if kind == "map":
+        return {from_plain(key): from_plain(item) for key, item in rest[0]}
+    made: dict[str, Any] = {"set": frozenset, "tuple": tuple, "list": list}
+    return made[kind](from_plain(item) for item in rest[0])
