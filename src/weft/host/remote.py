@@ -29,7 +29,7 @@ from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
-from weft.wire.frames import CALL_RESPONSE, ProtocolError
+from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, ProtocolError
 from weft.wire.packed import decode_hot_callback, encode_hot_call
 from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
@@ -80,6 +80,7 @@ class RemoteConnection:
         self._session = ClientSession(
             time.monotonic(),
             SessionSettings(
+                max_frame=LAST_NUMBER,  # the server has its limit; what it passes on is a little larger than what it took
                 heartbeat=settings.heartbeat,
                 silence=settings.silence,
                 reconnect=settings.reconnect,

@@ -10,6 +10,7 @@ session that has something goes out in one `writelines`.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -42,9 +43,12 @@ EVOLVED = "API.version=IEEE 1516-2010"
 class Served:
     """One session of the Federate Protocol, and the federate behind it."""
 
-    def __init__(self, wire: ServerSession, line: Line, number: int) -> None:
+    def __init__(self, wire: ServerSession, line: Line, number: int, now: float = 0.0) -> None:
         self.wire = wire
         self.line: Line | None = line
+        self.secure = line.secure
+        self.began = now
+        self.admitted = False  # it has connected, in the standard's sense, once at least
         self.number = number  # how the log calls it; the session id is a secret
         self.codec = Codec()
         self.kernel_session = 0  # 0: not connected, in the standard's sense
@@ -64,11 +68,13 @@ class Switchboard:
         guard: Guard,
         limits: ModuleLimits,
         report: Callable[[str], None],
+        calls_in_a_row: int = 1 << 30,
     ) -> None:
         self.node = node
         self._guard = guard
         self._limits = limits
         self._report = report
+        self._calls_in_a_row = calls_in_a_row
         self._by_kernel: dict[int, Served] = {}
         self._dirty: list[Served] = []
         self._splicer = Splicer()
@@ -76,17 +82,25 @@ class Switchboard:
 
     # --- from the federate ------------------------------------------------------------------------------------
 
-    def received(self, served: Served, data: bytes, now: float) -> None:
-        """Bytes from a session's connection.  A broken protocol raises ProtocolError, and the session is over."""
+    def received(self, served: Served, data: bytes, now: float) -> bool:
+        """Bytes from a session's connection.  A broken protocol raises ProtocolError, and the session is over.
+
+        Is there more to be done, after others have had their turn?  Then come again, with or without new bytes.
+        """
         wire = served.wire
         wire.feed(data, now)
         frame = wire.frame
         if not served.heard:
             served.heard = True
             self._touch(served)
+        left = self._calls_in_a_row
         while wire.next():
             if frame.type == CALL_REQUEST:
                 self._called(served, frame.sequence, frame.payload, now)
+                left -= 1
+                if left == 0:
+                    return True
+        return False
 
     def _called(self, served: Served, sequence: int, payload: bytes, now: float) -> None:
         """Every call is answered once, whatever is wrong with it: a client would wait for ever."""
@@ -108,6 +122,17 @@ class Switchboard:
             self._refused(served, sequence, error)
         except WireError as error:
             self._refused(served, sequence, rti_exception(error.exception_name)(str(error)))
+        except Exception as error:  # a mistake of ours must neither end the server nor leave a client waiting
+            self._failed(served, sequence, error)
+
+    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
+        trace = " < ".join(
+            f"{one.name} ({one.filename}:{one.lineno})"
+            for one in reversed(traceback.extract_tb(error.__traceback__))
+        )
+        self._report(f"internal error, please report it: {error!r} in {trace}")
+        if served.wire.is_unanswered(sequence):
+            self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
 
     def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
         self.messages += 1
@@ -164,6 +189,7 @@ class Switchboard:
                 credentials = argument
         line = served.line
         served.federate = self._guard.admit(credentials, line is not None and line.secure)
+        served.admitted = True
         served.codec.evolved = EVOLVED in configuration.additional_settings
         served.kernel_session = self.node.open_session()
         self._by_kernel[served.kernel_session] = served
@@ -238,6 +264,18 @@ class Switchboard:
         if not served.dirty:
             served.dirty = True
             self._dirty.append(served)
+
+    # --- what waits to be read --------------------------------------------------------------------------------
+
+    def note_waiting(self, served: Served) -> None:
+        if served.kernel_session:
+            self.node.note_waiting(served.kernel_session, served.wire.unacknowledged)
+
+    def report_waiting(self, served: Served, now: float) -> None:
+        """It has become slow, or has caught up: the MOM tells all who want to know, itself too."""
+        if served.kernel_session:
+            self.note_waiting(served)
+            self.perform(self.node.report_waiting(served.kernel_session, now))
 
     # --- the end of a turn ------------------------------------------------------------------------------------
 

@@ -118,6 +118,7 @@ class Member:
         self.granted_since = 0.0
         self.report_period = 0
         self.reports_made = 0
+        self.waiting = 0  # messages it has not read yet, as its host last said
 
     def __repr__(self) -> str:
         return f"federate {self.name!r} ({self.handle!r})"
