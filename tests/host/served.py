@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,16 @@ from weft.host.server import Server, run_loop
 from weft.host.settings import Limits, Serve, Settings
 
 WAIT = 20.0  # a bound for waiting, far beyond what anything takes
+
+
+def eventually(condition: Callable[[], Any]) -> bool:
+    """Does it come true, within a bound far beyond what anything takes?"""
+    deadline = time.monotonic() + WAIT
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.002)  # lets the server's thread go on
+    return False
 
 
 class Running:

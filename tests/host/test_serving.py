@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from host.served import WAIT, Cutter, Listener, Talker, serving
+from host.served import WAIT, Cutter, Listener, Talker, eventually, serving
 from weft import (
     CallbackModel,
     Federate,
@@ -154,7 +154,7 @@ def test_callbacks_as_they_come_and_calls_at_the_same_time(kind: str, tmp_path: 
         for thread in threads:
             thread.join(WAIT)
             assert not thread.is_alive()
-        assert _eventually(lambda: len(two.ears.heard) == 200 and len(one.ears.heard) == 100)
+        assert eventually(lambda: len(two.ears.heard) == 200 and len(one.ears.heard) == 100)
         one.leave()
         two.leave()
 
@@ -205,7 +205,7 @@ def test_a_lost_federate_resigns_by_its_directive() -> None:
         other = Talker(running.address())
         other.rti.connection.lose()
         members = lambda server: len(server.board.node.federations["F"].members)
-        assert _eventually(lambda: running.ask(members) == 1)
+        assert eventually(lambda: running.ask(members) == 1)
         assert any("is gone" in line for line in running.reports)
         steady.leave()
 
@@ -350,14 +350,6 @@ def _free_port() -> int:
         return port
 
 
-def _eventually(condition: object) -> bool:
-    deadline = time.monotonic() + WAIT
-    while time.monotonic() < deadline:
-        if condition():  # type: ignore[operator]
-            return True
-    return False
-
-
 def _certificate(folder: Path) -> tuple[str, str]:
     """A certificate for 127.0.0.1 that vouches for itself, made with openssl."""
     cert, key = folder / "cert.pem", folder / "key.pem"
@@ -429,7 +421,7 @@ def test_session_ids_are_never_reported() -> None:
         session = running.ask(lambda server: next(iter(server.sessions.values())).wire)
         forged = pack_header(24, 99, 12345, 0, 3)
         talker.rti.connection._stream.socket.sendall(forged)  # type: ignore[attr-defined]
-        assert _eventually(lambda: any("broke the protocol" in line for line in running.reports))
+        assert eventually(lambda: any("broke the protocol" in line for line in running.reports))
         text = "\n".join(running.reports)
         assert f"{session.session_id:x}" not in text
         assert str(session.session_id) not in text
