@@ -70,7 +70,9 @@ def test_connect_join_and_an_exception() -> None:
         talk = Transcript(running).start()
         talk.send(recorded.CONNECT)
         answer = talk.answer(1)
-        assert answer[:1] == bytes.fromhex(recorded.CONNECT_ANSWER)[28:29]  # ours has a ConfigurationResult in it
+        assert (
+            answer[:1] == bytes.fromhex(recorded.CONNECT_ANSWER)[28:29]
+        )  # ours has a ConfigurationResult in it
         assert talk.call(2, raw.create("No such federation", "HLAinteger64Time"), 1) == field(10)
         talk.fill(3, 4)
         talk.send(recorded.JOIN)
@@ -134,7 +136,9 @@ def test_callback_and_resume(is_read: bool) -> None:
         again.client.send(frame(20, 8, again.session, 7, raw.destroy("F")))
         found = again.client.receive()
         assert found.data == frame(21, 9, again.session, 8, raw.ints(8) + field(13))
-        assert running.ask(lambda server: served_history(server, talk.session)) == 1  # 7 has been acknowledged
+        assert (
+            running.ask(lambda server: served_history(server, talk.session)) == 1
+        )  # 7 has been acknowledged
 
 
 def served_history(server: object, session: int) -> int:
@@ -189,4 +193,7 @@ def test_from_connect_to_resign() -> None:
             ended = talk.client.receive()
             assert ended.data == frame(6, number + 1, talk.session, number)
             assert talk.client.is_closed()
-        assert running.ask(lambda server: (len(server.sessions), len(server.board.node.federations))) == (0, 0)
+        assert running.ask(lambda server: (len(server.sessions), len(server.board.node.federations))) == (
+            0,
+            0,
+        )

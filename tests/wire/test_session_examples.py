@@ -35,6 +35,7 @@ from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resu
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import INVALID_SESSION, OUT_OF_RESOURCES, RESUMED, State
 
+
 def raw(text: str) -> bytes:
     return bytes.fromhex(text)
 
