@@ -39,7 +39,7 @@ class Limits:
     )  # what a federate may leave unread before it is dropped: two of the largest messages
     slow_bytes: int = 8 << 20  # … and before it is reported
     calls: int = 512  # of one federate in a row, before others have their turn
-    module_bytes: int = 16 << 20
+    module_bytes: int = 16 << 20  # the object models of one call, unpacked
     modules: int = 256
     greeting_seconds: float = 10.0
     silence_seconds: float = 180.0
