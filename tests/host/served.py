@@ -109,9 +109,10 @@ class Talker:
         federation: str = "F",
         fom: Source | None = None,
         model: CallbackModel = CallbackModel.EVOKED,
+        ears: Listener | None = None,
     ) -> None:
         self.rti = RTIambassador()
-        self.ears = Listener()
+        self.ears = ears or Listener()
         self.federation = federation
         self.rti.connect(self.ears, model, RtiConfiguration("", address, settings))
         with contextlib.suppress(Exception):
