@@ -153,14 +153,14 @@ def listen(address: str, name: str, watch: str = "") -> None:
 
 
 def send(address: str, rate: str, size: str) -> None:
-    """Told "PART SECONDS", sends for so long and says how many; told "end", ends."""
+    """Told "PART=SECONDS", sends for so long and says how many; told "end", ends."""
     talker = Talker(address)
     talker.rti.unsubscribe_interaction_class(talker.fire)
     say(ready="sender")
     number = 0
     padding = bytes(int(size))
     for line in sys.stdin:
-        part, _, seconds = line.strip().partition(" ")
+        part, _, seconds = line.strip().partition("=")
         tag = part.encode()
         if part == "end":
             talker.rti.send_interaction(talker.fire, {talker.target: b""}, b"end")

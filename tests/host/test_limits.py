@@ -353,6 +353,17 @@ def test_modules_are_limited_in_number_and_together() -> None:
         assert client.call(field(9, field(1, "F"), field(2, one * 4))) == field(10)
 
 
+def test_federations_are_limited() -> None:
+    """limits.federations: they outlive their creators, so somebody could create them without end."""
+    with serving(federations=3) as running:
+        client = connected(running.ports["tcp"])
+        for name in "ABC":
+            assert client.call(raw.create(name)) == field(10)
+        assert b"limits.federations" in client.call(raw.create("D"))
+        assert client.call(raw.destroy("B")) == field(13)
+        assert client.call(raw.create("D")) == field(10)
+
+
 def test_the_size_of_a_frame_is_only_a_claim() -> None:
     """Nothing is set aside for it, and half of it leaves nothing behind."""
     with serving(reconnect_seconds=0.2) as running:

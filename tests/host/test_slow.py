@@ -148,10 +148,10 @@ def _paced_run(folder: Path) -> bool:
         sender.says("ready")
         with seven(address) as processes:
             *fine, sleeper = processes
-            for part in ("quiet", "stopped", "quiet", "stopped"):
+            for part, seconds in (("quiet", 5), ("stopped", 10), ("catching up", 3)) * 2:
                 if part == "stopped":
                     sleeper.stop()
-                sender.tell(f"{part} {10 if part == 'stopped' else 5}")
+                sender.tell(f"{part}={seconds}")
                 sent = sender.says("sent")
                 sleeper.go_on()
             sender.tell("end")

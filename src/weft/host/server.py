@@ -52,7 +52,7 @@ class Server:
         self.board = Switchboard(
             Node("server"),
             guard or _guard_of(settings),
-            ModuleLimits(limits.module_bytes, limits.modules),
+            ModuleLimits(limits.module_bytes, limits.modules, limits.federations),
             report,
             limits.calls,
         )

@@ -164,6 +164,11 @@ class Switchboard:
         if service == "create_federation_execution":
             name, modules, mim, time_name = arguments
             self._guard.may_create(served.federate, name)
+            if len(self.node.federations) >= self._limits.federations:
+                raise RTIinternalError(
+                    f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
+                    "destroy one that is not needed"
+                )
             sources = unpack_modules(modules, self._limits)
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
             arguments = (name, sources, mim_source, time_name)

@@ -41,6 +41,7 @@ class Limits:
     calls: int = 512  # of one federate in a row, before others have their turn
     module_bytes: int = 16 << 20  # the object models of one call, unpacked
     modules: int = 256
+    federations: int = 256  # they stay until somebody destroys them
     greeting_seconds: float = 10.0
     silence_seconds: float = 180.0
     reconnect_seconds: float = 600.0

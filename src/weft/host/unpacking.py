@@ -26,6 +26,7 @@ class ModuleLimits:
 
     module_bytes: int = 16 << 20  # all modules of one call together, unpacked
     modules: int = 256
+    federations: int = 256
 
 
 def unpack_modules(modules: Iterable[Any], limits: ModuleLimits, mim: bool = False) -> tuple[Source, ...]:
