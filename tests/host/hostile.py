@@ -14,6 +14,7 @@ HANDSHAKE = (
     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
+FEDERATE, TANK = b"a true federate", b"a true tank"  # names in a recording
 Mutation = Callable[[random.Random, list[bytes]], None]
 
 
@@ -27,7 +28,10 @@ def frames_of(data: bytes) -> list[bytes]:
 
 
 def with_session(frame: bytes, session: int) -> bytes:
-    return frame[:8] + session.to_bytes(8, "big") + frame[16:]
+    """With this session's id, and with names that only this session uses, or few would get to join."""
+    name = f"{session:016x}".encode()
+    payload = frame[24:].replace(FEDERATE, name[: len(FEDERATE)]).replace(TANK, name[-len(TANK) :])
+    return frame[:8] + session.to_bytes(8, "big") + frame[16:24] + payload
 
 
 # --- mutations ------------------------------------------------------------------------------------------------

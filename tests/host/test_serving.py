@@ -24,7 +24,7 @@ from weft import (
     Source,
 )
 from weft.cli.data import object_model
-from weft.host.guard import User, hash_password, read_password_file
+from weft.host.guard import Guard, User, hash_password, read_password_file
 from weft.host.settings import Serve
 from weft.model.errors import (
     ConnectionFailed,
@@ -36,6 +36,7 @@ from weft.model.errors import (
     InvalidLogicalTime,
     NameNotFound,
     NotConnected,
+    RTIinternalError,
     Unauthorized,
 )
 from weft.model.records import Credentials, RtiConfiguration
@@ -426,3 +427,23 @@ def test_session_ids_are_never_reported() -> None:
         assert f"{session.session_id:x}" not in text
         assert str(session.session_id) not in text
         talker.rti.connection.lose()
+
+
+def test_a_mistake_of_the_servers_own_is_answered_and_reported() -> None:
+    """The client does not wait for ever, the session goes on, and so does the server; also outside of calls."""
+
+    class Broken(Guard):
+        def may_create(self, who: str, federation: str) -> None:
+            raise ZeroDivisionError("by nothing")
+
+    with serving(Broken()) as running:
+        rti = RTIambassador()
+        rti.connect(Listener(), CallbackModel.EVOKED, running.address())
+        for _ in range(2):
+            with pytest.raises(RTIinternalError, match="ZeroDivisionError"):
+                rti.create_federation_execution("F", object_model("range.xml"))
+        assert any("internal error" in line and "may_create" in line for line in running.reports)
+        running.reports.clear()
+        running.loop.call_soon_threadsafe(lambda: 1 / 0)
+        assert eventually(lambda: any("division by zero" in line for line in running.reports))
+        rti.disconnect()

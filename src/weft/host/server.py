@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.host.guard import Guard, OpenGuard, read_password_file
-from weft.host.serving import Served, Switchboard
+from weft.host.serving import Served, Switchboard, trace_of
 from weft.host.settings import Settings
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
@@ -98,6 +98,7 @@ class Server:
             for listener in self._listeners:
                 listener.close()
             raise
+        asyncio.get_running_loop().set_exception_handler(self._unexpected)
         self._tick()
         return [(kind, serve.host, port) for kind, port in found]
 
@@ -121,6 +122,12 @@ class Server:
         self._listeners.append(listener)
         port_given: int = listener.sockets[0].getsockname()[1]
         return port_given
+
+    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A mistake of ours outside of any call: the loop has closed what it concerned, and the others go on."""
+        error = context.get("exception")
+        where = "" if error is None else f": {error!r} in {trace_of(error)}"
+        self.report(f"internal error, please report it: {context.get('message', '')}{where}")
 
     async def stop(self, patience: float = 5.0) -> None:
         """Take nothing new, resign who is still joined, send what is queued, close."""
@@ -271,6 +278,10 @@ class Server:
         self.board.report_waiting(served, now)
 
     def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._ticker = loop.call_later(
+            _TICK, self._tick
+        )  # first of all: whatever happens, there is a next one
         now = time.monotonic()
         for served in list(self.sessions.values()):
             if now >= served.wire.next_deadline():
@@ -297,7 +308,6 @@ class Server:
         if self._strangers > _STRANGERS:
             self.report(f"{self._strangers - _STRANGERS} more connections were refused or closed")
         self._strangers = 0
-        self._ticker = asyncio.get_running_loop().call_later(_TICK, self._tick)
 
     def _check_connected(self, served: Served, now: float) -> None:
         """A client that begins a session connects at once; one that does not would only take another's place."""

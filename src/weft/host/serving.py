@@ -126,11 +126,7 @@ class Switchboard:
             self._failed(served, sequence, error)
 
     def _failed(self, served: Served, sequence: int, error: Exception) -> None:
-        trace = " < ".join(
-            f"{one.name} ({one.filename}:{one.lineno})"
-            for one in reversed(traceback.extract_tb(error.__traceback__))
-        )
-        self._report(f"internal error, please report it: {error!r} in {trace}")
+        self._report(f"internal error, please report it: {error!r} in {trace_of(error)}")
         if served.wire.is_unanswered(sequence):
             self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
 
@@ -319,3 +315,9 @@ class Switchboard:
                 self._report(f"federate {session.member.name!r} of {served.federation!r} is gone: {why}")
             self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0
+
+
+def trace_of(error: BaseException) -> str:
+    """Where it happened, in one line."""
+    steps = traceback.extract_tb(error.__traceback__)
+    return " < ".join(f"{step.name} ({step.filename}:{step.lineno})" for step in reversed(steps))
