@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -204,5 +205,7 @@ def tank(address: str, name: str, directive: str, how: str) -> None:
             rti.get_order_type("HLAreceive")
 
 
+ROLES: dict[str, Callable[..., None]] = {"listen": listen, "send": send, "tank": tank}
+
 if __name__ == "__main__":
-    {"listen": listen, "send": send, "tank": tank}[sys.argv[1]](*sys.argv[2:])
+    ROLES[sys.argv[1]](*sys.argv[2:])

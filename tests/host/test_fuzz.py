@@ -34,7 +34,7 @@ def record(running: Running) -> list[bytes]:
         sent.extend(parts)
         send(stream, parts)
 
-    Stream.send = recording  # type: ignore[method-assign]
+    Stream.send = recording  # type: ignore[method-assign, assignment]
     try:
         _use(running)
     finally:
@@ -108,7 +108,7 @@ def kept(server: Any) -> dict[str, int]:
 
 
 def besiege(seconds: float, least: int, seed: int) -> None:
-    limits = {
+    limits: dict[str, Any] = {
         "greeting_seconds": 1.0,
         "reconnect_seconds": 0.5,
         "queue_bytes": 4 << 20,

@@ -115,7 +115,7 @@ def test_strangers_do_not_fill_the_log() -> None:
 
 def test_who_neither_greets_nor_takes_its_leave_is_cut_off() -> None:
     """limits.greeting_seconds: a silent connection, half a greeting, and one that is over and does not read the rest."""
-    with serving(greeting_seconds=0.3) as running:
+    with serving(greeting_seconds=0.7) as running:
         port = running.ports["tcp"]
         silent, half = Raw(port), Raw(port)
         half.send(frame(1, 0, 0, raw.NONE, raw.ints(1))[:20])
@@ -140,7 +140,7 @@ def test_pipelined_calls_are_all_answered_in_order(calls: int) -> None:
     with serving(calls=calls) as running:
         client = connected(running.ports["tcp"])
         client.send(b"".join(client.request(raw.LIST if n % 3 else raw.destroy("x")) for n in range(2000)))
-        answers = []
+        answers: list[int] = []
         while len(answers) < 2000:
             found = client.receive()
             if found.kind == raw.RESPONSE:

@@ -28,10 +28,12 @@ class Shooter(Talker):
         self.rti.unsubscribe_interaction_class(self.fire)
         self.number = 0
 
-    def shoot(self, count: int) -> None:
+    def shoot(self, count: int) -> int:
+        """Send so many; the number of all that were sent."""
         for _ in range(count):
             self.say(STAMP.pack(self.number, 0) + bytes(SIZE))
             self.number += 1
+        return self.number
 
     def end(self) -> None:
         self.rti.send_interaction(self.fire, {self.target: b""}, b"end")
@@ -61,7 +63,7 @@ def test_one_that_stays_stopped_is_dropped_and_nobody_else_notices() -> None:
             *fine, sleeper = processes
             shooter.shoot(50)
             sleeper.stop()
-            assert eventually(lambda: shooter.shoot(20) or reported(running, "is dropped"))
+            assert eventually(lambda: shooter.shoot(20) and reported(running, "is dropped"))
             assert reported(running, "('F') is slow")
             shooter.shoot(50)
             shooter.end()
@@ -107,7 +109,7 @@ def test_one_that_goes_on_in_time_loses_nothing_and_knows_that_it_was_slow() -> 
             watcher.ears.lengths.clear()  # type: ignore[attr-defined]
             shooter.shoot(50)
             sleeper.stop()
-            assert eventually(lambda: shooter.shoot(20) or reported(running, "is slow"))
+            assert eventually(lambda: shooter.shoot(20) and reported(running, "is slow"))
             shooter.shoot(100)
             sleeper.go_on()
             assert eventually(lambda: reported(running, "has caught up"))
@@ -127,7 +129,9 @@ def test_a_name_cannot_forge_a_line_of_the_log() -> None:
     with serving(slow_bytes=100_000) as running:
         name = "F\n12:00:00 all is well"
         talker, deaf = (Talker(running.address(), federation=name) for _ in range(2))
-        assert eventually(lambda: talker.say(bytes(60_000)) or reported(running, "is slow"))
+        for _ in range(200):
+            talker.say(bytes(60_000))
+        assert reported(running, "is slow")
         assert all("\n" not in line for line in running.reports)
         deaf.rti.leave()
         talker.leave()
@@ -162,7 +166,7 @@ def _paced_run(folder: Path) -> bool:
         ratios = [done["p99"]["stopped"] / done["p99"]["quiet"] for done in found[: len(fine)]]
         worst = max(done["p99"]["stopped"] for done in found[: len(fine)])
         print(f"worst p99 {worst * 1e3:.2f} ms, ratios {[round(r, 2) for r in ratios]}")
-        return max(ratios) <= 2 or worst < 0.005
+        return bool(max(ratios) <= 2 or worst < 0.005)
 
 
 @contextmanager
