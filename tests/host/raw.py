@@ -141,6 +141,11 @@ class Raw:
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
 
+    def send_until_refused(self, data: bytes) -> None:
+        """Again and again; raises ConnectionError once the server has closed."""
+        for _ in range(100_000):
+            self.send(data)
+
     def receive(self) -> Frame:
         """The next frame; Closed if there is none."""
         while len(self._data) < 24 or len(self._data) < HEADER.unpack_from(self._data)[0]:

@@ -211,15 +211,19 @@ def test_a_lost_federate_resigns_by_its_directive() -> None:
         steady.leave()
 
 
-def test_one_that_stops_reading_is_dropped_and_nobody_else_notices() -> None:
-    """Bytes queued for a federate are bounded (limits.queue_bytes)."""
-    with serving(queue_bytes=400_000, slow_bytes=100_000) as running:
-        talker, fine, stuck = (Talker(running.address()) for _ in range(3))
-        for number in range(2000):
-            talker.say(b"%04d" % number + bytes(4000))
-            if number % 100 == 99:
+@pytest.mark.parametrize("kind", ["tcp", "tls", "ws"])
+def test_one_that_stops_reading_is_dropped_and_nobody_else_notices(kind: str, tmp_path: Path) -> None:
+    """Bytes queued for a federate are bounded (limits.queue_bytes), on every transport."""
+    cert, key = _certificate(tmp_path)
+    serve = Serve(cert=cert, key=key, tls_port=_free_port(), ws_port=_free_port())
+    with serving(serve=serve, queue_bytes=400_000, slow_bytes=100_000) as running:
+        talker, fine = (Talker(running.address()) for _ in range(2))
+        stuck = Talker(running.address(kind), f"FedPro.keystore.path={cert}")
+        for number in range(1000):
+            talker.say(b"%04d" % number + bytes(9000))
+            if number % 50 == 49:
                 fine.listen(number + 1)
-        assert len(fine.listen(2000)) == 2000
+        assert len(fine.listen(1000)) == 1000
         assert any("is slow" in line for line in running.reports)
         assert any("is dropped" in line for line in running.reports)
         assert running.ask(lambda server: len(server.sessions)) == 2

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from weft.host.line import Line
 from weft.host.serving import Served
 from weft.wire.frames import ProtocolError, messages
-from weft.wire.session_greeting import Greeting
+from weft.wire.session_greeting import MAX_GREETING, Greeting
 from weft.wire.session_state import State
 from weft.wire.websocket import Handshake, WebSocketReader, wrap
 
@@ -178,7 +178,7 @@ class WebSocketLine(SocketLine):
     def __init__(self, server: Server, secure: bool) -> None:
         super().__init__(server, secure)
         self._handshake: Handshake | None = Handshake()
-        self._reader = WebSocketReader(True, server.settings.limits.frame_bytes)
+        self._reader = WebSocketReader(True, MAX_GREETING)  # a stranger gets no more memory than on TCP
 
     def buffer_updated(self, nbytes: int) -> None:
         data = bytes(self._view[:nbytes])
@@ -196,6 +196,8 @@ class WebSocketLine(SocketLine):
             return
         if found:
             self._read(b"".join(found))
+            if self._served is not None:
+                self._reader.max_message = self._server.settings.limits.frame_bytes
         if self._reader.replies:
             super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
             self._reader.replies.clear()
