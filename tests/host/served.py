@@ -7,7 +7,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -19,6 +19,16 @@ from weft.host.server import Server, run_loop
 from weft.host.settings import Limits, Serve, Settings
 
 WAIT = 20.0  # a bound for waiting, far beyond what anything takes
+
+
+def eventually(condition: Callable[[], Any]) -> bool:
+    """Does it come true, within a bound far beyond what anything takes?"""
+    deadline = time.monotonic() + WAIT
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.002)  # lets the server's thread go on
+    return False
 
 
 class Running:
@@ -101,9 +111,10 @@ class Talker:
         federation: str = "F",
         fom: Source | None = None,
         model: CallbackModel = CallbackModel.EVOKED,
+        ears: Listener | None = None,
     ) -> None:
         self.rti = RTIambassador()
-        self.ears = Listener()
+        self.ears = ears or Listener()
         self.federation = federation
         self.rti.connect(self.ears, model, RtiConfiguration("", address, settings))
         with contextlib.suppress(Exception):

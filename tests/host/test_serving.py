@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from host.served import WAIT, Cutter, Listener, Talker, serving
+from host.served import WAIT, Cutter, Listener, Talker, eventually, serving
 from weft import (
     CallbackModel,
     Federate,
@@ -24,7 +24,7 @@ from weft import (
     Source,
 )
 from weft.cli.data import object_model
-from weft.host.guard import User, hash_password, read_password_file
+from weft.host.guard import Guard, User, hash_password, read_password_file
 from weft.host.settings import Serve
 from weft.model.errors import (
     ConnectionFailed,
@@ -36,6 +36,7 @@ from weft.model.errors import (
     InvalidLogicalTime,
     NameNotFound,
     NotConnected,
+    RTIinternalError,
     Unauthorized,
 )
 from weft.model.records import Credentials, RtiConfiguration
@@ -154,7 +155,7 @@ def test_callbacks_as_they_come_and_calls_at_the_same_time(kind: str, tmp_path: 
         for thread in threads:
             thread.join(WAIT)
             assert not thread.is_alive()
-        assert _eventually(lambda: len(two.ears.heard) == 200 and len(one.ears.heard) == 100)
+        assert eventually(lambda: len(two.ears.heard) == 200 and len(one.ears.heard) == 100)
         one.leave()
         two.leave()
 
@@ -205,20 +206,24 @@ def test_a_lost_federate_resigns_by_its_directive() -> None:
         other = Talker(running.address())
         other.rti.connection.lose()
         members = lambda server: len(server.board.node.federations["F"].members)
-        assert _eventually(lambda: running.ask(members) == 1)
+        assert eventually(lambda: running.ask(members) == 1)
         assert any("is gone" in line for line in running.reports)
         steady.leave()
 
 
-def test_one_that_stops_reading_is_dropped_and_nobody_else_notices() -> None:
-    """Bytes queued for a federate are bounded (limits.queue_bytes)."""
-    with serving(queue_bytes=400_000, slow_bytes=100_000) as running:
-        talker, fine, stuck = (Talker(running.address()) for _ in range(3))
-        for number in range(2000):
-            talker.say(b"%04d" % number + bytes(4000))
-            if number % 100 == 99:
+@pytest.mark.parametrize("kind", ["tcp", "tls", "ws"])
+def test_one_that_stops_reading_is_dropped_and_nobody_else_notices(kind: str, tmp_path: Path) -> None:
+    """Bytes queued for a federate are bounded (limits.queue_bytes), on every transport."""
+    cert, key = _certificate(tmp_path)
+    serve = Serve(cert=cert, key=key, tls_port=_free_port(), ws_port=_free_port())
+    with serving(serve=serve, queue_bytes=400_000, slow_bytes=100_000) as running:
+        talker, fine = (Talker(running.address()) for _ in range(2))
+        stuck = Talker(running.address(kind), f"FedPro.keystore.path={cert}")
+        for number in range(1000):
+            talker.say(b"%04d" % number + bytes(9000))
+            if number % 50 == 49:
                 fine.listen(number + 1)
-        assert len(fine.listen(2000)) == 2000
+        assert len(fine.listen(1000)) == 1000
         assert any("is slow" in line for line in running.reports)
         assert any("is dropped" in line for line in running.reports)
         assert running.ask(lambda server: len(server.sessions)) == 2
@@ -350,14 +355,6 @@ def _free_port() -> int:
         return port
 
 
-def _eventually(condition: object) -> bool:
-    deadline = time.monotonic() + WAIT
-    while time.monotonic() < deadline:
-        if condition():  # type: ignore[operator]
-            return True
-    return False
-
-
 def _certificate(folder: Path) -> tuple[str, str]:
     """A certificate for 127.0.0.1 that vouches for itself, made with openssl."""
     cert, key = folder / "cert.pem", folder / "key.pem"
@@ -429,8 +426,28 @@ def test_session_ids_are_never_reported() -> None:
         session = running.ask(lambda server: next(iter(server.sessions.values())).wire)
         forged = pack_header(24, 99, 12345, 0, 3)
         talker.rti.connection._stream.socket.sendall(forged)  # type: ignore[attr-defined]
-        assert _eventually(lambda: any("broke the protocol" in line for line in running.reports))
+        assert eventually(lambda: any("broke the protocol" in line for line in running.reports))
         text = "\n".join(running.reports)
         assert f"{session.session_id:x}" not in text
         assert str(session.session_id) not in text
         talker.rti.connection.lose()
+
+
+def test_a_mistake_of_the_servers_own_is_answered_and_reported() -> None:
+    """The client does not wait for ever, the session goes on, and so does the server; also outside of calls."""
+
+    class Broken(Guard):
+        def may_create(self, who: str, federation: str) -> None:
+            raise ZeroDivisionError("by nothing")
+
+    with serving(Broken()) as running:
+        rti = RTIambassador()
+        rti.connect(Listener(), CallbackModel.EVOKED, running.address())
+        for _ in range(2):
+            with pytest.raises(RTIinternalError, match="ZeroDivisionError"):
+                rti.create_federation_execution("F", object_model("range.xml"))
+        assert any("internal error" in line and "may_create" in line for line in running.reports)
+        running.reports.clear()
+        running.loop.call_soon_threadsafe(lambda: 1 / 0)
+        assert eventually(lambda: any("division by zero" in line for line in running.reports))
+        rti.disconnect()

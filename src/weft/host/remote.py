@@ -30,7 +30,7 @@ from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
-from weft.wire.frames import CALL_RESPONSE, FrameReader, ProtocolError
+from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader, ProtocolError
 from weft.wire.hot_callbacks import HotCallbacks
 from weft.wire.packed import encode_hot_call
 from weft.wire.session_client import ClientSession
@@ -94,6 +94,7 @@ class RemoteConnection:
         self._session = ClientSession(
             time.monotonic(),
             SessionSettings(
+                max_frame=LAST_NUMBER,  # the server has its limit; what it passes on is a little larger than what it took
                 heartbeat=settings.heartbeat,
                 silence=settings.silence,
                 reconnect=settings.reconnect,

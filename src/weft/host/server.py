@@ -10,10 +10,7 @@ is closed.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import secrets
-import socket
 import ssl
 import time
 from collections.abc import Callable
@@ -21,30 +18,32 @@ from pathlib import Path
 from typing import Any
 
 from weft.host.guard import Guard, OpenGuard, read_password_file
-from weft.host.line import Line
 from weft.host.saves import SaveDirectory, fetch, store
-from weft.host.serving import NEVER, Served, Switchboard
+from weft.host.serving import NEVER, Served, Switchboard, trace_of
 from weft.host.settings import Settings
+from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Fetch, Node, Store
 from weft.model.errors import SettingsError
-from weft.wire.frames import ProtocolError, split
+from weft.wire.frames import ProtocolError
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import (
     ACCEPTED,
     INVALID_SESSION,
+    NOT_ENOUGH_BUFFERED,
     OUT_OF_RESOURCES,
+    RESUME_STATUSES,
     RESUMED,
     Action,
     SessionSettings,
     State,
 )
-from weft.wire.websocket import Handshake, WebSocketReader, wrap
 
 _READ = 256 << 10
 _TICK = 1.0
 _PATIENCE = 0.004  # seconds that answers wait for company, where the client does not wait for them
+_STRANGERS = 20  # so many of them are reported in a tick; they could fill the log otherwise
 
 
 class Server:
@@ -62,14 +61,18 @@ class Server:
         self.board = Switchboard(
             Node("server", reports=run_directory),
             guard or _guard_of(settings),
-            ModuleLimits(limits.module_bytes, limits.modules),
+            ModuleLimits(limits.module_bytes, limits.modules, limits.federations),
             report,
             limits.report_bytes,
             self._keep,
+            limits.calls,
         )
         self.saves = SaveDirectory(settings.serve.saves)
         self._keeping: set[asyncio.Future[Any]] = set()
         self.sessions: dict[int, Served] = {}
+        self._dropped: dict[
+            int, float
+        ] = {}  # sessions of federates that did not read: until when they are told so
         # One buffer serves all connections: each read is taken out of it before the next begins.
         self.buffer = bytearray(_READ)
         self._session_settings = SessionSettings(
@@ -81,6 +84,7 @@ class Server:
         self._numbered = 0
         self._listeners: list[asyncio.AbstractServer] = []
         self._connections: set[SocketLine] = set()
+        self._strangers = 0
         self._flush_due = False
         self._hurry_due = False
         self._ticker: asyncio.TimerHandle | None = None
@@ -109,6 +113,7 @@ class Server:
             for listener in self._listeners:
                 listener.close()
             raise
+        asyncio.get_running_loop().set_exception_handler(self._unexpected)
         self._tick()
         return [(kind, serve.host, port) for kind, port in found]
 
@@ -117,7 +122,12 @@ class Server:
         host = self.settings.serve.host
         try:
             listener = await loop.create_server(
-                lambda: kind(self, context is not None), host, port, ssl=context, backlog=1024
+                lambda: kind(self, context is not None),
+                host,
+                port,
+                ssl=context,
+                backlog=1024,
+                ssl_handshake_timeout=None if context is None else self.settings.limits.greeting_seconds,
             )
         except OSError as error:
             raise SettingsError(
@@ -127,6 +137,12 @@ class Server:
         self._listeners.append(listener)
         port_given: int = listener.sockets[0].getsockname()[1]
         return port_given
+
+    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A mistake of ours outside of any call: the loop has closed what it concerned, and the others go on."""
+        error = context.get("exception")
+        where = "" if error is None else f": {error!r} in {trace_of(error)}"
+        self.report(f"internal error, please report it: {context.get('message', '')}{where}")
 
     async def stop(self, patience: float = 5.0) -> None:
         """Take nothing new, resign who is still joined, send what is queued, close."""
@@ -156,7 +172,9 @@ class Server:
         if greeting.is_resume:
             return self._resume(line, greeting, now)
         if len(self.sessions) >= self.settings.limits.sessions or self._closing:
-            self.report(f"a new session was refused: there are {len(self.sessions)} (limits.sessions)")
+            self.report_stranger(
+                f"a new session was refused: there are {len(self.sessions)} (limits.sessions)"
+            )
             line.send([refuse_new_session(OUT_OF_RESOURCES)])
             return None
         session_id = 0
@@ -166,18 +184,19 @@ class Server:
         accepted = wire.accept(greeting, now) == ACCEPTED
         line.send(wire.take_outgoing(now))
         if not accepted:
-            self.report(f"a new session was refused: {wire.ending}")
+            self.report_stranger(f"a new session was refused: {wire.ending}")
             return None
         self._numbered += 1
-        served = Served(wire, line, self._numbered)
+        served = Served(wire, line, self._numbered, now)
         self.sessions[session_id] = served
         return served
 
     def _resume(self, line: SocketLine, greeting: Greeting, now: float) -> Served | None:
         served = self.sessions.get(greeting.session_id)
-        if served is None:
-            self.report("a resume was refused: there is no such session")
-            line.send([refuse_resume(greeting.session_id, INVALID_SESSION)])
+        status = self._may_resume(served, line, greeting)
+        if served is None or status != RESUMED:
+            self.report_stranger(f"a resume was refused: {RESUME_STATUSES[status]}")
+            line.send([refuse_resume(greeting.session_id, status)])
             return None
         old, served.line = served.line, line
         if isinstance(old, SocketLine):
@@ -188,8 +207,19 @@ class Server:
             served.line = None
             self._forget(served, now)
             return None
-        self.report(f"session {served.number} resumed")
+        self._report_of(served, "resumed")
         return served
+
+    def _may_resume(self, served: Served | None, line: SocketLine, greeting: Greeting) -> int:
+        """A resume that must fail leaves a session alone that has a connection: that one may be the true one.
+
+        Without a connection it is the session that judges, and ends if it cannot go on: its client gives up.
+        """
+        if served is None:
+            return NOT_ENOUGH_BUFFERED if greeting.session_id in self._dropped else INVALID_SESSION
+        if served.secure and not line.secure:
+            return INVALID_SESSION  # what began encrypted does not go on in the clear
+        return served.wire.judge(greeting) if served.line is not None else RESUMED
 
     def lost(self, served: Served, line: SocketLine, now: float) -> None:
         """The connection is gone; the session waits to be resumed, unless it is over."""
@@ -200,10 +230,10 @@ class Server:
             self._forget(served, now)
         else:
             served.wire.connection_lost(now)
-            self.report(f"session {served.number} lost its connection; it can resume it")
+            self._report_of(served, "lost its connection; it can resume it")
 
     def broken(self, served: Served, error: ProtocolError, now: float) -> None:
-        self.report(f"session {served.number} broke the protocol: {error}")
+        self._report_of(served, f"broke the protocol: {error}")
         self._forget(served, now)
 
     def _end(self, served: Served, why: str, now: float) -> None:
@@ -222,8 +252,11 @@ class Server:
         self.flush_soon()
 
     def drop(self, served: Served, why: str, now: float) -> None:
-        """A federate that does not keep up, or has gone silent for too long."""
-        self.report(f"session {served.number} is dropped: {why}")
+        """A federate that does not read.  What it left unread is gone, so it cannot resume, and is told that."""
+        self.report(f"{_name(served)} is dropped: {why}")
+        self._dropped[served.wire.session_id] = now + self.settings.limits.reconnect_seconds
+        if len(self._dropped) > self.settings.limits.sessions:
+            del self._dropped[next(iter(self._dropped))]
         line = served.line
         served.line = None
         served.wire.discard(why)
@@ -286,10 +319,17 @@ class Server:
                 self.drop(served, f"it left {queued} bytes unread (limits.queue_bytes)", now)
             elif queued > limits.slow_bytes and not served.slow:
                 served.slow = True
-                self.report(f"session {served.number} ({served.federation}) is slow: {queued} bytes unread")
+                self.report(f"{_name(served)} is slow: {queued} bytes unread")
+                self.board.report_waiting(served, now)
             elif served.slow and queued == 0:
-                served.slow = False
-                self.report(f"session {served.number} ({served.federation}) has caught up")
+                self._caught_up(served, now)
+        if self.board.has_outgoing:
+            self.flush_soon()
+
+    def _caught_up(self, served: Served, now: float) -> None:
+        served.slow = False
+        self.report(f"{_name(served)} has caught up")
+        self.board.report_waiting(served, now)
 
     def _hurry(self) -> None:
         self._hurry_due = False
@@ -297,6 +337,10 @@ class Server:
         self.flush()
 
     def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._ticker = loop.call_later(
+            _TICK, self._tick
+        )  # first of all: whatever happens, there is a next one
         now = time.monotonic()
         for served in list(self.sessions.values()):
             if now >= served.wire.next_deadline():
@@ -306,16 +350,49 @@ class Server:
                         served.line = None
                     elif action is Action.END:
                         self._forget(served, now)
+            elif served.slow and served.line is not None and served.line.queued() == 0:
+                self._caught_up(served, now)
+            self._check_connected(served, now)
         for line in list(self._connections):
-            line.check_greeting(now)
+            line.check(now)
+        for session_id in [one for one, until in self._dropped.items() if now >= until]:
+            del self._dropped[session_id]
         self._alarmed(now)
-        self._ticker = asyncio.get_running_loop().call_later(_TICK, self._tick)
+        if self.board.has_outgoing:
+            self.flush_soon()
+        if self._strangers > _STRANGERS:
+            self.report(f"{self._strangers - _STRANGERS} more connections were refused or closed")
+        self._strangers = 0
+
+    def _check_connected(self, served: Served, now: float) -> None:
+        """A client that begins a session connects at once; one that does not would only take another's place."""
+        patience = self.settings.limits.greeting_seconds
+        if served.admitted or now - served.began <= patience or served.wire.state is State.TERMINATED:
+            return
+        line, served.line = served.line, None
+        served.wire.discard(f"no federate connected in it within {patience:g} s (limits.greeting_seconds)")
+        self.report_stranger(f"session {served.number} is over: {served.wire.ending}")
+        self._forget(served, now)
+        if isinstance(line, SocketLine):
+            line.abandon()
+
+    def report_stranger(self, text: str) -> None:
+        """What peers do that are not federates (yet): there may be very many of them."""
+        self._strangers += 1
+        if self._strangers <= _STRANGERS:
+            self.report(text)
+
+    def _report_of(self, served: Served, text: str) -> None:
+        report = self.report if served.admitted else self.report_stranger
+        report(f"{_name(served)} {text}")
 
     def _alarmed(self, now: float) -> None:
         """Let the kernel do what is due, and come back when the next is: values that wait for their update rate."""
         node = self.board.node
         due = node.next_tick()
         if due is not None and now >= due:
+            for served in self.sessions.values():
+                self.board.note_waiting(served)
             self.board.perform(node.tick(now))
             self.flush_soon()
             due = node.next_tick()
@@ -327,165 +404,27 @@ class Server:
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(max(0.0, due - now), lambda: self._alarmed(time.monotonic()))
 
-    def opened(self, line: SocketLine) -> None:
+    def opened(self, line: SocketLine) -> bool:
+        """May it stay?  A session has one connection, or two for a moment; the rest are strangers."""
         self._connections.add(line)
+        if len(self._connections) <= 2 * self.settings.limits.sessions + 16:
+            return True
+        self.report_stranger(
+            f"a connection was refused: there are {len(self._connections)} (limits.sessions)"
+        )
+        return False
 
     def closed(self, line: SocketLine) -> None:
         self._connections.discard(line)
 
 
-class SocketLine(asyncio.BufferedProtocol, Line):
-    """A TCP or TLS connection."""
-
-    def __init__(self, server: Server, secure: bool) -> None:
-        self.secure = secure
-        self._server = server
-        self._board = server.board
-        self._view = memoryview(server.buffer)
-        self._transport: asyncio.Transport | None = None
-        self._socket: socket.socket | None = None
-        self._greeting: Greeting | None = Greeting()
-        self._served: Served | None = None
-        self._opened_at = time.monotonic()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "writelines")
-        self._transport = transport  # type: ignore[assignment]
-        found = transport.get_extra_info("socket")
-        if found is not None and not self.secure:
-            self._socket = found
-        self._server.opened(self)
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._view
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self._read(bytes(self._view[:nbytes]))
-
-    def _read(self, data: bytes) -> None:
-        now = time.monotonic()
-        served = self._served
-        try:
-            if served is None:
-                served = self._greet(data, now)
-                if served is None:
-                    return
-                data = b""
-                greeting, self._greeting = self._greeting, None
-                if greeting is not None:
-                    data = greeting.rest
-            if served.line is self:
-                self._board.received(served, data, now)
-                if served.wire.state is State.TERMINATED:
-                    self._finish(served, now)
-        except ProtocolError as error:
-            if served is not None:
-                self._server.broken(served, error, now)
-            else:
-                self._server.report(f"a connection was closed: {error}")
-            self.close()
-        self._server.flush()
-
-    def _greet(self, data: bytes, now: float) -> Served | None:
-        greeting = self._greeting
-        if greeting is None or not greeting.feed(data):
-            return None
-        self._served = self._server.greeted(self, greeting, now)
-        if self._served is None:
-            self._greeting = None
-            self.close()
-        return self._served
-
-    def _finish(self, served: Served, now: float) -> None:
-        """The client has terminated the session: say so, and close."""
-        self.send(served.wire.take_outgoing(now))
-        served.line = None
-        self._served = None
-        self._server._forget(served, now)
-        self.close()
-
-    def check_greeting(self, now: float) -> None:
-        if self._served is None and now - self._opened_at > self._server.settings.limits.greeting_seconds:
-            self._server.report("a connection was closed: it did not greet")
-            self.close()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._server.closed(self)
-        self._transport = None
-        self._socket = None
-        served, self._served = self._served, None
-        if served is not None:
-            self._server.lost(served, self, time.monotonic())
-
-    def abandon(self) -> None:
-        """The session goes on elsewhere, or not at all: nothing more from here."""
-        self._served = None
-        if self._transport is not None:
-            self._transport.abort()
-
-    # --- as a line --------------------------------------------------------------------------------------------
-
-    def send(self, parts: list[bytes]) -> None:
-        transport = self._transport
-        if transport is None:
-            return
-        if self._socket is not None and len(parts) == 1 and not transport.get_write_buffer_size():
-            data = parts[0]
-            try:
-                sent = os.write(self._socket.fileno(), data)
-            except OSError:
-                sent = 0
-            if sent == len(data):
-                return
-            parts = [data[sent:]]
-        transport.writelines(parts)
-
-    def queued(self) -> int:
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()
-
-    def acknowledge_soon(self) -> None:
-        # A client without TCP_NODELAY holds its next call back until we acknowledge, and Linux would take 40 ms for that.
-        if self._socket is not None:
-            with contextlib.suppress(OSError, AttributeError):
-                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
-
-
-class WebSocketLine(SocketLine):
-    """A WebSocket connection: the same, with each session frame as one binary message."""
-
-    def __init__(self, server: Server, secure: bool) -> None:
-        super().__init__(server, secure)
-        self._handshake: Handshake | None = Handshake()
-        self._reader = WebSocketReader(True, server.settings.limits.frame_bytes)
-
-    def buffer_updated(self, nbytes: int) -> None:
-        data = bytes(self._view[:nbytes])
-        try:
-            if self._handshake is not None:
-                if not self._handshake.feed(data):
-                    return
-                super().send([self._handshake.answer()])
-                data = self._handshake.rest
-                self._handshake = None
-            found = self._reader.feed(data)
-        except ProtocolError as error:
-            self._server.report(f"a WebSocket connection was closed: {error}")
-            self.close()
-            return
-        if found:
-            self._read(b"".join(found))
-        if self._reader.replies:
-            super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
-            self._reader.replies.clear()
-        if self._reader.closed:
-            self.close()
-
-    def send(self, parts: list[bytes]) -> None:
-        super().send([wrap(message) for message in split(b"".join(parts))])
+def _name(served: Served) -> str:
+    """How the log calls it; names that federates choose are quoted, since they may hold anything."""
+    return (
+        f"session {served.number} ({served.federation!r})"
+        if served.federation
+        else f"session {served.number}"
+    )
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext:

@@ -13,6 +13,7 @@ updates and interactions may wait a little longer, if the client said that it do
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +109,12 @@ class SplicedLane:
 class Served:
     """One session of the Federate Protocol, and the federate behind it."""
 
-    def __init__(self, wire: ServerSession, line: Line, number: int) -> None:
+    def __init__(self, wire: ServerSession, line: Line, number: int, now: float = 0.0) -> None:
         self.wire = wire
         self.line: Line | None = line
+        self.secure = line.secure
+        self.began = now
+        self.admitted = False  # it has connected, in the standard's sense, once at least
         self.number = number  # how the log calls it; the session id is a secret
         self.codec = Codec()
         self.kernel_session = 0  # 0: not connected, in the standard's sense
@@ -137,6 +141,7 @@ class Switchboard:
         report: Callable[[str], None],
         report_bytes: int,
         keep: Callable[[Store | Fetch], None],
+        calls_in_a_row: int = 1 << 30,
     ) -> None:
         self.node = node
         self.reports = ReportFiles(report, report_bytes)
@@ -144,6 +149,7 @@ class Switchboard:
         self._guard = guard
         self._limits = limits
         self._report = report
+        self._calls_in_a_row = calls_in_a_row
         self._by_kernel: dict[int, Served] = {}
         self._dirty: list[Served] = []
         self._patient: list[Served] = []
@@ -157,22 +163,30 @@ class Switchboard:
 
     # --- from the federate ------------------------------------------------------------------------------------
 
-    def received(self, served: Served, data: bytes, now: float) -> None:
-        """Bytes from a session's connection.  A broken protocol raises ProtocolError, and the session is over."""
+    def received(self, served: Served, data: bytes, now: float) -> bool:
+        """Bytes from a session's connection.  A broken protocol raises ProtocolError, and the session is over.
+
+        Is there more to be done, after others have had their turn?  Then come again, with or without new bytes.
+        """
         wire = served.wire
         wire.feed(data, now)
         frame = wire.frame
         if not served.heard and not served.patient:
             served.heard = True
             self._touch(served)
+        left = self._calls_in_a_row
         while wire.next():
             if frame.type == CALL_REQUEST:
                 # While callbacks are held for somebody (a save or restore), every message has its turn of the kernel.
                 may = served.kernel_session and not self.node.holding
                 if not may or not self._along_lane(served, frame, now):
                     self._called(served, frame.sequence, frame.payload, now)
+                    left -= 1
+                    if left == 0:
+                        return True
             elif served.pauses and frame.type == CALLBACK_RESPONSE and frame.answers in served.pauses:
                 self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+        return False
 
     def _along_lane(self, served: Served, frame: FrameReader, now: float) -> bool:
         """Send the call along its lane, if it has one that is open."""
@@ -287,6 +301,13 @@ class Switchboard:
             self._refused(served, sequence, error)
         except WireError as error:
             self._refused(served, sequence, rti_exception(error.exception_name)(str(error)))
+        except Exception as error:  # a mistake of ours must neither end the server nor leave a client waiting
+            self._failed(served, sequence, error)
+
+    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
+        self._report(f"internal error, please report it: {error!r} in {trace_of(error)}")
+        if served.wire.is_unanswered(sequence):
+            self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
 
     def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
         self.messages += 1
@@ -321,6 +342,11 @@ class Switchboard:
         if service == "create_federation_execution":
             name, modules, mim, time_name = arguments
             self._guard.may_create(served.federate, name)
+            if len(self.node.federations) >= self._limits.federations:
+                raise RTIinternalError(
+                    f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
+                    "destroy one that is not needed"
+                )
             sources = unpack_modules(modules, self._limits)
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
             arguments = (name, sources, mim_source, time_name)
@@ -346,6 +372,7 @@ class Switchboard:
                 credentials = argument
         line = served.line
         served.federate = self._guard.admit(credentials, line is not None and line.secure)
+        served.admitted = True
         served.codec.evolved = EVOLVED in configuration.additional_settings
         served.patient = GATHER_ANSWERS in configuration.additional_settings
         served.kernel_session = self.node.open_session()
@@ -439,6 +466,18 @@ class Switchboard:
             served.answers_wait = True
             self._patient.append(served)
 
+    # --- what waits to be read --------------------------------------------------------------------------------
+
+    def note_waiting(self, served: Served) -> None:
+        if served.kernel_session:
+            self.node.note_waiting(served.kernel_session, served.wire.unacknowledged)
+
+    def report_waiting(self, served: Served, now: float) -> None:
+        """It has become slow, or has caught up: the MOM tells all who want to know, itself too."""
+        if served.kernel_session:
+            self.note_waiting(served)
+            self.perform(self.node.report_waiting(served.kernel_session, now))
+
     # --- the end of a turn ------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> list[Served]:
@@ -492,3 +531,9 @@ class Switchboard:
                 self._report(f"federate {session.member.name!r} of {served.federation!r} is gone: {why}")
             self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0
+
+
+def trace_of(error: BaseException) -> str:
+    """Where it happened, in one line."""
+    steps = traceback.extract_tb(error.__traceback__)
+    return " < ".join(f"{step.name} ({step.filename}:{step.lineno})" for step in reversed(steps))

@@ -40,14 +40,33 @@ class Limits:
     frame_bytes: int = 64 << 20  # the largest message from a federate
     sessions: int = 4096
     history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
-    queue_bytes: int = 64 << 20  # what a federate may leave unread before it is dropped
+    queue_bytes: int = (
+        128 << 20
+    )  # what a federate may leave unread before it is dropped: two of the largest messages
     slow_bytes: int = 8 << 20  # … and before it is reported
+    calls: int = 512  # of one federate in a row, before others have their turn
     report_bytes: int = 64 << 20  # a file of service reports
-    module_bytes: int = 16 << 20
+    module_bytes: int = 16 << 20  # the object models of one call, unpacked
     modules: int = 256
+    federations: int = 256  # they stay until somebody destroys them
     greeting_seconds: float = 10.0
     silence_seconds: float = 180.0
     reconnect_seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            least = 1 if type(one.default) is int else 0.001
+            if not value >= least:
+                raise SettingsError(f"limits.{one.name} is {value}; it must be at least {least}")
+        if not 1024 <= self.frame_bytes < 1 << 31:
+            raise SettingsError(
+                f"limits.frame_bytes is {self.frame_bytes}; it must be from 1024 to 2147483647"
+            )
+        if self.slow_bytes > self.queue_bytes:
+            raise SettingsError(
+                f"limits.slow_bytes is {self.slow_bytes}; it must not be more than limits.queue_bytes, {self.queue_bytes}"
+            )
 
 
 @dataclass(frozen=True)

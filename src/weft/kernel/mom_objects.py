@@ -228,7 +228,7 @@ _FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
     "HLAlookahead": lambda f, m: b"",
     "HLAGALT": lambda f, m: b"",
     "HLALITS": lambda f, m: b"",
-    "HLAROlength": lambda f, m: 0,
+    "HLAROlength": lambda f, m: m.waiting,
     "HLATSOlength": lambda f, m: 0,
     "HLAreflectionsReceived": lambda f, m: _total(m.tally.reflections_received),
     "HLAupdatesSent": lambda f, m: m.tally.updates,

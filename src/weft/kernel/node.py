@@ -88,6 +88,20 @@ class Node:
             self._order(turn, gone.federation, None, gone.member.handle, RESIGN_LOST, (fault,))
         return self._end(turn)
 
+    def note_waiting(self, session: int, messages: int) -> None:
+        """So many messages wait to be read by this federate, as its host sees it: the MOM's HLAROlength."""
+        found = self.sessions.get(session)
+        if found is not None and found.member is not None:
+            found.member.waiting = messages
+
+    def report_waiting(self, session: int, now: float) -> list[Effect]:
+        """A federate has become slow, or has caught up: those who watch its HLAROlength hear of it now."""
+        turn = Turn(self.name, now)
+        found = self.sessions.get(session)
+        if found is not None and found.federation is not None and found.member is not None:
+            turn.note(found.federation, found.member, "HLAROlength")
+        return self._end(turn)
+
     # --- time -------------------------------------------------------------------------------------------------
 
     def next_tick(self) -> float | None:

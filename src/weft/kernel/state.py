@@ -130,6 +130,7 @@ class Member:
         self.report_period = 0
         self.reports_made = 0
         self.recorded = False  # its file of service reports has been begun
+        self.waiting = 0  # messages it has not read yet, as its host last said
 
     def __repr__(self) -> str:
         return f"federate {self.name!r} ({self.handle!r})"

@@ -371,7 +371,8 @@ class FrameReader:
         least = HEADER_SIZE + payload
         if size > self._max_frame:
             return ProtocolError(
-                f"the {sender} sent {name} of {size} bytes; the setting max_frame allows {self._max_frame}"
+                f"the {sender} sent {name} of {size} bytes; the setting max_frame allows {self._max_frame} "
+                "(on a server, limits.frame_bytes)"
             )
         exact = "exactly" if NEW_SESSION < kind < FIRST_HLA_TYPE else "at least"
         return ProtocolError(f"the {sender} sent {name} of {size} bytes; expected {exact} {least}")

@@ -110,6 +110,10 @@ class ServerSession(Session):
         self._outgoing += self._history.replay(greeting.last_received)
         return RESUMED
 
+    def judge(self, greeting: Greeting) -> int:
+        """The status `resume` would give; nothing changes."""
+        return INVALID_SESSION if self.state is State.TERMINATED else self._judge(greeting)
+
     def _judge(self, greeting: Greeting) -> int:
         received = greeting.last_received
         available = greeting.oldest_available
@@ -151,6 +155,14 @@ class ServerSession(Session):
             else:
                 raise SessionMisuse(f"call {call} has been answered, or was never made")
         return self._send_answer(CALL_RESPONSE, call, payload)
+
+    def is_unanswered(self, call: int) -> bool:
+        return call in self._unanswered
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many HLA frames the client has not said to have received, of those that are kept."""
+        return len(self._history)
 
     def send_callback(self, payload: bytes) -> int:
         return self._send(CALLBACK_REQUEST, payload)

@@ -109,7 +109,7 @@ class WebSocketReader:
         self.replies: list[tuple[int, bytes]] = []  # (opcode, payload), for `wrap`
         self.closed = False
         self._from_client = from_client
-        self._max = max_message
+        self.max_message = max_message
         self._data = bytearray()
         self._parts: list[bytes] = []
         self._opcode = CONTINUATION
@@ -146,8 +146,10 @@ class WebSocketReader:
                 return None
             size = int.from_bytes(data[at : at + more], "big")
             at += more
-        if size + self._gathered > self._max:
-            raise ProtocolError(f"a WebSocket message of more than {self._max} bytes (limits.frame_bytes)")
+        if size + self._gathered > self.max_message:
+            raise ProtocolError(
+                f"a WebSocket message of more than {self.max_message} bytes (limits.frame_bytes)"
+            )
         mask = b""
         if self._from_client:
             mask = bytes(data[at : at + 4])
@@ -174,7 +176,8 @@ class WebSocketReader:
             raise ProtocolError(f"a WebSocket frame of unknown kind {opcode}")
         if opcode != CONTINUATION:
             self._opcode = opcode
-        self._parts.append(payload)
+        if payload:  # empty ones could be sent without end
+            self._parts.append(payload)
         self._gathered += len(payload)
         if not fin:
             return None

@@ -1,0 +1,225 @@
+"""Connections of the Federate Protocol: TCP, TLS and WebSocket, as the event loop has them.
+
+What a connection brings is carried out at once, but not without end: after `limits.calls` calls of one federate the others
+have their turn, and what those calls gave rise to is written, or found to be more than a federate may leave unread.
+Until then nothing more is read from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from weft.host.line import Line
+from weft.host.serving import Served
+from weft.wire.frames import ProtocolError, split
+from weft.wire.session_greeting import MAX_GREETING, Greeting
+from weft.wire.session_state import State
+from weft.wire.websocket import Handshake, WebSocketReader, wrap
+
+if TYPE_CHECKING:
+    from weft.host.server import Server
+
+
+class SocketLine(asyncio.BufferedProtocol, Line):
+    """A TCP or TLS connection."""
+
+    def __init__(self, server: Server, secure: bool) -> None:
+        self.secure = secure
+        self._server = server
+        self._board = server.board
+        self._view = memoryview(server.buffer)
+        self._transport: asyncio.Transport | None = None
+        self._socket: socket.socket | None = None
+        self._greeting: Greeting | None = Greeting()
+        self._served: Served | None = None
+        self._opened_at = time.monotonic()
+        self._closed_at = 0.0  # 0: it is open
+        self._resting = False  # something it sent has still to be carried out
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "writelines")
+        self._transport = transport  # type: ignore[assignment]
+        found = transport.get_extra_info("socket")
+        if found is not None and not self.secure:
+            self._socket = found
+        if not self._server.opened(self):
+            self.abandon()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._view
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._read(bytes(self._view[:nbytes]))
+
+    def _read(self, data: bytes) -> None:
+        now = time.monotonic()
+        served = self._served
+        more = False
+        try:
+            if served is None:
+                served = self._greet(data, now)
+                if served is None:
+                    return
+                data = b""
+                greeting, self._greeting = self._greeting, None
+                if greeting is not None:
+                    data = greeting.rest
+            if served.line is self:
+                more = self._board.received(served, data, now)
+                if served.wire.state is State.TERMINATED:
+                    more = False
+                    self._finish(served, now)
+        except ProtocolError as error:
+            if served is not None:
+                self._server.broken(served, error, now)
+            else:
+                self._server.report_stranger(f"a connection was closed: {error}")
+            self.close()
+        self._server.flush()
+        if more:
+            self._rest_later()
+
+    def _rest_later(self) -> None:
+        """It has had its turn; the rest of what it sent comes after the others', and after a flush."""
+        self._resting = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        if self._transport is not None and self._served is not None and not self._closed_at:
+            self._resting = False
+            self._transport.resume_reading()
+            self._read(b"")
+
+    def _greet(self, data: bytes, now: float) -> Served | None:
+        greeting = self._greeting
+        if greeting is None or not greeting.feed(data):
+            return None
+        self._served = self._server.greeted(self, greeting, now)
+        if self._served is None:
+            self._greeting = None
+            self.close()
+        return self._served
+
+    def _finish(self, served: Served, now: float) -> None:
+        """The client has terminated the session: say so, and close."""
+        self.send(served.wire.take_outgoing(now))
+        served.line = None
+        self._served = None
+        self._server._forget(served, now)
+        self.close()
+
+    def check(self, now: float) -> None:
+        """Once a tick: it has to greet in time, and once closed to take in time what was still to be sent."""
+        patience = self._server.settings.limits.greeting_seconds
+        if self._closed_at:
+            if now - self._closed_at > patience:
+                self.abandon()
+        elif self._served is None and now - self._opened_at > patience:
+            self._server.report_stranger(
+                "a connection was closed: it did not greet (limits.greeting_seconds)"
+            )
+            self.abandon()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._server.closed(self)
+        self._transport = None
+        self._socket = None
+        while self._resting and self._served is not None:
+            # It may have said goodbye in what has been read already, and not waited for an answer.
+            self._resting = False
+            self._read(b"")
+            self._server.flush()
+        served, self._served = self._served, None
+        if served is not None:
+            self._server.lost(served, self, time.monotonic())
+
+    def abandon(self) -> None:
+        """The session goes on elsewhere, or not at all: nothing more from here."""
+        self._served = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    def abandon_session(self) -> None:
+        """Break off; the session, if there is one, may go on on another connection."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- as a line --------------------------------------------------------------------------------------------
+
+    def send(self, parts: list[bytes]) -> None:
+        transport = self._transport
+        if transport is None:
+            return
+        if self._socket is not None and len(parts) == 1 and not transport.get_write_buffer_size():
+            # Nothing waits to be written: straight to the socket, which spares the transport's own queue.
+            data = parts[0]
+            try:
+                sent = os.write(self._socket.fileno(), data)
+            except OSError:
+                sent = 0  # full, or gone: the transport sees to it
+            if sent == len(data):
+                return
+            parts = [data[sent:]]
+        transport.writelines(parts)
+
+    def queued(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def acknowledge_soon(self) -> None:
+        # A client without TCP_NODELAY holds its next call back until we acknowledge, and Linux would take 40 ms for that.
+        if self._socket is not None:
+            with contextlib.suppress(OSError, AttributeError):
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._closed_at = self._closed_at or time.monotonic()
+            self._transport.close()
+
+
+class WebSocketLine(SocketLine):
+    """A WebSocket connection: the same, with each session frame as one binary message."""
+
+    def __init__(self, server: Server, secure: bool) -> None:
+        super().__init__(server, secure)
+        self._handshake: Handshake | None = Handshake()
+        self._reader = WebSocketReader(True, MAX_GREETING)  # a stranger gets no more memory than on TCP
+
+    def buffer_updated(self, nbytes: int) -> None:
+        data = bytes(self._view[:nbytes])
+        try:
+            if self._handshake is not None:
+                if not self._handshake.feed(data):
+                    return
+                super().send([self._handshake.answer()])
+                data = self._handshake.rest
+                self._handshake = None
+            found = self._reader.feed(data)
+        except ProtocolError as error:
+            self._server.report_stranger(f"a WebSocket connection was closed: {error}")
+            self.close()
+            return
+        if found:
+            self._read(b"".join(found))
+            if self._served is not None:
+                self._reader.max_message = self._server.settings.limits.frame_bytes
+        if self._reader.replies:
+            super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
+            self._reader.replies.clear()
+            if self.queued() > self._server.settings.limits.queue_bytes:
+                self._server.report_stranger(
+                    "a WebSocket connection was closed: it read no answers to its pings"
+                )
+                self.abandon_session()
+        if self._reader.closed:
+            self.close()
+
+    def send(self, parts: list[bytes]) -> None:
+        super().send([wrap(message) for message in split(b"".join(parts))])
