@@ -57,7 +57,7 @@ class Server:
             report,
             self._keep,
         )
-        self.saves = SaveDirectory(settings.serve.saves)
+        self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Any]] = set()
         self.sessions: dict[int, Served] = {}
         # One buffer serves all connections: each read is taken out of it before the next begins.

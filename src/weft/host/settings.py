@@ -44,6 +44,7 @@ class Limits:
     slow_bytes: int = 8 << 20  # … and before it is reported
     module_bytes: int = 16 << 20
     modules: int = 256
+    saves: int = 100  # of one federation; 0 for no limit
     greeting_seconds: float = 10.0
     silence_seconds: float = 180.0
     reconnect_seconds: float = 600.0
