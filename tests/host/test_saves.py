@@ -119,6 +119,16 @@ def test_a_save_that_cannot_be_written_leaves_the_old_one(
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
+def test_there_is_a_limit_for_each_federation(tmp_path: Path) -> None:
+    """A federate cannot fill the disk with labels; a label that is there may be saved again."""
+    kept = SaveDirectory(tmp_path, most=2)
+    for label in ("one", "two", "one"):
+        kept.write("Range", label, DATA)
+    with pytest.raises(SaveError, match=r"limits\.saves"):
+        kept.write("Range", "three", DATA)
+    kept.write("Harbour", "three", DATA)
+
+
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(SaveError, match="file"):

@@ -89,8 +89,11 @@ def safe_name(name: str) -> str:
 
 
 class SaveDirectory:
-    def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
+    """`most`: so many saves of one federation, since a federate may ask for any number of them; 0 for no limit."""
+
+    def __init__(self, directory: str | Path = DEFAULT_DIRECTORY, most: int = 0) -> None:
         self.directory = Path(directory)
+        self.most = most
 
     def path(self, federation: str, label: str) -> Path:
         return self.directory / safe_name(federation) / f"{safe_name(label)}.weftsave"
@@ -100,6 +103,7 @@ class SaveDirectory:
         draft = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.draft")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            self._check_room(path)
             try:
                 with draft.open("xb") as file:
                     file.write(pack(federation, label, data))
@@ -111,6 +115,10 @@ class SaveDirectory:
             _sync_directory(path.parent)
         except OSError as error:
             raise SaveError(f"{path}: {error.strerror or error}; the save is not kept") from error
+
+    def _check_room(self, path: Path) -> None:
+        if self.most and not path.exists() and len(list(path.parent.glob("*.weftsave"))) >= self.most:
+            raise SaveError(f"{path.parent} has {self.most} saves (limits.saves); remove some")
 
     def read(self, federation: str, label: str) -> Any:
         path = self.path(federation, label)

@@ -67,7 +67,7 @@ class Server:
             self._keep,
             limits.calls,
         )
-        self.saves = SaveDirectory(settings.serve.saves)
+        self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Any]] = set()
         self.sessions: dict[int, Served] = {}
         self._dropped: dict[

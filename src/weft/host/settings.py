@@ -40,15 +40,14 @@ class Limits:
     frame_bytes: int = 64 << 20  # the largest message from a federate
     sessions: int = 4096
     history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
-    queue_bytes: int = (
-        128 << 20
-    )  # what a federate may leave unread before it is dropped: two of the largest messages
+    queue_bytes: int = 128 << 20  # what a federate may leave unread before it is dropped: two of the largest
     slow_bytes: int = 8 << 20  # … and before it is reported
     calls: int = 512  # of one federate in a row, before others have their turn
     report_bytes: int = 64 << 20  # a file of service reports
     module_bytes: int = 16 << 20  # the object models of one call, unpacked
     modules: int = 256
     federations: int = 256  # they stay until somebody destroys them
+    saves: int = 100  # of one federation; 0 for no limit
     greeting_seconds: float = 10.0
     silence_seconds: float = 180.0
     reconnect_seconds: float = 600.0
