@@ -5,8 +5,8 @@
     daisy   domains that all share one server, the first
     tree    every domain has sub-domains, each sharing one server with it
 
-Without a domain size, bus and daisy have domains of about the square root of the number of servers, which makes the cost of a message
-linear in their number (S1-14); the domains of a tree have about its cube root, which gives a depth of two.
+Without a domain size, bus and daisy have domains of about the square root of the number of servers, which makes the cost of a
+message linear in their number (S1-14); the domains of a tree have about its cube root, which gives a depth of two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEAST_SIZE = {"bus": 2, "daisy": 2, "tree": 3}
 
 
 def plan(servers: int, topology: str, domain_size: int | None = None) -> Topology:
-    """S1 … Sn in domains of at most `domain_size` servers (but for the backbone of a bus, which has as many as there are leaves)."""
+    """S1 … Sn in domains of at most `domain_size` servers; the backbone of a bus has as many as there are leaves."""
     if topology not in TOPOLOGIES:
         raise SettingsError(f"there is no topology {topology!r}; there are {', '.join(TOPOLOGIES)}")
     if servers < 1:
@@ -32,7 +32,9 @@ def plan(servers: int, topology: str, domain_size: int | None = None) -> Topolog
     names = tuple(f"S{number}" for number in range(1, servers + 1))
     if topology == "flat":
         if domain_size is not None and domain_size < servers:
-            raise SettingsError(f"flat is one domain of all {servers} servers; a domain size of {domain_size} needs bus, daisy or tree")
+            raise SettingsError(
+                f"flat is one domain of all {servers} servers; a domain size of {domain_size} needs bus, daisy or tree"
+            )
         return Topology(names, {"D1": names})
     size = default_size(servers, topology) if domain_size is None else domain_size
     if size < LEAST_SIZE[topology]:
@@ -73,11 +75,6 @@ def _tree(names: tuple[str, ...], size: int) -> list[tuple[str, ...]]:
         heads.extend(added)
         at += size - 1
     return groups
-
-
-def tree_servers(size: int, branches: int, depth: int) -> int:
-    """How many servers a full tree of domains has: `size` in each domain, `branches` sub-domains of each, so many levels below the root."""
-    return 1 + (size - 1) * (branches ** (depth + 1) - 1) // (branches - 1)
 
 
 def write_domains(topology: Topology, comment: str = "") -> str:

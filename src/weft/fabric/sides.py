@@ -1,6 +1,7 @@
 """What a causal channel is made of: a side for each domain, and what it gives to its host.
 
-A *side* is one domain as one server sees it: the domain's clock and the queues of packets out and in (the paper's MessageConsumer).
+A *side* is one domain as one server sees it: the domain's clock, and the queues of packets out and in (the paper's
+MessageConsumer).
 """
 
 from __future__ import annotations
