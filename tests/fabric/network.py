@@ -96,6 +96,7 @@ class Network:
         several: float = 0.0,  # the share of messages with several destinations
         reply: float = 0.7,
         channel_class: Any = Channel,
+        spread: float = 60.0,  # the time over which the first messages are sent
     ) -> None:
         self.topology = topology
         self.random = Random(seed)
@@ -103,6 +104,7 @@ class Network:
         self.left = messages
         self.several = several
         self.reply = reply
+        self.spread = spread
         self.channel_class = channel_class
         self.hosts = [Host(number) for number in range(len(topology.servers))]
         self.checker = Checker(len(self.hosts))
@@ -122,7 +124,7 @@ class Network:
             self._start(host)
         for _ in range(max(1, self.left // 3)):
             host = self.random.choice(self.hosts)
-            self._after(self.random.uniform(0, 60), lambda host=host: self._stimulus(host, lambda: self._speak(host)))
+            self._after(self.random.uniform(0, self.spread), lambda host=host: self._stimulus(host, lambda: self._speak(host)))
         for _ in range(self.weather.cuts):
             self._after(self.random.uniform(0, 90), self._cut)
         self._after(RETRY, self._retry)
