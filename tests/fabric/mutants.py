@@ -1,7 +1,7 @@
 """Defects put into the real source of the channel, one at a time.
 
-A mutant is the channel's modules read anew from their sources with one line replaced.  The line has to be there, exactly once: when the
-source moves on, the mutant must too.  The compiled modules are not touched.
+A mutant is the channel's modules read anew from their sources with one line replaced.  The line has to be there, exactly once:
+when the source moves on, the mutant must too.  The compiled modules are not touched.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MUTANTS = {
     ),
     "without the own entry": (
         "channel", "arrived = self._read(side, peer, packet)",
-        "arrived = self._read(side, peer, packet); packet.number = side.clock.value["
-        "sender * side.clock.size + side.clock.own] + 1 + len(side.waiting[sender])",
+        """arrived = self._read(side, peer, packet)
+        packet.number = side.clock.value[sender * side.clock.size + side.clock.own] + 1 + len(side.waiting[sender])""",
     ),
     # and what else the channel must not do
     "a multicast is a series of sends": (

@@ -1,7 +1,7 @@
 """A tiny network of causal channels with faults, from a seed, and the brute-force checker of what it did.
 
-Hosts drive real channels as the head of weft/fabric/channel.py says: stimuli, deliveries, commit, transmit and acknowledge.  Links
-delay (heavy-tailed, so they reorder), lose and repeat; links are cut and healed; hosts crash before a commit, after it but
+Hosts drive real channels as the head of weft/fabric/channel.py says: stimuli, deliveries, commit, transmit and acknowledge.
+Links delay (heavy-tailed, so they reorder), lose and repeat; links are cut and healed; hosts crash before a commit, after it but
 before transmission, and in the middle of transmission, and start again from what they had committed.  At the end all heals.
 
 The checker knows every message's causal past (a bit mask of message numbers) from the agents' own view, not from any clock.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -124,7 +125,10 @@ class Network:
             self._start(host)
         for _ in range(max(1, self.left // 3)):
             host = self.random.choice(self.hosts)
-            self._after(self.random.uniform(0, self.spread), lambda host=host: self._stimulus(host, lambda: self._speak(host)))
+            self._after(
+                self.random.uniform(0, self.spread),
+                lambda host=host: self._stimulus(host, lambda: self._speak(host)),
+            )
         for _ in range(self.weather.cuts):
             self._after(self.random.uniform(0, 90), self._cut)
         self._after(RETRY, self._retry)
@@ -159,7 +163,7 @@ class Network:
         for host in self.hosts:
             for peer in self.neighbours[host.number]:
                 if host.channel is not None and host.channel.backlog(peer):
-                    self._stimulus(host, lambda host=host, peer=peer: host.channel.reconnected(peer))
+                    self._stimulus(host, partial(host.channel.reconnected, peer))
         if self.queue:
             self._after(RETRY, self._retry)
 
@@ -168,7 +172,9 @@ class Network:
     def _start(self, host: Host) -> None:
         host.channel = self.channel_class(self.topology, host.number, host.journal)
         host.past = host.saved_past
-        self._stimulus(host, lambda: [host.channel.reconnected(peer) for peer in self.neighbours[host.number]])
+        self._stimulus(
+            host, lambda: [host.channel.reconnected(peer) for peer in self.neighbours[host.number]]
+        )
 
     def _stimulus(self, host: Host, act: Callable[[], Any]) -> None:
         if host.channel is None:
@@ -186,7 +192,9 @@ class Network:
     def _react(self, host: Host, delivery: Any) -> None:
         message = int.from_bytes(delivery.payload, "big")
         host.staged.append(lambda: self.checker.got(host.number, message))
-        host.past |= self.checker.past[message] if message in self.checker.past else self._staged_past[message]
+        host.past |= (
+            self.checker.past[message] if message in self.checker.past else self._staged_past[message]
+        )
         host.past |= 1 << message
         host.channel.consumed(delivery.number)
         if self.random.random() < self.reply:
@@ -230,7 +238,9 @@ class Network:
             self._crash(host)
             return
         for peer, domain, number in batch.acknowledge:
-            self._carry(host.number, peer, lambda to, d=domain, n=number: to.channel.acknowledged(host.number, d, n))
+            self._carry(
+                host.number, peer, lambda to, d=domain, n=number: to.channel.acknowledged(host.number, d, n)
+            )
 
     def _crash(self, host: Host) -> None:
         self._count(host)

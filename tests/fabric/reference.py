@@ -40,7 +40,9 @@ class ReferenceClock:
         number = stamp[0][2]
         if number <= self.value[peer][i]:
             return "duplicate"
-        if number == self.value[peer][i] + 1 and all(v <= self.value[k][i] for k, m, v in stamp[1:] if m == i):
+        if number == self.value[peer][i] + 1 and all(
+            v <= self.value[k][i] for k, m, v in stamp[1:] if m == i
+        ):
             return "deliver"
         return "wait"
 

@@ -6,9 +6,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+
 from fabric.drive import Wires
 from fabric.topologies import CHAIN, FIGURE_2, of
-
 from weft.fabric import Changes, Channel, Packet, Saved, Topology, decode_packet, encode_packet, encode_stamp
 from weft.model.errors import FabricError
 
@@ -52,7 +52,7 @@ def test_many_stimuli_one_commit() -> None:
         receiver.consumed(delivery.number)
     batch = receiver.take_batch()
     changes = batch.changes
-    assert not (changes.waiting or changes.waiting_removed or changes.inbox or changes.inbox_removed)
+    assert not any((changes.waiting, changes.waiting_removed, changes.inbox, changes.inbox_removed))
     assert len(batch.acknowledge) == 3
     assert [(cell, value) for _, cell, value, _, _ in changes.cells] == [(1, 3)]
     assert not receiver.take_batch().changes
@@ -187,18 +187,30 @@ def test_what_is_refused() -> None:
     for peer, packet, said in [
         ("e", Packet(0, 0, [1], 1, good, b""), "b: e speaks of domain D1, which the two do not share"),
         ("a", Packet(9, 0, [1], 1, good, b""), "b: a speaks of domain number 9"),
-        ("a", Packet(0, 0, [1], 1, good + b"x", b""), "b: a sends a packet that cannot be read: 1 bytes follow"),
+        (
+            "a",
+            Packet(0, 0, [1], 1, good + b"x", b""),
+            "b: a sends a packet that cannot be read: 1 bytes follow",
+        ),
         ("a", Packet(0, 0, [1], 1, encode_stamp(1, [4], [1]), b""), "cell 4 in a domain of 4"),
-        ("a", Packet(0, 0, [0], 1, good, b""), "server number 0, which is not this way; are the domains files"),
+        (
+            "a",
+            Packet(0, 0, [0], 1, good, b""),
+            "server number 0, which is not this way; are the domains files",
+        ),
         ("a", Packet(0, 0, [], 1, good, b""), "a packet for nobody"),
-        ("a", Packet(0, 0, [1], 1, encode_stamp(1, [2], [5]), b""), "a knows of more packets from b than b; was a"),
+        (
+            "a",
+            Packet(0, 0, [1], 1, encode_stamp(1, [2], [5]), b""),
+            "a knows of more packets from b than b; was a",
+        ),
     ]:
         with pytest.raises(FabricError, match=said):
             one.receive(numbers[peer], packet)
     with pytest.raises(FabricError, match="which the two do not share"):
         one.acknowledged(numbers["e"], 0, 1)
     batch = one.take_batch()
-    assert not (batch.changes or batch.transmit or batch.acknowledge)
+    assert not any(batch)
 
 
 def test_a_journal_of_other_domains_is_refused() -> None:
@@ -264,8 +276,14 @@ class Sqlite:
             run("delete from out where (domain, peer, number) = (?, ?, ?)", changes.out_removed)
             run("delete from waiting where (domain, peer, number) = (?, ?, ?)", changes.waiting_removed)
             run("delete from inbox where number = ?", [(number,) for number in changes.inbox_removed])
-            run("insert into out values (?, ?, ?, ?)", [(*k, encode_packet(p)) for k, p in changes.out.items()])
-            run("insert into waiting values (?, ?, ?, ?)", [(*k, encode_packet(p)) for k, p in changes.waiting.items()])
+            run(
+                "insert into out values (?, ?, ?, ?)",
+                [(*k, encode_packet(p)) for k, p in changes.out.items()],
+            )
+            run(
+                "insert into waiting values (?, ?, ?, ?)",
+                [(*k, encode_packet(p)) for k, p in changes.waiting.items()],
+            )
             run("insert into inbox values (?, ?, ?)", [(n, *row) for n, row in changes.inbox.items()])
 
     def saved(self) -> Saved:
@@ -275,7 +293,9 @@ class Sqlite:
         found.told = {(domain, peer): told for domain, peer, told in rows("select * from told")}
         found.cells = {(d, c): (v, changed, s) for d, c, v, changed, s in rows("select * from cells")}
         found.out = {(d, p, n): decode_packet(packet) for d, p, n, packet in rows("select * from out")}
-        found.waiting = {(d, p, n): decode_packet(packet) for d, p, n, packet in rows("select * from waiting")}
+        found.waiting = {
+            (d, p, n): decode_packet(packet) for d, p, n, packet in rows("select * from waiting")
+        }
         found.inbox = {number: (origin, payload) for number, origin, payload in rows("select * from inbox")}
         return found
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from fabric.reference import Entry, ReferenceClock
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabric.reference import Entry, ReferenceClock
 from weft.fabric import MatrixClock, Packet, decode_packet, decode_stamp, encode_packet, encode_stamp
 from weft.fabric.clock import DELIVER, DUPLICATE, WAIT
 from weft.model.errors import FabricError
@@ -44,13 +44,17 @@ class Pair:
         assert WORDS[judged] == verdict
         if verdict == "deliver":
             self.oracle.deliver(peer, stamp)
-            clock.deliver(peer, stamp[0][2], [k * size + m for k, m, _ in stamp[1:]], [v for *_, v in stamp[1:]])
+            clock.deliver(
+                peer, stamp[0][2], [k * size + m for k, m, _ in stamp[1:]], [v for *_, v in stamp[1:]]
+            )
         assert clock.value == [value for row in self.oracle.value for value in row]
         return verdict
 
     def restart(self) -> None:
         old, size = self.clock, self.clock.size
-        cells = [(c, old.value[c], old.changed[c], old.source[c]) for c in range(size * size) if old.changed[c]]
+        cells = [
+            (c, old.value[c], old.changed[c], old.source[c]) for c in range(size * size) if old.changed[c]
+        ]
         Random(old.now).shuffle(cells)
         self.clock = MatrixClock(size, old.own)
         self.clock.restore(old.now, dict(enumerate(old.told)), cells)
@@ -74,7 +78,9 @@ def test_the_clock_does_what_its_oracle_does(seed: int) -> None:
                 del under_way[at]
         else:
             sender = random.randrange(size)
-            peers = random.sample([one for one in range(size) if one != sender], random.randint(1, min(3, size - 1)))
+            peers = random.sample(
+                [one for one in range(size) if one != sender], random.randint(1, min(3, size - 1))
+            )
             for peer, stamp in pairs[sender].send(sorted(peers)).items():
                 under_way.append((sender, peer, stamp))
         if random.random() < 0.1:
@@ -106,7 +112,9 @@ def test_a_stamp_survives_its_bytes(number: int, entries: dict[int, int]) -> Non
 
 
 @given(NUMBERS, NUMBERS, st.sets(st.integers(0, 500), min_size=1), st.integers(1, 2**60), st.binary())
-def test_a_packet_survives_its_bytes(domain: int, origin: int, to: set[int], number: int, payload: bytes) -> None:
+def test_a_packet_survives_its_bytes(
+    domain: int, origin: int, to: set[int], number: int, payload: bytes
+) -> None:
     made = Packet(domain, origin, sorted(to), number, encode_stamp(number, [3], [4]), payload)
     read = decode_packet(encode_packet(made))
     for name in ("domain", "origin", "destinations", "number", "stamp", "payload"):

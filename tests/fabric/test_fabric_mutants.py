@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from fabric.mutants import MUTANTS, load
 from fabric.network import CLEAR, STORM, Network
-
 from weft.fabric import Channel, plan
 
 RUNS = 40
@@ -20,7 +20,9 @@ FOR_ALL_WEATHERS = (TOLD, STARTS, SOURCE)
 
 def flat(seed: int, channel_class: Any) -> Network:
     """As in the runs of the proportions below: three to eight servers, unicast, delays with a heavy tail."""
-    return Network(plan(3 + seed % 6, "flat"), seed, CLEAR, 300, reply=0.9, spread=20.0, channel_class=channel_class)
+    return Network(
+        plan(3 + seed % 6, "flat"), seed, CLEAR, 300, reply=0.9, spread=20.0, channel_class=channel_class
+    )
 
 
 def violations(name: str, runs: int) -> int:

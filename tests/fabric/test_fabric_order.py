@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from fabric.network import CLEAR, STORM, Checker, Network, Weather
 from fabric.topologies import CYCLIC, some
-
 from weft.fabric import Topology, is_forest, shortest_cycle
 
 RUNS = 420
@@ -69,7 +69,7 @@ def test_the_paper_s_cycle_step_by_step() -> None:
     """S1-12: n from p to q is slow, m1 from p to r and m2 from r to q are not: q gets m2 first, and no domain sees it."""
     from fabric.drive import Wires
 
-    domains = {"pq": ("p", "q"), "pr": ("p", "r"), "rq": ("r", "q")}
+    domains: dict[str, tuple[str, ...]] = {"pq": ("p", "q"), "pr": ("p", "r"), "rq": ("r", "q")}
     wires = Wires(Topology(("p", "q", "r"), domains))
     wires.send("p", "q", b"n")
     wires.send("p", "r", b"m1")

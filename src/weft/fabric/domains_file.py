@@ -183,7 +183,7 @@ class _Reading:
                 self._error(path, f"server {name} has the address of server {taken[address]}, {address}")
             taken.setdefault(address, name)
             self.addresses[name] = address
-        if not table and "servers" in self.document:
+        if self.document.get("servers") == {}:
             self._error(("servers",), 'there is no server in [servers]; write, say, S1 = "127.0.0.1:9001"')
 
     def _domains(self) -> None:
