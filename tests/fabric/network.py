@@ -110,6 +110,7 @@ class Network:
         self.hosts = [Host(number) for number in range(len(topology.servers))]
         self.checker = Checker(len(self.hosts))
         self.cut: set[frozenset[int]] = set()
+        self.pasts: dict[int, int] = {}  # the causal past of every message ever sent, committed or not
         self.now = 0.0
         self.queue: list[tuple[float, int, Callable[[], None]]] = []
         self.planned = self.next_message = self.restarts = 0
@@ -127,7 +128,7 @@ class Network:
             host = self.random.choice(self.hosts)
             self._after(
                 self.random.uniform(0, self.spread),
-                lambda host=host: self._stimulus(host, lambda: self._speak(host)),
+                partial(self._stimulus, host, partial(self._speak, host)),
             )
         for _ in range(self.weather.cuts):
             self._after(self.random.uniform(0, 90), self._cut)
@@ -161,10 +162,11 @@ class Network:
     def _retry(self) -> None:
         """Hosts send again what is not acknowledged; ends when nobody has anything left."""
         for host in self.hosts:
+            self._stimulus(host, lambda: None)
             for peer in self.neighbours[host.number]:
                 if host.channel is not None and host.channel.backlog(peer):
                     self._stimulus(host, partial(host.channel.reconnected, peer))
-        if self.queue:
+        if self.queue or self.now < self.weather.heals_at:
             self._after(RETRY, self._retry)
 
     # Hosts
@@ -180,8 +182,9 @@ class Network:
         if host.channel is None:
             return
         act()
-        for delivery in host.channel.take_deliveries():
-            self._react(host, delivery)
+        if not self._stormy(self.weather.lazy / 2):  # else they stay in the inbox, perhaps over a crash
+            for delivery in host.channel.take_deliveries():
+                self._react(host, delivery)
         if not self._stormy(self.weather.lazy):
             self._commit(host)
         elif not host.commit_planned:
@@ -192,15 +195,11 @@ class Network:
     def _react(self, host: Host, delivery: Any) -> None:
         message = int.from_bytes(delivery.payload, "big")
         host.staged.append(lambda: self.checker.got(host.number, message))
-        host.past |= (
-            self.checker.past[message] if message in self.checker.past else self._staged_past[message]
-        )
+        host.past |= self.pasts[message]
         host.past |= 1 << message
         host.channel.consumed(delivery.number)
         if self.random.random() < self.reply:
             self._speak(host)
-
-    _staged_past: dict[int, int] = {}  # of messages a host sends to itself, before they are committed
 
     def _speak(self, host: Host) -> None:
         if self.left <= 0:
@@ -210,7 +209,7 @@ class Network:
         count = self.random.randint(2, 4) if self.random.random() < self.several else 1
         destinations = sorted({self.random.randrange(len(self.hosts)) for _ in range(count)})
         past = host.past
-        self._staged_past[message] = past
+        self.pasts[message] = past
         host.staged.append(lambda: self.checker.sent(message, destinations, past))
         host.past |= 1 << message
         host.channel.send(destinations, message.to_bytes(4, "big"))
@@ -238,9 +237,7 @@ class Network:
             self._crash(host)
             return
         for peer, domain, number in batch.acknowledge:
-            self._carry(
-                host.number, peer, lambda to, d=domain, n=number: to.channel.acknowledged(host.number, d, n)
-            )
+            self._acknowledge(host.number, peer, domain, number)
 
     def _crash(self, host: Host) -> None:
         self._count(host)
@@ -261,6 +258,9 @@ class Network:
     def _transmit(self, sender: int, receiver: int, data: bytes) -> None:
         self._carry(sender, receiver, lambda host: host.channel.receive(sender, decode_packet(data)))
 
+    def _acknowledge(self, sender: int, receiver: int, domain: int, number: int) -> None:
+        self._carry(sender, receiver, lambda host: host.channel.acknowledged(sender, domain, number))
+
     def _carry(self, sender: int, receiver: int, act: Callable[[Host], Any]) -> None:
         copies = 2 if self._stormy(self.weather.repeat) else 1
         for _ in range(copies):
@@ -268,4 +268,4 @@ class Network:
                 continue
             delay = 0.5 + self.random.paretovariate(1.1)
             host = self.hosts[receiver]
-            self._after(min(delay, 60.0), lambda host=host: self._stimulus(host, lambda: act(host)))
+            self._after(min(delay, 60.0), partial(self._stimulus, host, partial(act, host)))

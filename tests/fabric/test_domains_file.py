@@ -347,7 +347,14 @@ def test_the_lines_of_a_document() -> None:
     }  # fmt: skip
 
 
-@given(st.text(alphabet="ab.=[]{}\"'#,1\n\\ ", max_size=60))
+TOKENS = [
+    "a", "b", '"c d"', "'e'", ".", "=", " = ", "[", "[[", "]", "]]", "{", "}", ",", "\n",
+    "1", '"x\\"y"', "\'\'\'q\n\'\'\'", "# c [\n",
+    "[a]\n", "[[b]]\n", "[b.c]\n", "a = 1\n", "[a.b]\n", "[[a.b]]\n", "x.y = {z = [1,\n2]}\n", '"""z\\"""""',
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=9).map("".join))
 def test_places_are_those_of_the_parsed_document(text: str) -> None:
     """Whatever tomllib accepts: a line for each key and element, and for nothing else."""
     try:
@@ -363,7 +370,7 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def test_every_ready_made_topology_is_a_forest_and_every_ring_is_not() -> None:
-    for count in range(1, 40):
+    for count in (*range(1, 14), 37):
         for topology in ("flat", "bus", "daisy", "tree"):
             for size in (None, *range(3, 7)):
                 if topology != "flat" or size is None:

@@ -10,7 +10,7 @@ from fabric.mutants import MUTANTS, load
 from fabric.network import CLEAR, STORM, Network
 from weft.fabric import Channel, plan
 
-RUNS = 40
+RUNS = 25
 SOAK_RUNS = 500
 TOLD = "told before the stamp is made"
 STARTS = "all states start at the same value"
@@ -21,7 +21,7 @@ FOR_ALL_WEATHERS = (TOLD, STARTS, SOURCE)
 def flat(seed: int, channel_class: Any) -> Network:
     """As in the runs of the proportions below: three to eight servers, unicast, delays with a heavy tail."""
     return Network(
-        plan(3 + seed % 6, "flat"), seed, CLEAR, 300, reply=0.9, spread=20.0, channel_class=channel_class
+        plan(3 + seed % 6, "flat"), seed, CLEAR, 250, reply=0.9, spread=20.0, channel_class=channel_class
     )
 
 

@@ -8,7 +8,7 @@ from fabric.network import CLEAR, STORM, Checker, Network, Weather
 from fabric.topologies import CYCLIC, some
 from weft.fabric import Topology, is_forest, shortest_cycle
 
-RUNS = 420
+RUNS = 350
 SOAK_RUNS = 10_000
 SHARES = 7  # so that two cores can share the work
 

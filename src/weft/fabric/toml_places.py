@@ -69,13 +69,13 @@ class _Reader:
         keys = self._keys()
         self._skip()
         self.at += 2 if double else 1
+        here, self.at = self.at, line_at
         path: Path = ()
         for place, key in enumerate(keys):
             path = (*path, key)
+            self._mark(path)
             if path in self.array_tables and not (double and place == len(keys) - 1):
                 path = (*path, self.array_tables[path])
-        here, self.at = self.at, line_at
-        self._mark(path)
         if double:
             self.array_tables[path] = self.array_tables.get(path, -1) + 1
             path = (*path, self.array_tables[path])
