@@ -183,8 +183,9 @@ class Network:
             return
         act()
         if not self._stormy(self.weather.lazy / 2):  # else they stay in the inbox, perhaps over a crash
-            for delivery in host.channel.take_deliveries():
-                self._react(host, delivery)
+            while deliveries := host.channel.take_deliveries():  # an agent may write to itself
+                for delivery in deliveries:
+                    self._react(host, delivery)
         if not self._stormy(self.weather.lazy):
             self._commit(host)
         elif not host.commit_planned:
@@ -213,9 +214,6 @@ class Network:
         host.staged.append(lambda: self.checker.sent(message, destinations, past))
         host.past |= 1 << message
         host.channel.send(destinations, message.to_bytes(4, "big"))
-        if host.number in destinations:
-            for delivery in host.channel.take_deliveries():
-                self._react(host, delivery)
 
     def _commit(self, host: Host) -> None:
         host.commit_planned = False

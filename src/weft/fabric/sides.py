@@ -6,7 +6,7 @@ MessageConsumer).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.fabric.clock import MatrixClock
 from weft.fabric.journal import Changes
@@ -18,7 +18,7 @@ class Delivery(NamedTuple):
 
     number: int
     origin: int
-    payload: object
+    payload: Any
 
 
 class Acknowledgement(NamedTuple):
