@@ -1,7 +1,7 @@
 """The documentation is true: what it shows is what happens.
 
-In docs/tutorial.md every block after "Save this as `name`" is that file, and every console block is a command with its
-output, to the letter; where a command is shown without output, it has to succeed.
+In docs/tutorial.md and docs/domains.md every block after "Save this as `name`" is that file, and every console block is a
+command with its output, to the letter; where a command is shown without output, it has to succeed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_tutorial_word_for_word(tmp_path: Path) -> None:
-    """A stranger's federate: the tutorial's files and commands, as they stand there."""
-    text = (ROOT / "docs" / "tutorial.md").read_text()
+@pytest.mark.parametrize("document, shown", [("tutorial.md", (4, 4)), ("domains.md", (2, 5))])
+def test_a_document_word_for_word(document: str, shown: tuple[int, int], tmp_path: Path) -> None:
+    """A stranger's federate: the document's files and commands, as they stand there."""
+    text = (ROOT / "docs" / document).read_text()
     files = commands = 0
     for block in BLOCK.finditer(text):
         if block["language"] == "console":
@@ -46,7 +47,7 @@ def test_the_tutorial_word_for_word(tmp_path: Path) -> None:
             assert block["name"], f"a block without a file name:\n{block['text'][:200]}"
             (tmp_path / block["name"]).write_text(block["text"])
             files += 1
-    assert (files, commands) == (4, 4)
+    assert (files, commands) == shown
 
 
 def test_links_between_documents_lead_somewhere() -> None:

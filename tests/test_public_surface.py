@@ -25,6 +25,13 @@ PUBLIC = {
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
         "read_sources", "shared_node",
     ],
+    "weft.fabric": [
+        "TOPOLOGIES", "Acknowledgement", "Batch", "Certificate", "Changes", "Channel", "Cost", "Counts", "Delivery",
+        "Domains", "DomainsFindings", "Fault", "Hop", "MatrixClock", "Packet", "Release", "Repair", "Saved", "Stamp",
+        "Topology", "Transmission", "cost", "decode_packet", "decode_stamp", "encode_packet", "encode_stamp",
+        "examine_domains", "faults", "is_forest", "kept_back", "kept_names", "parse_domains", "parts", "plan",
+        "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
+    ],
     "weft.interest": ["Declarations", "Declared", "Wish"],
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.wire.frames import LAST_NUMBER, NONE, number_of, split
-from weft.wire.history import Batch, History
+from weft.wire.history import Bundle, History
 
 
 def frame(number: int, payload: bytes = b"") -> bytes:
     return struct.pack(">IiQii", 24 + len(payload), number, 5, NONE, 20) + payload
 
 
-def batch(numbers: list[int], payload: bytes = b"") -> Batch:
+def bundle(numbers: list[int], payload: bytes = b"") -> Bundle:
     frames = [frame(number, payload) for number in numbers]
-    return Batch([b"".join(frames)], numbers[-1], len(frames), sum(map(len, frames)))
+    return Bundle([b"".join(frames)], numbers[-1], len(frames), sum(map(len, frames)))
 
 
 def numbers_in(parts: list[bytes]) -> list[int]:
@@ -50,9 +50,9 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
             made = [position + 1 + each for each in range(amount)]
             position, newest = made[-1], len(made)
             sent += made
-            history.append(batch([(first + each) % 2**31 for each in made], bytes(amount)))
+            history.append(bundle([(first + each) % 2**31 for each in made], bytes(amount)))
         missed = numbers_in(history.replay(NONE))
-        assert len(missed) <= len(history) < len(missed) + 5  # of a batch, some may be acknowledged
+        assert len(missed) <= len(history) < len(missed) + 5  # of a bundle, some may be acknowledged
         assert len(history) <= max_frames or len(history) == newest
         assert history.size <= max_bytes or len(history) == newest
         unacknowledged = [(first + each) % 2**31 for each in sent[1:] if each > acknowledged]
@@ -68,7 +68,7 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
         if covered and last != NONE:
             again = History(first, 1 << 20, 1 << 30)
             for each in first_kept:
-                again.append(batch([(first + each) % 2**31]))
+                again.append(bundle([(first + each) % 2**31]))
             assert numbers_in(again.replay(last)) == [(first + each) % 2**31 for each in missing]
     if len(sent) == 1:
         assert history.available_from == NONE
@@ -79,20 +79,22 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=10), st.data())
-def test_a_batch_that_was_received_in_part_is_replayed_in_part(sizes: list[int], data: st.DataObject) -> None:
+def test_a_bundle_that_was_received_in_part_is_replayed_in_part(
+    sizes: list[int], data: st.DataObject
+) -> None:
     history = History(0, 1 << 20, 1 << 30)
     number = 0
     for size in sizes:
-        history.append(batch(list(range(number + 1, number + size + 1))))
+        history.append(bundle(list(range(number + 1, number + size + 1))))
         number += size
     received = data.draw(st.integers(1, number))
     assert numbers_in(history.replay(received)) == list(range(received + 1, number + 1))
 
 
-def test_the_newest_batch_is_kept_however_long_it_is() -> None:
+def test_the_newest_bundle_is_kept_however_long_it_is() -> None:
     history = History(0, 10, 100)
-    history.append(batch([1], bytes(10)))
-    history.append(batch([2], bytes(1000)))
+    history.append(bundle([1], bytes(10)))
+    history.append(bundle([2], bytes(1000)))
     assert history.replay(NONE) == [frame(2, bytes(1000))]
     assert history.lost == 1
     assert not history.covers(NONE)
@@ -102,7 +104,7 @@ def test_the_newest_batch_is_kept_however_long_it_is() -> None:
 def test_what_was_shed_and_then_acknowledged_is_not_lost() -> None:
     history = History(0, 2, 1000)
     for number in (1, 2, 3, 4):
-        history.append(batch([number]))
+        history.append(bundle([number]))
     assert history.lost == 2
     history.acknowledge(3)
     assert history.covers(NONE)
@@ -111,6 +113,6 @@ def test_what_was_shed_and_then_acknowledged_is_not_lost() -> None:
 def test_what_is_acknowledged_is_let_go() -> None:
     history = History(0, 1 << 20, 1 << 30)
     for number in range(1, 5000):
-        history.append(batch([number]))
+        history.append(bundle([number]))
         history.acknowledge(number)
-        assert len(history) == history.size == len(history._batches) == 0
+        assert len(history) == history.size == len(history._bundles) == 0

@@ -18,6 +18,19 @@ class SettingsError(WeftError):
     """A setting, a flag or a settings file is at fault; the message names it."""
 
 
+class DomainsError(SettingsError):
+    """A domains file is at fault; `place` is `file` or `file:line`."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(f"{place}: {message}" if place else message)
+        self.message = message
+        self.place = place
+
+
+class FabricError(WeftError):
+    """A server of the fabric, its peers and its journal do not fit together; the message names who."""
+
+
 class ObjectModelError(WeftError):
     """An object model file cannot be used; `place` is `file` or `file:line`."""
 

@@ -1,13 +1,13 @@
 """What a session has sent and the peer may not have received: kept for the day it has to be sent again.
 
-HLA frames go in as they went out, in batches of what was written together, as the very bytes; a large payload that many
-sessions share is kept once.  Batches leave whole, in two ways:
+HLA frames go in as they went out, in bundles of what was written together, as the very bytes; a large payload that many
+sessions share is kept once.  Bundlees leave whole, in two ways:
 
 - acknowledged: the peer said it has received a number, so it has received everything up to it;
 - shed: the history is full, by frames or by bytes, and the oldest go.  What was shed and is not acknowledged later is `lost`, and
   a peer that turns out to miss it cannot resume.
 
-The newest batch is always kept, however long it is.
+The newest bundle is always kept, however long it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from weft.wire.frames import HALF, LAST_NUMBER, NONE, following, is_later, number_of, split
 
 
-class Batch:
+class Bundle:
     """Whole HLA frames, one behind the other."""
 
     def __init__(self, parts: list[bytes], last: int, frames: int, size: int) -> None:
@@ -33,22 +33,22 @@ class History:
         self.lost = NONE
         self._floor = first
         self._newest = NONE
-        self._oldest = NONE  # the last number of the oldest batch
+        self._oldest = NONE  # the last number of the oldest bundle
         self._max_frames = max_frames
         self._max_bytes = max_bytes
         self._frames = 0
-        self._batches: list[Batch] = []
+        self._bundles: list[Bundle] = []
 
     def __len__(self) -> int:
         return self._frames
 
-    def append(self, batch: Batch) -> None:
-        self._batches.append(batch)
-        self._newest = batch.last
+    def append(self, bundle: Bundle) -> None:
+        self._bundles.append(bundle)
+        self._newest = bundle.last
         if self._oldest == NONE:
-            self._oldest = batch.last
-        self._frames += batch.frames
-        self.size += batch.size
+            self._oldest = bundle.last
+        self._frames += bundle.frames
+        self.size += bundle.size
         if self.size > self._max_bytes or self._frames > self._max_frames:
             self._shed()
 
@@ -65,10 +65,10 @@ class History:
             self._release(number)
 
     def _release(self, number: int) -> None:
-        batches = self._batches
+        bundles = self._bundles
         count = 0
-        while count < len(batches) and (number - batches[count].last) & LAST_NUMBER < HALF:
-            self._floor = batches[count].last
+        while count < len(bundles) and (number - bundles[count].last) & LAST_NUMBER < HALF:
+            self._floor = bundles[count].last
             count += 1
         self._drop(count)
 
@@ -88,11 +88,11 @@ class History:
         if last_received == NONE or (acknowledged != NONE and is_later(acknowledged, last_received)):
             last_received = acknowledged
         found: list[bytes] = []
-        for batch in self._batches:
-            frames = split(b"".join(batch.parts))
+        for bundle in self._bundles:
+            frames = split(b"".join(bundle.parts))
             if last_received == NONE or is_later(number_of(frames[0]), last_received):
-                found += batch.parts
-            elif is_later(batch.last, last_received):
+                found += bundle.parts
+            elif is_later(bundle.last, last_received):
                 found += [frame for frame in frames if is_later(number_of(frame), last_received)]
         return found
 
@@ -102,24 +102,24 @@ class History:
         return NONE if self._newest == NONE else following(self._floor)
 
     def clear(self) -> None:
-        self._drop(len(self._batches))
+        self._drop(len(self._bundles))
 
     def _shed(self) -> None:
-        batches = self._batches
+        bundles = self._bundles
         size = self.size
         frames = self._frames
         count = 0
-        while count < len(batches) - 1 and (size > self._max_bytes or frames > self._max_frames):
-            batch = batches[count]
-            size -= batch.size
-            frames -= batch.frames
-            self.lost = self._floor = batch.last
+        while count < len(bundles) - 1 and (size > self._max_bytes or frames > self._max_frames):
+            bundle = bundles[count]
+            size -= bundle.size
+            frames -= bundle.frames
+            self.lost = self._floor = bundle.last
             count += 1
         self._drop(count)
 
     def _drop(self, count: int) -> None:
-        for batch in self._batches[:count]:
-            self.size -= batch.size
-            self._frames -= batch.frames
-        del self._batches[:count]
-        self._oldest = self._batches[0].last if self._batches else NONE
+        for bundle in self._bundles[:count]:
+            self.size -= bundle.size
+            self._frames -= bundle.frames
+        del self._bundles[:count]
+        self._oldest = self._bundles[0].last if self._bundles else NONE

@@ -20,7 +20,7 @@ Rules (states in `session_state`):
    queue a frame, so older ones are nothing strange.
 5. A ProtocolError ends the session: the peer cannot be trusted to resume it.  The host sends what is outgoing, then closes.
 
-Frames that are sent between two calls of `take_outgoing` make a batch: they go out together and are kept together.  A batch
+Frames that are sent between two calls of `take_outgoing` make a bundle: they go out together and are kept together.  A bundle
 is also closed when it has grown to an eighth of what the history holds, so that the history can let go of it piece by piece.
 """
 
@@ -43,14 +43,14 @@ from weft.wire.frames import (
     type_name,
     unsigned,
 )
-from weft.wire.history import Batch, History
+from weft.wire.history import Bundle, History
 from weft.wire.session_state import SessionMisuse, SessionSettings, State, Step
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
 
-_BATCH: Final = 256 << 10  # bytes
+_BUNDLE: Final = 256 << 10  # bytes
 
 
 class Session:
@@ -76,8 +76,8 @@ class Session:
         self._peer = "client" if is_server else "server"
         self._history = History(first_sequence, settings.history_frames, settings.history_bytes)
         self._writer = FrameWriter()  # HLA frames, until they are taken
-        self._batch_frames = max(1, settings.history_frames // 8)
-        self._batch_bytes = min(_BATCH, settings.history_bytes // 8)
+        self._bundle_frames = max(1, settings.history_frames // 8)
+        self._bundle_bytes = min(_BUNDLE, settings.history_bytes // 8)
         self._outgoing: list[bytes] = []
         self._number = first_sequence
         self._last_control = NONE
@@ -108,7 +108,7 @@ class Session:
 
     def take_outgoing(self, now: float) -> list[bytes]:
         """All frames to be sent now, in parts that follow one another."""
-        self._close_batch()
+        self._close_bundle()
         outgoing = self._outgoing
         self._outgoing = []
         return outgoing
@@ -197,8 +197,8 @@ class Session:
         writer = self._writer
         writer.head(HEADER_SIZE + len(payload), number, self._signed_id, self.last_received, kind)
         writer.write(payload)
-        if writer.size > self._batch_bytes or writer.frames >= self._batch_frames:
-            self._close_batch()
+        if writer.size > self._bundle_bytes or writer.frames >= self._bundle_frames:
+            self._close_bundle()
         return number
 
     def _send_answer(self, kind: int, answers: int, payload: bytes) -> int:
@@ -209,11 +209,11 @@ class Session:
         writer.head(HEADER_SIZE + 4 + len(payload), number, self._signed_id, self.last_received, kind)
         writer.answers(answers)
         writer.write(payload)
-        if writer.size > self._batch_bytes or writer.frames >= self._batch_frames:
-            self._close_batch()
+        if writer.size > self._bundle_bytes or writer.frames >= self._bundle_frames:
+            self._close_bundle()
         return number
 
-    def _close_batch(self) -> None:
+    def _close_bundle(self) -> None:
         """What was written is sent with the next `take_outgoing`, if there is a connection, and kept in any case."""
         writer = self._writer
         frames = writer.frames
@@ -222,7 +222,7 @@ class Session:
             parts = writer.take()
             if self._connected:
                 self._outgoing += parts
-            self._history.append(Batch(parts, self._number, frames, size))
+            self._history.append(Bundle(parts, self._number, frames, size))
 
     def _let_fall(self, kind: int) -> int:
         if self.state is State.NEW:
@@ -230,7 +230,7 @@ class Session:
         return NONE
 
     def _send_control(self, kind: int, payload: bytes) -> int:
-        self._close_batch()
+        self._close_bundle()
         number = self._number = (self._number + 1) & LAST_NUMBER
         self._put(kind, number, self.last_received, payload)
         return number
@@ -245,7 +245,7 @@ class Session:
         state = self._steps[self.state].get(step)
         if state is None:
             raise SessionMisuse(f"{step.value}: this cannot happen to a session that is {self.state.value}")
-        self._close_batch()
+        self._close_bundle()
         if state is State.TERMINATED and self.state is not State.TERMINATED:
             self.ending = why
             self._history.clear()

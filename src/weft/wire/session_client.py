@@ -75,7 +75,7 @@ class ClientSession(Session):
             if not self._asked and self._wants_acknowledgement():
                 self._asked = True
                 self._send_control(HEARTBEAT, b"")
-        self._close_batch()
+        self._close_bundle()
         outgoing = self._outgoing
         if outgoing:
             self._outgoing = []

@@ -91,7 +91,7 @@ class ServerSession(Session):
         Whatever it is, close the old connection, if it still looked open, and feed nothing more from it.  After 0, outgoing
         frames go to the new one; after any other, send them there, close it, and forget the session: the client gives up.
         """
-        self._close_batch()
+        self._close_bundle()
         self._outgoing = []
         if self.state is State.TERMINATED:
             self._outgoing = [refuse_resume(greeting.session_id, INVALID_SESSION)]
@@ -178,8 +178,8 @@ class ServerSession(Session):
         writer.write(head)
         writer.write(shared)
         writer.write(tail)
-        if writer.size > self._batch_bytes or writer.frames >= self._batch_frames:
-            self._close_batch()
+        if writer.size > self._bundle_bytes or writer.frames >= self._bundle_frames:
+            self._close_bundle()
         return number
 
     def take_count(self) -> int:

@@ -1,0 +1,229 @@
+"""`weft domains`: check a domains file, show routes and costs in it, and plan one."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from weft.cli.arguments import whole
+from weft.fabric import (
+    TOPOLOGIES,
+    Cost,
+    DomainsFindings,
+    Hop,
+    Topology,
+    cost,
+    examine_domains,
+    plan,
+    write_domains,
+)
+from weft.model.errors import DomainsError, FabricError, SettingsError
+from weft.model.records import Source
+
+Actions = argparse._SubParsersAction
+Run = Callable[[argparse.Namespace], int]
+PIPE = "weft domains plan --servers 16 --topology bus"
+
+
+def register(commands: Actions[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "domains",
+        help="check, plan and explore domains of causality",
+        epilog=_examples(f"{PIPE} -o domains.toml", "weft domains check domains.toml"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(dest="domains_command", metavar="COMMAND", required=True)
+    check = _action(actions, "check", run_check, "say whether a domains file keeps causal order, and what to repair",
+                    "weft domains check domains.toml", f"{PIPE} | weft domains check -")  # fmt: skip
+    _file(check)
+    check.add_argument("--json", action="store_true", help="print one JSON object")
+
+    route = _action(actions, "route", run_route, "show the hops of a message from one server to another",
+                    "weft domains route domains.toml S2 S7", "weft domains route domains.toml S2 S7 --json")  # fmt: skip
+    _file(route)
+    route.add_argument("start", metavar="FROM", help="the server that sends")
+    route.add_argument("destination", metavar="TO", help="the server that receives")
+    route.add_argument("--json", action="store_true", help="print one JSON object")
+
+    made = _action(actions, "plan", run_plan, "write the domains file of a ready-made topology",
+                   "weft domains plan --servers 16 --topology bus --output domains.toml",
+                   "weft domains plan --servers 31 --topology tree --domain-size 4")  # fmt: skip
+    made.add_argument("--servers", type=whole(1), required=True, metavar="N", help="how many servers")
+    made.add_argument("--topology", choices=TOPOLOGIES, required=True, help="how domains are joined")
+    made.add_argument(
+        "--domain-size",
+        type=whole(2),
+        metavar="S",
+        help="servers in a domain (default: as the number of servers suggests)",
+    )
+    made.add_argument("-o", "--output", metavar="OUT", help="the file to write; standard output if left out")
+
+    spent = _action(actions, "cost", run_cost, "what messages cost in these domains, and what they would without any",
+                    "weft domains cost domains.toml", f"{PIPE} | weft domains cost - --json")  # fmt: skip
+    _file(spent)
+    spent.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _action(
+    actions: Actions[argparse.ArgumentParser], name: str, run: Run, text: str, *examples: str
+) -> argparse.ArgumentParser:
+    made = actions.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=_examples(*examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    made.set_defaults(func=run)
+    return made
+
+
+def _examples(*commands: str) -> str:
+    return "\n".join(["examples:", *(f"  {command}" for command in commands)])
+
+
+def _file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the domains file (TOML); - for standard input")
+
+
+# Reading
+
+
+def _examine(name: str) -> DomainsFindings:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        return DomainsFindings(None, (DomainsError(f"cannot be read: {error.strerror or error}", name),))
+    return examine_domains(Source("standard input" if name == "-" else name, data))
+
+
+def _accepted(name: str) -> Topology | None:
+    """The topology of the file, or None after saying on standard error why there is none."""
+    findings = _examine(name)
+    _complain(findings.errors)
+    return findings.domains.topology if findings.domains else None
+
+
+def _complain(errors: Sequence[Exception]) -> None:
+    for error in errors:
+        print(f"error: {error}", file=sys.stderr)
+
+
+# check
+
+
+def run_check(args: argparse.Namespace) -> int:
+    findings = _examine(args.file)
+    if args.json:
+        print(json.dumps(_report(findings), indent=2))
+    else:
+        _print_check(findings)
+        _complain(findings.errors)
+    return 1 if findings.errors else 0
+
+
+def _report(findings: DomainsFindings) -> dict[str, object]:
+    topology = findings.domains.topology if findings.domains else None
+    return {
+        "servers": len(topology.servers) if topology else 0,
+        "domains": len(topology.domains) if topology else 0,
+        "routers": list(topology.routers()) if topology else [],
+        "warnings": len(findings.warnings),
+        "errors": len(findings.errors),
+        "warningTexts": list(findings.warnings),
+        "errorTexts": [str(error) for error in findings.errors],
+    }
+
+
+def _print_check(findings: DomainsFindings) -> None:
+    if findings.domains:
+        topology = findings.domains.topology
+        print(f"{len(topology.servers)} servers in {len(topology.domains)} domains keep causal order")
+        print(f"routers: {', '.join(topology.routers()) or 'none'}")
+    for warning in findings.warnings:
+        print(f"warning: {warning}")
+
+
+# route
+
+
+def run_route(args: argparse.Namespace) -> int:
+    topology = _accepted(args.file)
+    if topology is None:
+        return 1
+    try:
+        hops = topology.route(args.start, args.destination)
+    except FabricError as error:
+        _complain([error])
+        return 1
+    if args.json:
+        print(json.dumps({"hops": hops}))
+    else:
+        print(_way(args.start, hops))
+    return 0
+
+
+def _way(start: str, hops: Sequence[Hop]) -> str:
+    return start + "".join(f" -({hop.domain})-> {hop.receiver}" for hop in hops)
+
+
+# plan
+
+
+def run_plan(args: argparse.Namespace) -> int:
+    try:
+        made = plan(args.servers, args.topology, args.domain_size)
+        text = write_domains(
+            made, f"{args.topology} of {args.servers} servers in {len(made.domains)} domains"
+        )
+    except SettingsError as error:
+        _complain([error])
+        return 1
+    if args.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(args.output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        print(f"error: {args.output}: cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+# cost
+
+
+def run_cost(args: argparse.Namespace) -> int:
+    topology = _accepted(args.file)
+    if topology is None:
+        return 1
+    found = cost(topology)
+    if args.json:
+        print(json.dumps(_cost_report(found), indent=2))
+    else:
+        _print_cost(found)
+    return 0
+
+
+def _cost_report(found: Cost) -> dict[str, object]:
+    words = (name.split("_") for name in dataclasses.asdict(found))
+    keys = [first + "".join(word.capitalize() for word in rest) for first, *rest in words]
+    return dict(zip(keys, dataclasses.astuple(found), strict=True))
+
+
+def _print_cost(found: Cost) -> None:
+    rows = [
+        ("servers, domains, routers", f"{found.servers}, {found.domains}, {found.routers}"),
+        ("hops of a message, mean", f"{found.mean_hops:.2f}"),
+        ("cost of a message, mean", f"{found.mean_cost:.1f}"),
+        ("cost of a message, most", f"{found.worst_cost}"),
+        ("… in one domain of all", f"{found.flat_cost}"),
+        ("clock of a server, largest", f"{found.largest_clock} entries"),
+        ("clocks of all servers", f"{found.all_clocks} entries"),
+        ("… in one domain of all", f"{found.flat_clocks} entries"),
+    ]
+    for name, value in rows:
+        print(f"{name:<28}{value}")
+    if found.worst:
+        print(f"{'a way that costs most':<28}{_way(found.worst[0].sender, found.worst)}")

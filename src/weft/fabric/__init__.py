@@ -1,0 +1,66 @@
+"""By which way: servers in domains of causality, routes between them, and the causal channel of each server.
+
+Read `channel` first if you drive one from a host, `forest` for what makes a topology right, `clock` for the algorithm.  Pure:
+takes texts and packets, gives findings and batches, and never reads a file or a clock.
+"""
+
+from weft.fabric.channel import Channel
+from weft.fabric.clock import MatrixClock
+from weft.fabric.cost import Cost, cost, route_cost, tree_cost, tree_servers
+from weft.fabric.domains_file import (
+    Certificate,
+    Domains,
+    DomainsFindings,
+    examine_domains,
+    parse_domains,
+)
+from weft.fabric.forest import Fault, Repair, faults, is_forest, parts, shortest_cycle, smallest_repair
+from weft.fabric.journal import Changes, Saved
+from weft.fabric.plans import TOPOLOGIES, plan, write_domains
+from weft.fabric.release import Release, kept_back, kept_names
+from weft.fabric.sides import Acknowledgement, Batch, Counts, Delivery, Transmission
+from weft.fabric.stamps import Packet, Stamp, decode_packet, decode_stamp, encode_packet, encode_stamp
+from weft.fabric.topology import Hop, Topology
+
+__all__ = [
+    "TOPOLOGIES",
+    "Acknowledgement",
+    "Batch",
+    "Certificate",
+    "Changes",
+    "Channel",
+    "Cost",
+    "Counts",
+    "Delivery",
+    "Domains",
+    "DomainsFindings",
+    "Fault",
+    "Hop",
+    "MatrixClock",
+    "Packet",
+    "Release",
+    "Repair",
+    "Saved",
+    "Stamp",
+    "Topology",
+    "Transmission",
+    "cost",
+    "decode_packet",
+    "decode_stamp",
+    "encode_packet",
+    "encode_stamp",
+    "examine_domains",
+    "faults",
+    "is_forest",
+    "kept_back",
+    "kept_names",
+    "parse_domains",
+    "parts",
+    "plan",
+    "route_cost",
+    "shortest_cycle",
+    "smallest_repair",
+    "tree_cost",
+    "tree_servers",
+    "write_domains",
+]

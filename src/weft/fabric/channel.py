@@ -1,0 +1,362 @@
+"""The causal channel of a server: reliable, exactly-once, causally ordered messages to any server (S1-1, S1-5 … S1-8).
+
+A message goes hop by hop.  Each hop is within one domain and is stamped with that domain's clock; a router that delivers a packet
+for somebody else stamps and sends it on at once, in the order of delivery, before anything else happens.  If the topology
+is a forest, causal order within each domain is causal order everywhere (S1-9).
+
+How a host drives it
+--------------------
+The channel decides, the host does.  Servers and domains are numbers, their places in the `Topology`.
+
+    channel = Channel(topology, own, saved)     saved: the tables of the journal, or None on the first start
+
+    1  stimuli, any number       channel.send(destinations, payload)              from an agent or the kernel
+                                 channel.receive(peer, packet)                     a packet came over the link from peer
+                                 channel.acknowledged(peer, domain, number)        an acknowledgement came
+                                 channel.reconnected(peer)                         the link to peer is there (again)
+    2  deliveries                for delivery in channel.take_deliveries(): react, perhaps channel.send(…), and
+                                 channel.consumed(delivery.number) when its effects are part of the next commit
+    3  commit                    batch = channel.take_batch(); write batch.changes and the agents' state in ONE transaction
+    4  transmit, acknowledge     only when 3 is durable: batch.transmit, batch.acknowledge
+
+1 and 2 may go round many times before 3 (group commit).  Nothing of a batch may leave the machine before its changes are durable:
+an acknowledged packet is the receiver's to keep, and a transmitted one tells what the sender's clock knows.  A crash anywhere
+is a restart from the tables: what was not committed never happened, what was committed but not transmitted is transmitted
+again when `reconnected` is called for each neighbour, and what comes twice is acknowledged twice and delivered once.
+
+Links may lose, repeat and reorder; `reconnected` sends again all that a peer has not acknowledged, so a host over a lossy link
+calls it by a timer too.  `consumed` may come much later than the delivery, also after a restart: `take_deliveries` gives
+what is left over once more.  A host without a journal says durable=False, and gets no changes.
+
+An error (FabricError) names the peer and leaves the channel as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from weft.fabric.clock import DELIVER, DUPLICATE
+from weft.fabric.journal import Changes, Saved
+from weft.fabric.sides import Acknowledgement, Arrived, Batch, Counts, Delivery, Side, Transmission
+from weft.fabric.stamps import Packet, decode_stamp, encode_stamp
+from weft.fabric.topology import Topology
+from weft.model.errors import FabricError
+
+UNREACHABLE: Final = -1
+BYTES_PER_CELL: Final = 24  # value, changed and source, at eight bytes each
+
+
+class Channel:
+    """See the head of this file."""
+
+    def __init__(
+        self, topology: Topology, own: int, saved: Saved | None = None, durable: bool = True
+    ) -> None:
+        self.names = list(topology.servers)
+        self.domain_names = list(topology.domains)
+        self.own = own
+        self.fingerprint = topology.fingerprint
+        self.durable = durable
+        self.counts = Counts()
+        self.sides: dict[int, Side] = {}
+        self._ways(topology)
+        self._changes = Changes(self.fingerprint)
+        self._transmit: list[Transmission] = []
+        self._acknowledge: list[Acknowledgement] = []
+        self._deliveries: list[Delivery] = []
+        self._inbox: dict[int, Delivery] = {}
+        self._last = 0  # the number of the last delivery
+        if saved is not None:
+            self._restore(saved)
+
+    def _ways(self, topology: Topology) -> None:
+        own = topology.servers[self.own]
+        domain_numbers = {name: number for number, name in enumerate(topology.domains)}
+        for name in topology.memberships[own]:
+            members = [topology.numbers[server] for server in topology.domains[name]]
+            self.sides[domain_numbers[name]] = Side(domain_numbers[name], members, self.own)
+        self.next_domain = [UNREACHABLE] * len(topology.servers)
+        self.next_server = [UNREACHABLE] * len(topology.servers)
+        for destination, hop in topology.next_hops(own).items():
+            number = topology.numbers[destination]
+            self.next_domain[number] = domain_numbers[hop.domain]
+            self.next_server[number] = topology.numbers[hop.receiver]
+
+    # Stimuli
+
+    def send(self, destinations: Iterable[int], payload: object) -> None:
+        """To one server or several, this one included; all or, with an error, none."""
+        wanted = sorted(set(destinations))
+        for destination in wanted:
+            if not 0 <= destination < len(self.names):
+                raise FabricError(f"there is no server with the number {destination}")
+            if destination != self.own and self.next_domain[destination] == UNREACHABLE:
+                me, there = self.names[self.own], self.names[destination]
+                raise FabricError(f"{me} cannot reach {there}: no chain of domains joins them")
+        self._spread(self.own, wanted, payload)
+
+    def receive(self, peer: int, packet: Packet) -> None:
+        """Keep the packet, deliver or forward what has become deliverable, and acknowledge."""
+        side = self._side(peer, packet.domain)
+        sender = side.place[peer]
+        arrived = self._read(side, peer, packet)
+        self.counts.received += 1
+        self._acknowledge.append(Acknowledgement(peer, packet.domain, packet.number))
+        verdict = side.clock.judge(sender, packet.number, arrived.rows, arrived.counts)
+        if verdict == DUPLICATE or packet.number in side.waiting[sender]:
+            self.counts.duplicates += 1
+        elif verdict == DELIVER:
+            self._deliver(side, arrived)
+            self._release(side)
+        else:
+            self.counts.waited += 1
+            side.waiting[sender][packet.number] = arrived
+            side.waiting_count += 1
+            if self.durable:
+                self._changes.waiting[side.domain, sender, packet.number] = packet
+
+    def acknowledged(self, peer: int, domain: int, number: int) -> None:
+        """The peer has saved this packet; said twice is said once."""
+        side = self._side(peer, domain)
+        place = side.place[peer]
+        if side.out[place].pop(number, None) is None or not self.durable:
+            return
+        key = (domain, place, number)
+        if key in self._changes.out:
+            del self._changes.out[key]
+        else:
+            self._changes.out_removed.append(key)
+
+    def reconnected(self, peer: int) -> None:
+        """Transmit again, in order, all that the peer has not acknowledged."""
+        self._transmit = [one for one in self._transmit if one.peer != peer]
+        for side in self.sides.values():
+            place = side.place.get(peer, -1)
+            if place >= 0:
+                for packet in side.out[place].values():
+                    self._transmit.append(Transmission(peer, packet))
+
+    def consumed(self, number: int) -> None:
+        """A delivery has had its effect, which the next commit makes durable."""
+        if self._inbox.pop(number, None) is None or not self.durable:
+            return
+        if number in self._changes.inbox:
+            del self._changes.inbox[number]
+        else:
+            self._changes.inbox_removed.append(number)
+
+    # Effects
+
+    def take_deliveries(self) -> list[Delivery]:
+        """In causal order, each once (and once more after a restart, if it was not consumed)."""
+        taken, self._deliveries = self._deliveries, []
+        return taken
+
+    def take_batch(self) -> Batch:
+        """All since the last batch."""
+        changes = self._changes
+        if self.durable:
+            for side in self.sides.values():
+                self._save_clock(side, changes)
+        batch = Batch(changes, self._transmit, self._acknowledge)
+        self._changes = Changes(self.fingerprint)
+        self._transmit = []
+        self._acknowledge = []
+        return batch
+
+    def _save_clock(self, side: Side, changes: Changes) -> None:
+        clock, domain = side.clock, side.domain
+        if not clock.unsaved:
+            return
+        for cell in clock.unsaved:
+            changes.cells.append((domain, cell, clock.value[cell], clock.changed[cell], clock.source[cell]))
+        for peer in clock.unsaved_told:
+            changes.told.append((domain, peer, clock.told[peer]))
+        changes.clocks.append((domain, clock.now))
+        self.counts.cells_saved += len(clock.unsaved)
+        clock.saved()
+
+    # Questions
+
+    def backlog(self, peer: int) -> int:
+        """How many packets the peer has not acknowledged."""
+        found = 0
+        for side in self.sides.values():
+            place = side.place.get(peer, -1)
+            if place >= 0:
+                found += len(side.out[place])
+        return found
+
+    def waiting(self) -> int:
+        """How many packets wait for others."""
+        return sum([side.waiting_count for side in self.sides.values()])
+
+    def clock_bytes(self) -> int:
+        """The size of the saved clocks when every cell has changed."""
+        return sum([len(side.clock.value) for side in self.sides.values()]) * BYTES_PER_CELL
+
+    # Inside
+
+    def _spread(self, origin: int, destinations: list[int], payload: object) -> None:
+        """One packet for each next hop, all counted before the first is stamped; then the copy for this server."""
+        here = False
+        hops: dict[tuple[int, int], list[int]] = {}
+        for destination in destinations:
+            if destination == self.own:
+                here = True
+            else:
+                hop = (self.next_domain[destination], self.next_server[destination])
+                hops.setdefault(hop, []).append(destination)
+        numbers: dict[tuple[int, int], int] = {}
+        for hop in hops:
+            side = self.sides[hop[0]]
+            numbers[hop] = side.clock.count(side.place[hop[1]])
+        stamped: dict[int, None] = {}
+        for hop, beyond in hops.items():
+            self._stamp(self.sides[hop[0]], hop[1], numbers[hop], origin, beyond, payload)
+            stamped[hop[0]] = None
+        for domain in stamped:
+            self.sides[domain].clock.sent()
+        if here:
+            self._keep(origin, payload)
+
+    def _stamp(
+        self, side: Side, peer: int, number: int, origin: int, beyond: list[int], payload: object
+    ) -> None:
+        clock = side.clock
+        place = side.place[peer]
+        cells = clock.updates(place)
+        value = clock.value
+        stamp = encode_stamp(number, cells, [value[cell] for cell in cells])
+        packet = Packet(side.domain, origin, beyond, number, stamp, payload)
+        side.out[place][number] = packet
+        if self.durable:
+            self._changes.out[side.domain, place, number] = packet
+        self._transmit.append(Transmission(peer, packet))
+        self.counts.stamped += 1
+        self.counts.stamp_entries += len(cells) + 1
+        self.counts.stamp_bytes += len(stamp)
+
+    def _read(self, side: Side, peer: int, packet: Packet) -> Arrived:
+        """The packet with its stamp decoded, refused if a peer with the same domains and whole journals cannot have sent it."""
+        clock = side.clock
+        size, own = clock.size, clock.own
+        try:
+            stamp = decode_stamp(packet.stamp, size * size)
+        except FabricError as error:
+            raise self._misfit(peer, f"sends a packet that cannot be read: {error}") from None
+        self._check_destinations(peer, packet)
+        arrived = Arrived(packet, side.place[peer], stamp.cells, stamp.values)
+        for index in range(len(stamp.cells)):
+            cell = stamp.cells[index]
+            count = stamp.values[index]
+            if cell // size == own and count > clock.value[cell]:
+                me = self.names[self.own]
+                raise self._misfit(
+                    peer,
+                    f"knows of more packets from {me} than {me}; was a journal lost, or an older one put in its place?",
+                )
+            if cell % size == own:
+                arrived.rows.append(cell // size)
+                arrived.counts.append(count)
+        return arrived
+
+    def _check_destinations(self, peer: int, packet: Packet) -> None:
+        """A packet never leaves by the domain it came by: that would be a loop."""
+        if not packet.destinations:
+            raise self._misfit(peer, "sends a packet for nobody")
+        for destination in packet.destinations:
+            if destination != self.own and (
+                not 0 <= destination < len(self.names)
+                or self.next_domain[destination] in (UNREACHABLE, packet.domain)
+            ):
+                raise self._misfit(
+                    peer,
+                    f"sends a packet for server number {destination}, which is not this way; are the domains files equal?",
+                )
+
+    def _deliver(self, side: Side, arrived: Arrived) -> None:
+        packet = arrived.packet
+        side.clock.deliver(arrived.sender, packet.number, arrived.cells, arrived.values)
+        if len(packet.destinations) > 1 or packet.destinations[0] != self.own:
+            self.counts.forwarded += 1
+        self._spread(packet.origin, packet.destinations, packet.payload)
+
+    def _release(self, side: Side) -> None:
+        """Deliver what waited, until nothing more can be."""
+        progress = True
+        while progress and side.waiting_count:
+            progress = False
+            for sender in range(len(side.members)):
+                queue = side.waiting[sender]
+                while queue:
+                    number = side.clock.value[sender * side.clock.size + side.clock.own] + 1
+                    arrived = queue.get(number)
+                    if (
+                        arrived is None
+                        or side.clock.judge(sender, number, arrived.rows, arrived.counts) != DELIVER
+                    ):
+                        break
+                    del queue[number]
+                    side.waiting_count -= 1
+                    self._forget_waiting((side.domain, sender, number))
+                    self._deliver(side, arrived)
+                    progress = True
+
+    def _forget_waiting(self, key: tuple[int, int, int]) -> None:
+        if not self.durable:
+            return
+        if key in self._changes.waiting:
+            del self._changes.waiting[key]
+        else:
+            self._changes.waiting_removed.append(key)
+
+    def _keep(self, origin: int, payload: object) -> None:
+        self._last += 1
+        delivery = Delivery(self._last, origin, payload)
+        self._deliveries.append(delivery)
+        self._inbox[delivery.number] = delivery
+        if self.durable:
+            self._changes.inbox[delivery.number] = (origin, payload)
+        self.counts.delivered += 1
+
+    def _restore(self, saved: Saved) -> None:
+        if saved.fingerprint and saved.fingerprint != self.fingerprint:
+            raise FabricError(
+                f"the journal of {self.names[self.own]} was written under other domains; end it under those (all queues empty),"
+                " or start with an empty journal on all servers"
+            )
+        for side in self.sides.values():
+            told = {peer: when for (domain, peer), when in saved.told.items() if domain == side.domain}
+            cells = [
+                (cell, row[0], row[1], row[2])
+                for (domain, cell), row in saved.cells.items()
+                if domain == side.domain
+            ]
+            side.clock.restore(saved.clocks.get(side.domain, 1), told, cells)
+        for key in sorted(saved.out):
+            self.sides[key[0]].out[key[1]][key[2]] = saved.out[key]
+        for key in sorted(saved.waiting):
+            side = self.sides[key[0]]
+            side.waiting[key[1]][key[2]] = self._read(side, side.members[key[1]], saved.waiting[key])
+            side.waiting_count += 1
+        for number in sorted(saved.inbox):
+            origin, payload = saved.inbox[number]
+            delivery = Delivery(number, origin, payload)
+            self._inbox[number] = delivery
+            self._deliveries.append(delivery)
+            self._last = number
+
+    def _side(self, peer: int, domain: int) -> Side:
+        side = self.sides.get(domain)
+        if side is None or peer not in side.place or peer == self.own:
+            name = self.domain_names[domain] if 0 <= domain < len(self.domain_names) else f"number {domain}"
+            raise self._misfit(
+                peer, f"speaks of domain {name}, which the two do not share; are the domains files equal?"
+            )
+        return side
+
+    def _misfit(self, peer: int, what: str) -> FabricError:
+        name = self.names[peer] if 0 <= peer < len(self.names) else f"server number {peer}"
+        return FabricError(f"{self.names[self.own]}: {name} {what}")

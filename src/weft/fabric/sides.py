@@ -1,0 +1,80 @@
+"""What a causal channel is made of: a side for each domain, and what it gives to its host.
+
+A *side* is one domain as one server sees it: the domain's clock, and the queues of packets out and in (the paper's
+MessageConsumer).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from weft.fabric.clock import MatrixClock
+from weft.fabric.journal import Changes
+from weft.fabric.stamps import Packet
+
+
+class Delivery(NamedTuple):
+    """A message that has arrived in causal order; `number` rises with each."""
+
+    number: int
+    origin: int
+    payload: Any
+
+
+class Acknowledgement(NamedTuple):
+    peer: int
+    domain: int
+    number: int
+
+
+class Transmission(NamedTuple):
+    peer: int
+    packet: Packet
+
+
+class Batch(NamedTuple):
+    """Commit `changes`, then do the rest."""
+
+    changes: Changes
+    transmit: list[Transmission]
+    acknowledge: list[Acknowledgement]
+
+
+class Counts:
+    """What the channel has done since it was made."""
+
+    def __init__(self) -> None:
+        self.stamped = 0  # packets: one for each hop
+        self.stamp_entries = 0  # with the own entry of each stamp
+        self.stamp_bytes = 0
+        self.received = 0
+        self.waited = 0
+        self.duplicates = 0
+        self.forwarded = 0
+        self.delivered = 0
+        self.cells_saved = 0
+
+
+class Arrived:
+    """A received packet, its stamp read."""
+
+    def __init__(self, packet: Packet, sender: int, cells: list[int], values: list[int]) -> None:
+        self.packet = packet
+        self.sender = sender  # its place in the domain
+        self.cells = cells
+        self.values = values
+        self.rows: list[int] = []  # the entries of the stamp about packets to this server
+        self.counts: list[int] = []
+
+
+class Side:
+    """One domain as this server sees it: its clock and its queues.  The paper's MessageConsumer."""
+
+    def __init__(self, domain: int, members: list[int], own: int) -> None:
+        self.domain = domain
+        self.members = members
+        self.place: dict[int, int] = {server: place for place, server in enumerate(members)}
+        self.clock = MatrixClock(len(members), self.place[own])
+        self.out: list[dict[int, Packet]] = [{} for _ in members]
+        self.waiting: list[dict[int, Arrived]] = [{} for _ in members]
+        self.waiting_count = 0

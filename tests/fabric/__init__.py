@@ -1,0 +1,1 @@
+"""Tests of the fabric, with a tiny network of their own."""
