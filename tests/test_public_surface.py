@@ -29,7 +29,10 @@ PUBLIC = {
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
-    "weft.kernel": ["INTERNAL", "PENDING", "SERVICES", "Callback", "Effect", "Node", "Refuse", "Reply", "Transmit"],
+    "weft.kernel": [
+        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "PENDING", "SERVICES",
+        "Callback", "Effect", "Fetch", "Node", "Notice", "Refuse", "Reply", "Store", "Transmit",
+    ],
 }  # fmt: skip
 
 
