@@ -37,8 +37,8 @@ PUBLIC = {
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
     "weft.kernel": [
-        "INTERNAL", "PENDING", "SERVICES", "Alarm", "Callback", "Effect", "Lane", "Node", "Record", "Refuse", "Reply",
-        "Transmit",
+        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "PENDING", "SERVICES",
+        "Alarm", "Callback", "Effect", "Fetch", "Lane", "Node", "Notice", "Record", "Refuse", "Reply", "Store", "Transmit",
     ],
 }  # fmt: skip
 

@@ -157,7 +157,7 @@ class ServerSession(Session):
         return self._send_answer(CALL_RESPONSE, call, payload)
 
     def is_unanswered(self, call: int) -> bool:
-        return call in self._unanswered
+        return call == self._latest_call or call in self._unanswered
 
     @property
     def unacknowledged(self) -> int:
