@@ -260,7 +260,9 @@ class RTIambassador(
 
     def evoke_callback(self, approximate_minimum_time_in_seconds: float) -> bool:
         """Clause 10.57: run one callback, waiting for it at most so long; True if more are waiting."""
-        connection = self._evoked("evoke_callback")
+        connection = self._connection
+        if connection is None or self._calling_back:
+            connection = self._evoked("evoke_callback")
         if not self._enabled:
             return False
         if not connection.pending():

@@ -8,7 +8,8 @@ class Line:
 
     secure = False
 
-    def send(self, parts: list[bytes]) -> None:
+    def send(self, parts: list[bytes]) -> int:
+        """Returns how many bytes now wait to be taken by the peer."""
         raise NotImplementedError
 
     def queued(self) -> int:

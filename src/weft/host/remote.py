@@ -36,6 +36,12 @@ from weft.wire.packed import encode_hot_call
 from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
 
+# Looked up once: the attribute of an Enum costs more than the rest of what these are used in.
+_NEW: Final = State.NEW
+_RUNNING: Final = State.RUNNING
+_DROPPED: Final = State.DROPPED
+_TERMINATED: Final = State.TERMINATED
+
 _GATHER = 64 << 10  # so much is sent without waiting for a reason
 # What a thread waits for, if it is not the answer to a call.
 _CALLBACK: Final = -1
@@ -103,7 +109,7 @@ class RemoteConnection:
         )
         with self._lock:
             self._wait_for(_BEGINNING, settings.timeout)
-            if self._session.state is not State.RUNNING:
+            if self._session.state is not _RUNNING:
                 self._stream.close()
                 why = self._session.ending or f"no answer within {settings.timeout:g} s"
                 raise ConnectionFailed(f"{settings.where}: {why}")
@@ -119,7 +125,7 @@ class RemoteConnection:
         if payload is None:
             number, payload = self._codec.encode_call(service, arguments)
         with self._lock:
-            if self._session.state is State.TERMINATED:
+            if self._session.state is _TERMINATED:
                 raise NotConnected(f"the session with {self._settings.where} is over: {self._session.ending}")
             complaint, self._complaint = self._complaint, None
             if complaint is not None:
@@ -191,7 +197,7 @@ class RemoteConnection:
     def leave(self) -> None:
         """Terminate the session: the RTI resigns a federate that is still joined."""
         with self._lock:
-            if self._session.state is State.RUNNING:
+            if self._session.state is _RUNNING:
                 self._session.terminate()
                 self._wait_for(_END, self._settings.timeout)
             self._over("this federate disconnected")
@@ -202,7 +208,7 @@ class RemoteConnection:
             self._over("this federate broke off")
 
     def _over(self, why: str) -> None:
-        if self._session.state is not State.TERMINATED:
+        if self._session.state is not _TERMINATED:
             self._session.discard(why)
         self._stream.close()
         self._changed.notify_all()
@@ -214,12 +220,12 @@ class RemoteConnection:
             return what in self._answers
         if what == _CALLBACK:
             return bool(self._inbox)
-        return what == _BEGINNING and self._session.state is not State.NEW
+        return what == _BEGINNING and self._session.state is not _NEW
 
     def _wait_for(self, what: int, seconds: float | None) -> None:
         """Until it has come, time is up or the session is over; a number means the answer to that call."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        while not self._has_come(what) and self._session.state is not State.TERMINATED:
+        while not self._has_come(what) and self._session.state is not _TERMINATED:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 return
@@ -236,7 +242,7 @@ class RemoteConnection:
 
     def _read(self, patience: float) -> None:
         """Read once, without the lock, so that others may send or look meanwhile."""
-        if self._session.state is State.DROPPED:
+        if self._session.state is _DROPPED:
             if self._session.next_deadline() > time.monotonic():
                 self._wait_for_others(patience)
             return
@@ -268,7 +274,7 @@ class RemoteConnection:
             self._others -= 1
 
     def _read_what_is_there(self) -> None:
-        if self._session.state is State.RUNNING:
+        if self._session.state is _RUNNING:
             data = self._stream.receive(0.0)
             if data is not None:
                 self._took(data)
@@ -291,7 +297,7 @@ class RemoteConnection:
                     self._called_back(frame)
         except ProtocolError as error:
             self._fail(f"{self._settings.where} broke the protocol: {error}")
-        if session.state is State.TERMINATED and session.ending:
+        if session.state is _TERMINATED and session.ending:
             self._fail(session.ending)
 
     def _answered(self, sequence: int, payload: bytes) -> None:
@@ -330,7 +336,7 @@ class RemoteConnection:
 
     def _lost(self, now: float) -> None:
         self._stream.close()
-        if self._session.state not in (State.DROPPED, State.TERMINATED):
+        if self._session.state not in (_DROPPED, _TERMINATED):
             self._session.connection_lost(now)
 
     def _tick(self) -> None:

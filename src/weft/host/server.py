@@ -86,7 +86,6 @@ class Server:
         self._connections: set[SocketLine] = set()
         self._strangers = 0
         self._flush_due = False
-        self._hurry_due = False
         self._ticker: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._closing = False
@@ -301,16 +300,18 @@ class Server:
     def flush(self) -> None:
         """Send what has gathered.  uvloop writes at the end of the loop's turn, so that all of one turn goes out at once."""
         self._flush_due = False
-        if self.board.has_waiting and not self._hurry_due:
-            self._hurry_due = True
+        now = time.monotonic()
+        self.attend(self.board.flush(now), now)
+
+    def attend(self, busy: list[Served], now: float) -> None:
+        """What is to be done after a flush: now, for those who leave something unread, or soon."""
+        if self.board.has_waiting:
+            self.board.hurries = True
             asyncio.get_running_loop().call_later(_PATIENCE, self._hurry)
         if self.board.alarm < NEVER:
-            self._alarmed(time.monotonic())
-        if not self.board.has_outgoing:
-            return
-        now = time.monotonic()
+            self._alarmed(now)
         limits = self.settings.limits
-        for served in self.board.flush(now):
+        for served in busy:
             line = served.line
             if line is None:
                 continue
@@ -332,7 +333,6 @@ class Server:
         self.board.report_waiting(served, now)
 
     def _hurry(self) -> None:
-        self._hurry_due = False
         self.board.hurry()
         self.flush()
 

@@ -153,6 +153,7 @@ class Switchboard:
         self._by_kernel: dict[int, Served] = {}
         self._dirty: list[Served] = []
         self._patient: list[Served] = []
+        self.hurries = False
         self._splicer = Splicer()
         # What was done so far, for `weft serve` to say at its end and `weft bench fedpro` to show.
         self.messages = 0  # updates and interactions
@@ -481,7 +482,8 @@ class Switchboard:
     # --- the end of a turn ------------------------------------------------------------------------------------
 
     def flush(self, now: float) -> list[Served]:
-        """Send what has gathered; returns the sessions that had something, for a look at their queues."""
+        """Send what has gathered; returns the sessions whose peers leave something unread, or did so."""
+        busy: list[Served] = []
         dirty = self._dirty
         self._dirty = []
         # Who was touched last first: receivers before the sender, which only gets an answer it may not even wait for.
@@ -497,13 +499,15 @@ class Switchboard:
                 if parts:
                     self.frames += served.wire.take_count()
                     self.writes += 1
-                    line.send(parts)
+                    if line.send(parts) or served.slow:
+                        busy.append(served)
                 elif heard:
                     line.acknowledge_soon()
-        return dirty
+        return busy
 
     def hurry(self) -> None:
         """Answers that could wait have waited long enough: they go with the next flush."""
+        self.hurries = False
         patient = self._patient
         self._patient = []
         for served in patient:
@@ -511,9 +515,14 @@ class Switchboard:
                 self._touch(served)
 
     @property
+    def is_restless(self) -> bool:
+        """Is there something to do soon: answers that wait, or an alarm?"""
+        return self.has_waiting or self.alarm < NEVER
+
+    @property
     def has_waiting(self) -> bool:
-        """Are there answers that wait?  Then `hurry` is to be called in a few milliseconds."""
-        return bool(self._patient)
+        """Are there answers that wait?  Then `hurry` is to be called in a few milliseconds, and `hurries` to be set till then."""
+        return bool(self._patient) and not self.hurries
 
     @property
     def has_outgoing(self) -> bool:

@@ -80,7 +80,9 @@ class SocketLine(asyncio.BufferedProtocol, Line):
             else:
                 self._server.report_stranger(f"a connection was closed: {error}")
             self.close()
-        self._server.flush()
+        busy = self._board.flush(now)
+        if busy or self._board.is_restless:
+            self._server.attend(busy, now)
         if more:
             self._rest_later()
 
@@ -153,10 +155,10 @@ class SocketLine(asyncio.BufferedProtocol, Line):
 
     # --- as a line --------------------------------------------------------------------------------------------
 
-    def send(self, parts: list[bytes]) -> None:
+    def send(self, parts: list[bytes]) -> int:
         transport = self._transport
         if transport is None:
-            return
+            return 0
         if self._socket is not None and len(parts) == 1 and not transport.get_write_buffer_size():
             # Nothing waits to be written: straight to the socket, which spares the transport's own queue.
             data = parts[0]
@@ -165,9 +167,10 @@ class SocketLine(asyncio.BufferedProtocol, Line):
             except OSError:
                 sent = 0  # full, or gone: the transport sees to it
             if sent == len(data):
-                return
+                return 0
             parts = [data[sent:]]
         transport.writelines(parts)
+        return transport.get_write_buffer_size()
 
     def queued(self) -> int:
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
@@ -221,5 +224,5 @@ class WebSocketLine(SocketLine):
         if self._reader.closed:
             self.close()
 
-    def send(self, parts: list[bytes]) -> None:
-        super().send([wrap(message) for message in split(b"".join(parts))])
+    def send(self, parts: list[bytes]) -> int:
+        return super().send([wrap(message) for message in split(b"".join(parts))])

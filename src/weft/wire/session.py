@@ -48,6 +48,13 @@ from weft.wire.session_state import SessionMisuse, SessionSettings, State, Step
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
+# Looked up once: the attribute of an Enum costs more than the rest of what these are used in.
+_NEW: Final = State.NEW
+_RUNNING: Final = State.RUNNING
+_DROPPED: Final = State.DROPPED
+_RESUMING: Final = State.RESUMING
+_TERMINATING: Final = State.TERMINATING
+_TERMINATED: Final = State.TERMINATED
 
 
 _BUNDLE: Final = 256 << 10  # bytes
@@ -64,7 +71,7 @@ class Session:
         now: float,
         first_sequence: int,
     ) -> None:
-        self.state = State.NEW
+        self.state = _NEW
         self.settings = settings
         self.frame = FrameReader(is_server, settings.max_frame)
         self.last_received = NONE
@@ -98,7 +105,7 @@ class Session:
 
         Without a connection there is nothing to take: what is fed then is left over from the last one, and ignored.
         """
-        if self.state is not State.DROPPED and self.state is not State.TERMINATED:
+        if self.state is not _DROPPED and self.state is not _TERMINATED:
             self._heard = now
             self.frame.feed(data)
 
@@ -130,7 +137,7 @@ class Session:
 
     def _receive(self) -> bool:
         frame = self.frame
-        if self.state is State.TERMINATED:
+        if self.state is _TERMINATED:
             frame.reset()
             return False
         try:
@@ -225,7 +232,7 @@ class Session:
             self._history.append(Bundle(parts, self._number, frames, size))
 
     def _let_fall(self, kind: int) -> int:
-        if self.state is State.NEW:
+        if self.state is _NEW:
             raise SessionMisuse(f"{type_name(kind)} was to be sent before the session was accepted")
         return NONE
 
@@ -246,16 +253,16 @@ class Session:
         if state is None:
             raise SessionMisuse(f"{step.value}: this cannot happen to a session that is {self.state.value}")
         self._close_bundle()
-        if state is State.TERMINATED and self.state is not State.TERMINATED:
+        if state is _TERMINATED and self.state is not _TERMINATED:
             self.ending = why
             self._history.clear()
         self.state = state
-        self._connected = state is State.RUNNING or state is State.TERMINATING
-        self._open = state in (State.RUNNING, State.DROPPED, State.RESUMING)
+        self._connected = state is _RUNNING or state is _TERMINATING
+        self._open = state in (_RUNNING, _DROPPED, _RESUMING)
 
     def _lose(self, step: Step, why: str, now: float) -> None:
         """Nothing of the old connection is left: neither half a frame, nor what was about to be sent on it."""
-        if self.state is State.RUNNING:
+        if self.state is _RUNNING:
             self._dropped_at = now
         self._step(step, why)
         self.frame.reset()

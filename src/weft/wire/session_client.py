@@ -46,6 +46,14 @@ from weft.wire.session_state import (
     Step,
 )
 
+# Looked up once: the attribute of an Enum costs more than the rest of what these are used in.
+_NEW: Final = State.NEW
+_RUNNING: Final = State.RUNNING
+_DROPPED: Final = State.DROPPED
+_RESUMING: Final = State.RESUMING
+_TERMINATING: Final = State.TERMINATING
+_TERMINATED: Final = State.TERMINATED
+
 DEFAULTS: Final = SessionSettings()
 
 
@@ -100,7 +108,7 @@ class ClientSession(Session):
 
     def terminate(self) -> None:
         """Ask for the end; it has come when the state is TERMINATED.  A dropped session is not resumed for that."""
-        running = self.state is State.RUNNING
+        running = self.state is _RUNNING
         self._step(Step.TERMINATE, "this client terminated it")
         if running:
             self._send_control(TERMINATE_SESSION, b"")
@@ -115,16 +123,16 @@ class ClientSession(Session):
         return self._send_answer(CALLBACK_RESPONSE, callback, payload)
 
     def _control_frame(self, kind: int) -> None:
-        if kind == NEW_SESSION_STATUS and self.state is State.NEW:
+        if kind == NEW_SESSION_STATUS and self.state is _NEW:
             self._started()
-        elif kind == RESUME_STATUS and self.state is State.RESUMING:
+        elif kind == RESUME_STATUS and self.state is _RESUMING:
             self._resumed()
         elif kind == HEARTBEAT_RESPONSE:
             self._check_control()
             self._asked = False
         elif kind == SESSION_TERMINATED:
             self._check_control()
-            asked = self.state is State.TERMINATING
+            asked = self.state is _TERMINATING
             self._step(Step.CONFIRM, "this client terminated it" if asked else "the server terminated it")
         else:
             raise ProtocolError(f"the server sent {type_name(kind)} while the session was {self.state.value}")
@@ -167,7 +175,7 @@ class ClientSession(Session):
         self._outgoing += history.replay(received)
 
     def _fault(self, why: str) -> None:
-        told = self.state is State.RUNNING or self.state is State.RESUMING
+        told = self.state is _RUNNING or self.state is _RESUMING
         super()._fault(why)
         if told:
             self._send_control(TERMINATE_SESSION, b"")
@@ -176,7 +184,7 @@ class ClientSession(Session):
 
     def _lose(self, step: Step, why: str, now: float) -> None:
         """After the loss of a running session a new connection is tried at once, after an attempt that failed later."""
-        if self.state is State.RUNNING:
+        if self.state is _RUNNING:
             self._attempt_at = now
         else:
             self._attempt_at = max(now, self._attempted_at + self.settings.retry)
@@ -185,35 +193,35 @@ class ClientSession(Session):
     def next_deadline(self) -> float:
         """When to call `tick`; never, if that is infinity."""
         state = self.state
-        if state is State.TERMINATED:
+        if state is _TERMINATED:
             return FOREVER
         silent_at = self._heard + self.settings.silence
         expires_at = self._dropped_at + self.settings.reconnect
-        if state is State.RUNNING:
+        if state is _RUNNING:
             return min(silent_at, self._sent + self.settings.heartbeat)
-        if state is State.DROPPED:
+        if state is _DROPPED:
             return min(expires_at, self._attempt_at)
-        if state is State.RESUMING:
+        if state is _RESUMING:
             return min(expires_at, silent_at)
         return silent_at
 
     def tick(self, now: float) -> list[Action]:
         if now < self.next_deadline():
             return []
-        if self.state is State.RUNNING and now < self._heard + self.settings.silence:
+        if self.state is _RUNNING and now < self._heard + self.settings.silence:
             self._send_control(HEARTBEAT, b"")
             self._sent = now
             return [Action.FLUSH]
         actions: list[Action] = []
-        if self.state is not State.DROPPED:
+        if self.state is not _DROPPED:
             actions.append(Action.CLOSE)
-        if self.state is State.DROPPED or self.state is State.RESUMING:
+        if self.state is _DROPPED or self.state is _RESUMING:
             if now >= self._dropped_at + self.settings.reconnect:
                 self._step(Step.EXPIRE, f"no connection could be made within {self.settings.reconnect:g} s")
                 return [*actions, Action.END]
-        if self.state is not State.DROPPED:
+        if self.state is not _DROPPED:
             self._lose(Step.FALL_SILENT, f"the server was silent for {self.settings.silence:g} s", now)
-        if self.state is not State.DROPPED:
+        if self.state is not _DROPPED:
             return [*actions, Action.END]
         if now >= self._attempt_at:
             self._attempted_at = now

@@ -52,6 +52,11 @@ from weft.wire.session_state import (
     Step,
 )
 
+# Looked up once: the attribute of an Enum costs more than the rest of what these are used in.
+_NEW: Final = State.NEW
+_DROPPED: Final = State.DROPPED
+_TERMINATED: Final = State.TERMINATED
+
 DEFAULTS: Final = SessionSettings()
 
 
@@ -72,7 +77,7 @@ class ServerSession(Session):
 
     def accept(self, greeting: Greeting, now: float) -> int:
         """Answer CTRL_NEW_SESSION; returns the reason given.  After any but 0, send what is outgoing and close."""
-        if greeting.is_resume or self.state is not State.NEW:
+        if greeting.is_resume or self.state is not _NEW:
             raise SessionMisuse(f"a session that is {self.state.value} cannot accept this greeting")
         self._heard = now
         self._last_control = greeting.sequence
@@ -93,7 +98,7 @@ class ServerSession(Session):
         """
         self._close_bundle()
         self._outgoing = []
-        if self.state is State.TERMINATED:
+        if self.state is _TERMINATED:
             self._outgoing = [refuse_resume(greeting.session_id, INVALID_SESSION)]
             return INVALID_SESSION
         if greeting.session_id != self.session_id:
@@ -112,7 +117,7 @@ class ServerSession(Session):
 
     def judge(self, greeting: Greeting) -> int:
         """The status `resume` would give; nothing changes."""
-        return INVALID_SESSION if self.state is State.TERMINATED else self._judge(greeting)
+        return INVALID_SESSION if self.state is _TERMINATED else self._judge(greeting)
 
     def _judge(self, greeting: Greeting) -> int:
         received = greeting.last_received
@@ -209,19 +214,19 @@ class ServerSession(Session):
 
     def next_deadline(self) -> float:
         """When to call `tick`; never, if that is infinity."""
-        if self.state is State.DROPPED:
+        if self.state is _DROPPED:
             return self._dropped_at + self.settings.reconnect
-        if self.state is State.TERMINATED:
+        if self.state is _TERMINATED:
             return FOREVER
         return self._heard + self.settings.silence
 
     def tick(self, now: float) -> list[Action]:
         if now < self.next_deadline():
             return []
-        if self.state is State.DROPPED:
+        if self.state is _DROPPED:
             self._step(Step.EXPIRE, f"the client did not resume it within {self.settings.reconnect:g} s")
             return [Action.END]
-        if self.state is State.NEW:
+        if self.state is _NEW:
             self.discard("the client never began it")
             return [Action.CLOSE, Action.END]
         self._lose(Step.FALL_SILENT, "", now)
