@@ -19,6 +19,7 @@ import base64
 import fnmatch
 import hashlib
 import hmac
+import importlib
 import os
 import tomllib
 from dataclasses import dataclass, field
@@ -46,6 +47,24 @@ class Guard:
 
     def may_join(self, who: str, federation: str, name: str, kind: str) -> None:
         """May it join this federation, under this name and as this type?"""
+
+
+def own_guard(name: str) -> Guard:
+    """A guard that a deployment brings: `module:name`, a class of guards or a function that makes one."""
+    where, _, what = name.partition(":")
+    try:
+        make = getattr(importlib.import_module(where), what)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(
+            f"security.guard {name!r} cannot be imported: {error}; write module:name, and see that the module is on PYTHONPATH"
+        ) from error
+    try:
+        made = make()
+    except Exception as error:  # whatever goes wrong in code of others
+        raise SettingsError(f"security.guard {name!r} could not be made: {error!r}") from error
+    if not isinstance(made, Guard):
+        raise SettingsError(f"security.guard {name!r} made {made!r}, which is no weft.host.guard.Guard")
+    return made
 
 
 class OpenGuard(Guard):

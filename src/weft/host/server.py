@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from weft.host.guard import Guard, OpenGuard, read_password_file
+from weft.host.guard import Guard, OpenGuard, own_guard, read_password_file
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.serving import NEVER, Served, Switchboard, trace_of
 from weft.host.settings import Settings
@@ -445,6 +445,10 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
 
 
 def _guard_of(settings: Settings) -> Guard:
+    if settings.security.guard:
+        if settings.security.password_file:
+            raise SettingsError("there is one guard: set either security.guard or security.password_file")
+        return own_guard(settings.security.guard)
     name = settings.security.password_file
     if not name:
         return OpenGuard()

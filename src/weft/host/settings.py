@@ -72,6 +72,7 @@ class Limits:
 class Security:
     password_file: str = ""
     clear_text_passwords: bool = False
+    guard: str = ""  # one's own, as module:name of a class of guards or of something that makes one
 
 
 @dataclass(frozen=True)
