@@ -12,6 +12,8 @@ The newest bundle is always kept, however long it is.
 
 from __future__ import annotations
 
+from collections import deque
+
 from weft.wire.frames import HALF, LAST_NUMBER, NONE, following, is_later, number_of, split
 
 
@@ -37,7 +39,7 @@ class History:
         self._max_frames = max_frames
         self._max_bytes = max_bytes
         self._frames = 0
-        self._bundles: list[Bundle] = []
+        self._bundles: deque[Bundle] = deque()
 
     def __len__(self) -> int:
         return self._frames
@@ -66,11 +68,10 @@ class History:
 
     def _release(self, number: int) -> None:
         bundles = self._bundles
-        count = 0
-        while count < len(bundles) and (number - bundles[count].last) & LAST_NUMBER < HALF:
-            self._floor = bundles[count].last
-            count += 1
-        self._drop(count)
+        while bundles and (number - bundles[0].last) & LAST_NUMBER < HALF:
+            self._floor = bundles[0].last
+            self._drop()
+        self._oldest = bundles[0].last if bundles else NONE
 
     def covers(self, last_received: int) -> bool:
         """Is everything still here that a peer misses who says that `last_received` was its last frame, or NONE?
@@ -102,24 +103,18 @@ class History:
         return NONE if self._newest == NONE else following(self._floor)
 
     def clear(self) -> None:
-        self._drop(len(self._bundles))
+        while self._bundles:
+            self._drop()
+        self._oldest = NONE
 
     def _shed(self) -> None:
         bundles = self._bundles
-        size = self.size
-        frames = self._frames
-        count = 0
-        while count < len(bundles) - 1 and (size > self._max_bytes or frames > self._max_frames):
-            bundle = bundles[count]
-            size -= bundle.size
-            frames -= bundle.frames
-            self.lost = self._floor = bundle.last
-            count += 1
-        self._drop(count)
+        while len(bundles) > 1 and (self.size > self._max_bytes or self._frames > self._max_frames):
+            self.lost = self._floor = bundles[0].last
+            self._drop()
+        self._oldest = bundles[0].last
 
-    def _drop(self, count: int) -> None:
-        for bundle in self._bundles[:count]:
-            self.size -= bundle.size
-            self._frames -= bundle.frames
-        del self._bundles[:count]
-        self._oldest = self._bundles[0].last if self._bundles else NONE
+    def _drop(self) -> None:
+        bundle = self._bundles.popleft()
+        self.size -= bundle.size
+        self._frames -= bundle.frames
