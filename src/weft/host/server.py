@@ -15,7 +15,7 @@ import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from weft.host.guard import Guard, OpenGuard, own_guard, read_password_file
 from weft.host.saves import SaveDirectory, fetch, store

@@ -3,6 +3,9 @@
 What a connection brings is carried out at once, but not without end: after `limits.calls` calls of one federate the others
 have their turn, and what those calls gave rise to is written, or found to be more than a federate may leave unread.
 Until then nothing more is read from it.
+
+Each read passes through here, so this module is compiled.  The event loops take any object with the methods of a protocol: uvloop
+reads into the buffer that `get_buffer` gives; asyncio, which wants a subclass for that, calls `data_received`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import contextlib
 import os
 import socket
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.host.line import Line
 from weft.host.serving import Served
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from weft.host.server import Server
 
 
-class SocketLine(asyncio.BufferedProtocol, Line):
+class SocketLine(Line):
     """A TCP or TLS connection."""
 
     def __init__(self, server: Server, secure: bool) -> None:
@@ -33,7 +36,7 @@ class SocketLine(asyncio.BufferedProtocol, Line):
         self._server = server
         self._board = server.board
         self._view = memoryview(server.buffer)
-        self._transport: asyncio.Transport | None = None
+        self._transport: Any = None
         self._socket: socket.socket | None = None
         self._greeting: Greeting | None = Greeting()
         self._served: Served | None = None
@@ -41,9 +44,8 @@ class SocketLine(asyncio.BufferedProtocol, Line):
         self._closed_at = 0.0  # 0: it is open
         self._resting = False  # something it sent has still to be carried out
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "writelines")
-        self._transport = transport  # type: ignore[assignment]
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
         found = transport.get_extra_info("socket")
         if found is not None and not self.secure:
             self._socket = found
@@ -54,7 +56,19 @@ class SocketLine(asyncio.BufferedProtocol, Line):
         return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._read(bytes(self._view[:nbytes]))
+        self.data_received(bytes(self._view[:nbytes]))
+
+    def data_received(self, data: bytes) -> None:
+        self._read(data)
+
+    def eof_received(self) -> None:
+        """Close, as a protocol does that returns nothing."""
+
+    def pause_writing(self) -> None:
+        """What waits to be written is looked at after each flush."""
+
+    def resume_writing(self) -> None:
+        pass
 
     def _read(self, data: bytes) -> None:
         now = time.monotonic()
@@ -170,10 +184,14 @@ class SocketLine(asyncio.BufferedProtocol, Line):
                 return 0
             parts = [data[sent:]]
         transport.writelines(parts)
-        return transport.get_write_buffer_size()
+        waiting: int = transport.get_write_buffer_size()
+        return waiting
 
     def queued(self) -> int:
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+        if self._transport is None:
+            return 0
+        waiting: int = self._transport.get_write_buffer_size()
+        return waiting
 
     def acknowledge_soon(self) -> None:
         # A client without TCP_NODELAY holds its next call back until we acknowledge, and Linux would take 40 ms for that.
@@ -195,8 +213,7 @@ class WebSocketLine(SocketLine):
         self._handshake: Handshake | None = Handshake()
         self._reader = WebSocketReader(True, MAX_GREETING)  # a stranger gets no more memory than on TCP
 
-    def buffer_updated(self, nbytes: int) -> None:
-        data = bytes(self._view[:nbytes])
+    def data_received(self, data: bytes) -> None:
         try:
             if self._handshake is not None:
                 if not self._handshake.feed(data):
