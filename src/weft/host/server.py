@@ -121,7 +121,9 @@ class Server:
         host = self.settings.serve.host
         try:
             listener = await loop.create_server(
-                lambda: kind(self, context is not None),
+                cast(
+                    Any, lambda: kind(self, context is not None)
+                ),  # a protocol by its methods, not its class
                 host,
                 port,
                 ssl=context,
