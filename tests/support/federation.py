@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from support import spread
 from support.fom import fom
 from support.recorder import Call, Recorder
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
@@ -50,6 +51,8 @@ class Federation:
         nodes: Sequence[NodeHost] | None = None,
     ) -> None:
         self.node = node or EmbeddedNode(save_directory=new_directory())
+        if spread.over_nodes and node is None and nodes is None:
+            nodes = spread.sites(n)
         self.log = [Recorder() for _ in range(n)]
         self.rti = [RTIambassador(host) for host in nodes or [self.node] * n]
         self.handles: list[FederateHandle | None] = [None] * n

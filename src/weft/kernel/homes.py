@@ -15,6 +15,7 @@ from weft.kernel.sessions import Session, Waiting
 from weft.kernel.state import Federation
 from weft.kernel.turn import Turn
 from weft.model.errors import (
+    FederateNotExecutionMember,
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
@@ -152,6 +153,8 @@ class Homes:
             execution, renamed = federation.renamed
             if federate is not None and request.execution and request.execution == execution:
                 federate = renamed.get(federate)  # it was asked before the federation was restored
+            elif request.execution and request.execution != federation.execution:
+                raise FederateNotExecutionMember(f"the federate was in an earlier federation named {name!r}")
             self._carry_out(turn, federation, request.caller, federate, service, request.arguments)
 
     def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[Any, ...]]:

@@ -464,13 +464,15 @@ class Node(Peers):
         if isinstance(parcel, (Data, Inform, Mark)):
             self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
-            self._follow(turn, parcel)
+            self._follow(turn, sender, parcel)
         elif isinstance(parcel, Request):
             self._serve(turn, parcel)
         elif isinstance(parcel, Answer):
             self._answered(turn, parcel)
         elif isinstance(parcel, Welcome):
-            self._welcomed(parcel)
+            known = self.federations.get(parcel.federation)
+            if known is None or known.home == sender:
+                self._welcomed(parcel)
         elif isinstance(parcel, Share):
             self._told(turn, sender, parcel)
         elif isinstance(parcel, Claim):
@@ -497,9 +499,10 @@ class Node(Peers):
         self.federations[welcome.federation] = federation
         return federation
 
-    def _follow(self, turn: Turn, commit: Commit) -> None:
+    def _follow(self, turn: Turn, sender: str, commit: Commit) -> None:
+        """Not what comes late from another home: the federation of that name was taken for lost, and there is a new one."""
         federation = self.federations.get(commit.federation)
-        if federation is None or commit.sequence <= federation.sequence:
+        if federation is None or federation.home != sender or commit.sequence <= federation.sequence:
             return
         heard = commit.caller is None or self._waiting.pop(commit.caller, None) is not None
         self._carry_out(
