@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 from fabric.network import Checker
@@ -76,9 +77,7 @@ def chatter(network: FabricNetwork, messages: int, over: float) -> None:
     network.lodge(lambda carrier: Chatter(carrier, random))
     for _ in range(max(4, messages // 4)):
         node = random.choice(network.topology.servers)
-        network.clock.at(
-            network.clock.now + random.random() * over, lambda node=node: _speak(network, node, random)
-        )
+        network.clock.at(network.clock.now + random.random() * over, partial(_speak, network, node, random))
 
 
 def _speak(network: FabricNetwork, node: str, random: Random) -> None:

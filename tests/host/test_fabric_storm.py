@@ -6,6 +6,7 @@ global causal order, of exactly once, and of messages that are stuck.
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 import pytest
@@ -36,15 +37,15 @@ def plan_faults(network: FabricNetwork, random: Random) -> None:
     for node in random.sample(servers, random.choice((0, 1, 1, 2))):
         when = random.random() * LASTS
         away = random.choice((0.05, 0.3, 3.0))
-        network.clock.at(network.clock.now + when, lambda node=node: network.crash(node))
-        network.clock.at(network.clock.now + when + away, lambda node=node: network.restart(node))
+        network.clock.at(network.clock.now + when, partial(network.crash, node))
+        network.clock.at(network.clock.now + when + away, partial(network.restart, node))
     for _ in range(random.choice((0, 1, 2))):
         one = random.choice(servers)
         other = random.choice(network.topology.neighbours(one))
         when = random.random() * LASTS
-        network.clock.at(network.clock.now + when, lambda one=one, other=other: network.cut(one, other))
+        network.clock.at(network.clock.now + when, partial(network.cut, one, other))
         healed = network.clock.now + when + random.choice((0.2, 3.0))
-        network.clock.at(healed, lambda one=one, other=other: network.heal(one, other))
+        network.clock.at(healed, partial(network.heal, one, other))
 
 
 def storm(topology: Topology, seed: int, calls: int = 40) -> FabricNetwork:

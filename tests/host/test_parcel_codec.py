@@ -29,11 +29,13 @@ ERRORS = [k for k in vars(errors).values() if isinstance(k, type) and issubclass
 names = st.text(max_size=12)
 numbers = st.integers(0, 1 << 40)
 blobs = st.binary(max_size=20)
-any_handle = st.builds(lambda kind, number: kind.of(number), st.sampled_from(HANDLES), st.integers(0, 1 << 27))
-odd_handle = st.builds(lambda kind, data: kind(data), st.sampled_from(HANDLES), blobs)  # a federate made it up
-times = st.builds(HLAfloat64Time, st.floats(0, 1e300)) | st.builds(
-    HLAinteger64Time, st.integers(0, 1 << 62)
+any_handle = st.builds(
+    lambda kind, number: kind.of(number), st.sampled_from(HANDLES), st.integers(0, 1 << 27)
 )
+odd_handle = st.builds(
+    lambda kind, data: kind(data), st.sampled_from(HANDLES), blobs
+)  # a federate made it up
+times = st.builds(HLAfloat64Time, st.floats(0, 1e300)) | st.builds(HLAinteger64Time, st.integers(0, 1 << 62))
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | names | blobs | times
 leaves = (
     scalars
@@ -48,11 +50,13 @@ leaves = (
 keys = names | any_handle | st.integers()
 values = st.recursive(
     leaves,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.lists(inner, max_size=4).map(tuple)
-    | st.dictionaries(keys, inner, max_size=4)
-    | st.frozensets(any_handle, max_size=4)
-    | st.frozensets(names, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(keys, inner, max_size=4)
+        | st.frozensets(any_handle, max_size=4)
+        | st.frozensets(names, max_size=4)
+    ),
     max_leaves=8,
 )
 federates = st.builds(handles.FederateHandle.of, st.integers(1, 1000))
@@ -88,7 +92,9 @@ def pack(given_values: dict[Any, bytes]) -> WireValues:
 
 @st.composite
 def data_parcels(draw: Any) -> Data:
-    service = draw(st.sampled_from(["update_attribute_values", "send_interaction", "send_directed_interaction"]))
+    service = draw(
+        st.sampled_from(["update_attribute_values", "send_interaction", "send_directed_interaction"])
+    )
     update = service == "update_attribute_values"
     kind = handles.AttributeHandle if update else handles.ParameterHandle
     given_values = draw(message(kind, packed=draw(st.booleans()) and service != "send_directed_interaction"))
@@ -110,7 +116,9 @@ optional_callers = st.none() | callers
 control = st.one_of(
     st.builds(parcels.Request, names, optional_callers, optional_federates, names, arguments, names),
     st.builds(parcels.Commit, names, numbers, optional_callers, optional_federates, names, arguments),
-    st.builds(parcels.Answer, callers, values, st.none() | exceptions, st.lists(calls, max_size=2).map(tuple)),
+    st.builds(
+        parcels.Answer, callers, values, st.none() | exceptions, st.lists(calls, max_size=2).map(tuple)
+    ),
     st.builds(parcels.Welcome, names, names, names, numbers, tables),
     st.builds(parcels.Claim, names, names, optional_callers),
     st.builds(parcels.Locate, names, callers),
@@ -160,14 +168,16 @@ def read(data: bytes) -> None:
     """It is a parcel or an error, nothing else; and what is a parcel can be said again."""
     try:
         boot, parcel = decode_parcel(data)
-    except ParcelError as error:
-        assert str(error)
-    else:
-        assert comparable(decode_parcel(encode_parcel(parcel, boot))[1]) == comparable(parcel)
+    except ParcelError:
+        return
+    assert comparable(decode_parcel(encode_parcel(parcel, boot))[1]) == comparable(parcel)
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.builds(lambda code, rest: bytes([code]) + rest, st.integers(0, 20), st.binary(max_size=60)) | st.binary(max_size=30))
+@given(
+    st.builds(lambda code, rest: bytes([code]) + rest, st.integers(0, 20), st.binary(max_size=60))
+    | st.binary(max_size=30)
+)
 def test_any_bytes_are_a_parcel_or_one_error(data: bytes) -> None:
     read(data)
 
@@ -183,7 +193,9 @@ def test_damaged_parcels_are_parcels_or_one_error(parcel: Any, data: Any) -> Non
     read(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
 
 
-@pytest.mark.parametrize("value", [object(), bytearray(b"x"), print, type("Own", (tuple,), {})(), ValueError("x")])
+@pytest.mark.parametrize(
+    "value", [object(), bytearray(b"x"), print, type("Own", (tuple,), {})(), ValueError("x")]
+)
 def test_what_no_parcel_can_hold_is_refused(value: Any) -> None:
     """A closed set of types."""
     with pytest.raises(ParcelError, match="Request cannot be sent"):

@@ -1,6 +1,6 @@
 """The same tests at one embedded node and with federates spread over three nodes of two domains.
 
-A test that takes the fixture `nodes` runs twice (tests/federate/conftest.py).  Spread, each call is followed by peace on the
+The tests of services run twice (tests/conftest.py).  Spread, each call is followed by peace on the
 network, as tests for one node expect it.
 """
 
@@ -12,9 +12,10 @@ from weft.fabric import Topology
 from weft.host import NodeHost
 from weft.host.simulated import SimulatedConnection
 from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.kernel import Node
 
 TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
-LINKS = FabricProfile(delay=0.005, jitter=0.01, loss=0.1, repeat=0.1, commit=0.002)
+LINKS = FabricProfile(delay=0.005, jitter=0.01, repeat=0.1, commit=0.002)  # best effort, too, is to arrive
 
 over_nodes = False
 """Whether federations are to be spread now."""
@@ -38,6 +39,9 @@ class Site:
     def __init__(self, network: FabricNetwork, node: str) -> None:
         self._network = network
         self._node = node
+
+    def kernels(self) -> list[Node]:
+        return [self._network.node(name) for name in TWO_DOMAINS.servers]
 
     def connect(self) -> SimulatedConnection:
         made = Peaceful(self._network, self._node, self._network.node(self._node).open_session())
