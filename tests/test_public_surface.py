@@ -38,7 +38,8 @@ PUBLIC = {
     ],
     "weft.kernel": [
         "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "PENDING", "SERVICES",
-        "Alarm", "Callback", "Effect", "Fetch", "Lane", "Node", "Notice", "Record", "Refuse", "Reply", "Store", "Transmit",
+        "Alarm", "Callback", "Carried", "Effect", "Fetch", "Lane", "Named", "Node", "Notice", "Record", "Refuse", "Remember",
+        "Reply", "Store", "Transmit",
     ],
 }  # fmt: skip
 

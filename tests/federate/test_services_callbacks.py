@@ -118,6 +118,7 @@ def test_disabled_callbacks_wait() -> None:
 # --- immediate ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_node
 def test_immediate_callbacks_run_in_a_thread_of_their_own() -> None:
     """Clause 4.2: without evoking, in order, one at a time, never in the thread that made the call."""
     with federation(2, callbacks=IMMEDIATE) as f:
@@ -188,6 +189,7 @@ def test_disconnecting_ends_the_callback_thread() -> None:
 # --- many threads -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_node
 @pytest.mark.parametrize("model", list(CallbackModel))
 def test_federates_may_call_from_many_threads_at_once(model: CallbackModel) -> None:
     """Nothing is lost and each sender's messages stay in order, however the threads interleave."""

@@ -271,6 +271,7 @@ def test_a_restore_ends_early(f: Federation, end: str) -> None:
     f.rti[0].reserve_object_instance_name("goes on")
 
 
+@pytest.mark.one_node
 def test_handles_follow_the_object_model_of_the_save() -> None:
     """Modules that federates brought one after the other have their handles again."""
 
@@ -298,6 +299,7 @@ def test_handles_follow_the_object_model_of_the_save() -> None:
         assert node.saves.exists()
 
 
+@pytest.mark.one_node
 def test_immediate_callbacks_save_too() -> None:
     """Answering within the callback, from the callback thread."""
     with federation(2, callbacks=CallbackModel.IMMEDIATE) as f:

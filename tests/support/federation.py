@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from support import spread
 from support.fom import fom
 from support.recorder import Call, Recorder
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
 from weft.host import NodeHost
+from weft.kernel.state import Federation as State
 from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,
@@ -50,6 +52,9 @@ class Federation:
         nodes: Sequence[NodeHost] | None = None,
     ) -> None:
         self.node = node or EmbeddedNode(save_directory=new_directory())
+        if spread.over_nodes and node is None and nodes is None:
+            nodes = spread.sites(n)
+        self.sites = nodes
         self.log = [Recorder() for _ in range(n)]
         self.rti = [RTIambassador(host) for host in nodes or [self.node] * n]
         self.handles: list[FederateHandle | None] = [None] * n
@@ -59,6 +64,12 @@ class Federation:
         self.rti[0].create_federation_execution(NAME, [model or fom()], time)
         for i in range(n if joined is None else joined):
             self.join(i)
+
+    def state(self) -> State:
+        """The federation as the kernel of its home holds it."""
+        site = None if self.sites is None else self.sites[0]
+        kernels = site.kernels() if isinstance(site, spread.Site) else [self.node._node]
+        return next(kernel.federations[NAME] for kernel in kernels if NAME in kernel.federations)
 
     def join(self, i: int) -> FederateHandle:
         handle = self.rti[i].join_federation_execution(f"federate {i}", "test", NAME)

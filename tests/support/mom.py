@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from support.federation import NAME, Federation
+from support.federation import Federation
 from weft import RTIambassador
 from weft.fom import ObjectModel, parse_module
 from weft.fom import merge as merge_modules
@@ -22,7 +22,7 @@ class Mom:
 
     def __init__(self, f: Federation, model: ObjectModel | None = None) -> None:
         self.f = f
-        self.model = model or f.node._node.federations[NAME].catalog.model
+        self.model = model or f.state().catalog.model
         self._published: set[str] = set()
 
     @property

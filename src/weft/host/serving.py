@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any
 from weft.host.client_settings import GATHER_ANSWERS
 from weft.host.guard import Guard
 from weft.host.line import Line
+from weft.host.meshed import MeshedNode
 from weft.host.reports import ReportFiles
 from weft.host.unpacking import ModuleLimits, unpack_modules
 from weft.kernel import (
     PAUSES,
     Alarm,
     Callback,
+    Carried,
     Effect,
     Fetch,
     Lane,
@@ -142,8 +144,10 @@ class Switchboard:
         report_bytes: int,
         keep: Callable[[Store | Fetch], None],
         calls_in_a_row: int = 1 << 30,
+        meshed: MeshedNode | None = None,
     ) -> None:
         self.node = node
+        self._meshed = meshed  # joins the node to others; it hands `perform` what they bring about
         self.reports = ReportFiles(report, report_bytes)
         self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
@@ -432,6 +436,8 @@ class Switchboard:
                 self.alarm = min(self.alarm, effect.when)
             elif isinstance(effect, Record):
                 self.reports.write(effect.file, effect.line)
+            elif isinstance(effect, Carried) and self._meshed is not None:
+                self._meshed.carry(effect)
 
     def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
         if len(arguments) > 1 and isinstance(arguments[1], PackedValues):

@@ -28,6 +28,7 @@ from weft.kernel import (
     PAUSES,
     Alarm,
     Callback,
+    Carried,
     Effect,
     Fetch,
     Node,
@@ -236,8 +237,12 @@ class SimulatedNetwork:
     def open(self, name: str) -> SimulatedConnection:
         session = self.node(name).open_session()
         made = SimulatedConnection(self, name, session)
-        self._connections[name, session] = made
+        self.adopt(made)
         return made
+
+    def adopt(self, made: SimulatedConnection) -> None:
+        """What is for its session goes there."""
+        self._connections[made.node, made.session] = made
 
     def forget(self, name: str, session: int) -> None:
         self._connections.pop((name, session), None)
@@ -247,8 +252,8 @@ class SimulatedNetwork:
 
     def _perform(self, name: str, effects: list[Effect]) -> None:
         for effect in effects:
-            if isinstance(effect, Transmit):
-                self._transmit(name, effect)
+            if isinstance(effect, Carried):
+                self._carry(name, effect)
             elif isinstance(effect, (Callback, Reply, Refuse)):
                 connection = self._connections.get((name, effect.session))
                 if connection is not None:
@@ -283,6 +288,11 @@ class SimulatedNetwork:
             self._perform(name, done)
 
         self.clock.at(self.clock.now + self.writing, act)
+
+    def _carry(self, name: str, effect: Carried) -> None:
+        """Nodes of this network begin with nothing, so nothing is remembered."""
+        if isinstance(effect, Transmit):
+            self._transmit(name, effect)
 
     def _transmit(self, sender: str, effect: Transmit) -> None:
         receiver = effect.node
@@ -369,6 +379,14 @@ class SimulatedConnection:
         self._pending: dict[int, PendingCall] = {}
         self._inbox: deque[Callback] = deque()
         self._gone = False
+
+    @property
+    def node(self) -> str:
+        return self._node
+
+    @property
+    def session(self) -> int:
+        return self._session
 
     def begin(self, service: str, arguments: tuple[Any, ...]) -> PendingCall:
         """Make a call without waiting for its end."""

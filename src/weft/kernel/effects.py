@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.kernel.parcels import Commit
+
 
 class Effect:
     """Base of all effects."""
@@ -59,13 +61,37 @@ class Record(Effect):
         self.line = line
 
 
-class Transmit(Effect):
+class Carried(Effect):
+    """For what joins the node to the others (`weft.host.meshed`); without one, to nobody."""
+
+
+class Transmit(Carried):
     """Send a parcel to another node: reliably and in order with what was sent before, or at best effort."""
 
     def __init__(self, node: str, parcel: Any, reliable: bool = True) -> None:
         self.node = node
         self.parcel = parcel
         self.reliable = reliable
+
+
+class Remember(Carried):
+    """A federation at home here has gone on by this commit; None: it has begun, ended, or come back.
+
+    A host that is to outlive a crash writes it down, and from time to time `Node.remembered` instead.
+    """
+
+    def __init__(self, federation: str, commit: Commit | None) -> None:
+        self.federation = federation
+        self.commit = commit
+
+
+class Named(Carried):
+    """At the directory: the federation of that name has its home there; empty: the name is free."""
+
+    def __init__(self, federation: str, home: str, time_implementation: str) -> None:
+        self.federation = federation
+        self.home = home
+        self.time_implementation = time_implementation
 
 
 class Store(Effect):

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import lanes, mom, mom_objects, mom_reports, path, pausing, rates, restoring, saving
-from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
-from weft.kernel.federations import extended_model, found
+from weft.kernel.effects import Callback, Effect, Refuse, Remember, Reply, Transmit
+from weft.kernel.federations import extended_model
+from weft.kernel.homes import wrong_type
 from weft.kernel.membership import join
 from weft.kernel.parcels import (
     Answer,
@@ -23,7 +24,10 @@ from weft.kernel.parcels import (
     Claim,
     Commit,
     Data,
+    Dissolve,
+    Hello,
     Inform,
+    Left,
     Locate,
     Mark,
     Release,
@@ -31,42 +35,33 @@ from weft.kernel.parcels import (
     Share,
     Welcome,
 )
+from weft.kernel.peers import Peers
 from weft.kernel.services import PENDING, RESIGN, RESIGN_LOST, SERVICES
-from weft.kernel.sessions import Session, Waiting
+from weft.kernel.sessions import Session
 from weft.kernel.snapshot import restored, snapshot
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNotExecutionMember,
-    FederatesCurrentlyJoined,
-    FederationExecutionAlreadyExists,
-    FederationExecutionDoesNotExist,
     NotConnected,
     RTIexception,
     RTIinternalError,
 )
 from weft.model.handles import FederateHandle
-from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation
 
 JOIN = "join_federation_execution"
 
 
-class Node:
-    def __init__(self, name: str = "node", directory: str | None = None, reports: str = "") -> None:
-        """`reports`: the folder that the host keeps service reports in; it writes what `Record` says."""
-        self.name = name
-        self.reports = reports
-        self.directory = directory or name
-        self.meshed = directory is not None
-        self.sessions: dict[int, Session] = {}
-        self.federations: dict[str, Federation] = {}
-        self.homes: dict[str, tuple[str, str]] = {}  # at the directory: name -> home, time implementation
-        self._sessions_opened = 0
-        self._founded = 0
-        self._waiting: dict[Caller, Waiting] = {}
-        self._lost: dict[str, None] = {}  # nodes that went away and have not come back
-        self._early: dict[str, list[tuple[str, Data | Inform | Mark]]] = {}  # parcels that wait for a commit
+class Node(Peers):
+    def __init__(
+        self, name: str = "node", directory: str | None = None, reports: str = "", boot: int = 0
+    ) -> None:
+        """`reports`: the folder that the host keeps service reports in; it writes what `Record` says.
+
+        `boot`: which process of this node it is, so that an answer to an earlier one is not taken for one to this.
+        """
+        super().__init__(name, directory, reports, boot << 32)
         self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
 
     # --- sessions ---------------------------------------------------------------------------------------------
@@ -134,9 +129,9 @@ class Node:
                 raise NotConnected("not connected; call connect first")
             entry = SERVICES.get(service)
             if caller.paused and (entry is not None or service in PENDING):
-                refusal = pausing.refusal(caller.paused, service, caller.member)
-                if refusal is not None:
-                    raise refusal
+                refused = pausing.refusal(caller.paused, service, caller.member)
+                if refused is not None:
+                    raise refused
             if entry is None:
                 self._manage(turn, caller, number, service, arguments)
                 return self._end(turn)
@@ -161,8 +156,8 @@ class Node:
         except RTIexception as error:
             return self._refuse(Turn(self.name, now), session, number, service, arguments, error)
         except (TypeError, AttributeError) as misfit:
-            wrong_type = _as_refusal(service, misfit)
-            return self._refuse(Turn(self.name, now), session, number, service, arguments, wrong_type)
+            refusal = wrong_type(service, misfit)
+            return self._refuse(Turn(self.name, now), session, number, service, arguments, refusal)
         if turn.told is None and not federation.observed and not self.holding and not turn.pauses:
             return turn.effects
         return self._end(turn)
@@ -287,7 +282,7 @@ class Node:
             turn.told = told
             if isinstance(error, RTIexception):
                 raise
-            raise _as_refusal(service, error) from error
+            raise wrong_type(service, error) from error
 
     def _order(
         self,
@@ -316,11 +311,15 @@ class Node:
         federate: FederateHandle | None,
         service: str,
         arguments: tuple[Any, ...],
+        heard: bool = True,
     ) -> None:
-        """Carry a command out here, and at the home also tell the other nodes to do so."""
+        """Carry a command out here, and at the home also tell the other nodes to do so.
+
+        `heard` is false where the caller is here but has been told that its call failed: its home was taken for gone.
+        """
         turn.everywhere = True
         reply: Reply | None = None
-        if caller is not None and caller.node == self.name:
+        if caller is not None and caller.node == self.name and heard:
             reply = Reply(caller.session, caller.number, None)
             turn.effects.append(reply)
         member: Member | None = None
@@ -362,23 +361,27 @@ class Node:
             for node in federation.nodes:
                 if node != self.name:
                     turn.effects.append(Transmit(node, commit))
+            turn.effects.append(Remember(federation.name, commit))
         if service == JOIN:
             mom.joined(turn, federation, member, arguments[2])
         elif service in (RESIGN, RESIGN_LOST):
             fault = str(arguments[0]) if service == RESIGN_LOST else None
             mom.departed(turn, federation, member, fault)
         if service == JOIN and member.node == self.name:
-            self._joined(turn, federation, member)
+            self._joined(turn, federation, member, heard)
         elif service in (RESIGN, RESIGN_LOST):
             if service == RESIGN and caller is None and member.node == self.name:
                 why = "resigned by another federate, through the MOM"
                 turn.effects.append(Callback(member.session, "federate_resigned", (why,)))
+            elif service == RESIGN_LOST and member.node == self.name and member.session in self.sessions:
+                turn.effects.append(Callback(member.session, "federate_resigned", (str(arguments[0]),)))
             self._departed(federation, member)
         if federation.saving is not None or federation.restoring is not None:
             session = self.sessions.get(member.session) if member.node == self.name else None
             if session is not None:
                 pausing.answered(session, service)
-            self._go_on(turn, federation)
+            if not self._replaying:
+                self._go_on(turn, federation)
 
     def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
         kind, name, sources = arguments
@@ -396,9 +399,11 @@ class Node:
             turn.effects.append(Transmit(caller.node, welcome))
         return member
 
-    def _joined(self, turn: Turn, federation: Federation, member: Member) -> None:
+    def _joined(self, turn: Turn, federation: Federation, member: Member, heard: bool) -> None:
         session = self.sessions.get(member.session)
-        if session is None:  # lost while its call was under way
+        if self._replaying:
+            return  # what became of it comes next, or it is lost with the process it was connected to
+        if session is None or not heard:  # lost while its call was under way, or told that it failed
             fault = "its connection was lost while it joined"
             self._order(turn, federation, None, member.handle, RESIGN_LOST, (fault,))
         else:
@@ -451,107 +456,6 @@ class Node:
         else:
             raise RTIinternalError(f"there is no service {service!r}")
 
-    def _create(self, turn: Turn, caller: Caller, arguments: tuple[Any, ...]) -> None:
-        name = arguments[0]
-        if name in self.federations or name in self.homes:
-            raise FederationExecutionAlreadyExists(f"a federation execution named {name!r} exists")
-        self._founded += 1
-        execution = f"{self.name}/{turn.now}/{self._founded}"
-        federation = found(name, execution, self.name, arguments[1:])
-        federation.reports = self.reports
-        if self.directory == self.name:
-            self.homes[name] = (self.name, federation.time.name)
-            self.federations[name] = federation
-            turn.effects.append(Reply(caller.session, caller.number, None))
-        else:
-            claim = Claim(name, federation.time.name, caller)
-            self._await(turn, caller, Waiting(self.directory, created=federation), claim)
-
-    def _seek_home(self, turn: Turn, caller: Caller, request: Request) -> None:
-        """Send a request to the home of its federation, asking the directory where that is if need be."""
-        federation = self.federations.get(request.federation)
-        if federation is not None:
-            self._seek(turn, federation.home, caller, request)
-        elif self.directory == self.name:
-            # Of a name that nobody has, this node says that it does not exist.
-            home = self.homes.get(request.federation)
-            self._seek(turn, self.name if home is None else home[0], caller, request)
-        else:
-            locate = Locate(request.federation, caller)
-            self._await(turn, caller, Waiting(self.directory, request=request), locate)
-
-    def _seek(self, turn: Turn, node: str, caller: Caller, request: Request) -> None:
-        if node == self.name:
-            self._decide(turn, request)
-        else:
-            self._ask(turn, node, caller, request)
-
-    def _ask(self, turn: Turn, node: str, caller: Caller, request: Request) -> None:
-        self._await(turn, caller, Waiting(node, asked=request), request)
-
-    def _await(self, turn: Turn, caller: Caller, waiting: Waiting, parcel: Claim | Locate | Request) -> None:
-        if waiting.node in self._lost:
-            raise RTIinternalError(f"node {waiting.node!r} went away and has not come back; try again later")
-        self._waiting[caller] = waiting
-        turn.effects.append(Transmit(waiting.node, parcel))
-
-    def _decide(self, turn: Turn, request: Request) -> None:
-        """At the home (or the directory): carry a request out or raise."""
-        service = request.service
-        name = request.federation
-        if service == "list_federation_executions":
-            report = frozenset(FederationExecutionInformation(n, time) for n, (_, time) in self.homes.items())
-            self._answer(turn, request.caller, (("report_federation_executions", (report,)),))
-            return
-        federation = self.federations.get(name)
-        if service == "list_federation_execution_members":
-            self._answer(turn, request.caller, (self._members_report(name, federation),))
-            return
-        if federation is None or federation.home != self.name:
-            raise FederationExecutionDoesNotExist(f"there is no federation execution named {name!r}")
-        if service == "destroy_federation_execution":
-            self._destroy(turn, federation, request.caller)
-        else:
-            federate = request.federate
-            execution, renamed = federation.renamed
-            if federate is not None and request.execution and request.execution == execution:
-                federate = renamed.get(federate)  # it was asked before the federation was restored
-            self._carry_out(turn, federation, request.caller, federate, service, request.arguments)
-
-    def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[Any, ...]]:
-        if federation is None:
-            return "report_federation_execution_does_not_exist", (name,)
-        report = frozenset(
-            FederationExecutionMemberInformation(m.name, m.kind) for m in federation.members.values()
-        )
-        return "report_federation_execution_members", (name, report)
-
-    def _destroy(self, turn: Turn, federation: Federation, caller: Caller | None) -> None:
-        """Answered when the name is free at the directory, so that it can be used again at once."""
-        if federation.members:
-            who = ", ".join(repr(member) for member in federation.members.values())
-            raise FederatesCurrentlyJoined(f"{federation.name!r} still has {who}")
-        del self.federations[federation.name]
-        if self.directory == self.name:
-            self.homes.pop(federation.name, None)
-        elif self.directory not in self._lost and caller is not None:
-            self._waiting[caller] = Waiting(self.directory, destroyed=True)
-            turn.effects.append(Transmit(self.directory, Release(federation.name, caller)))
-            return
-        self._answer(turn, caller, ())
-
-    def _answer(
-        self, turn: Turn, caller: Caller | None, callbacks: tuple[tuple[str, tuple[Any, ...]], ...]
-    ) -> None:
-        if caller is None:
-            return
-        if caller.node != self.name:
-            turn.effects.append(Transmit(caller.node, Answer(caller, None, None, callbacks)))
-            return
-        turn.effects.append(Reply(caller.session, caller.number, None))
-        for method, arguments in callbacks:
-            turn.effects.append(Callback(caller.session, method, arguments))
-
     # --- parcels ----------------------------------------------------------------------------------------------
 
     def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
@@ -560,13 +464,15 @@ class Node:
         if isinstance(parcel, (Data, Inform, Mark)):
             self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
-            self._follow(turn, parcel)
+            self._follow(turn, sender, parcel)
         elif isinstance(parcel, Request):
             self._serve(turn, parcel)
         elif isinstance(parcel, Answer):
             self._answered(turn, parcel)
         elif isinstance(parcel, Welcome):
-            self._welcomed(parcel)
+            known = self.federations.get(parcel.federation)
+            if known is None or known.home == sender:
+                self._welcomed(parcel)
         elif isinstance(parcel, Share):
             self._told(turn, sender, parcel)
         elif isinstance(parcel, Claim):
@@ -574,76 +480,16 @@ class Node:
         elif isinstance(parcel, Locate):
             self._locate(turn, parcel)
         elif isinstance(parcel, Release):
-            if parcel.federation in self.homes and self.homes[parcel.federation][0] == sender:
-                del self.homes[parcel.federation]
-            turn.effects.append(Transmit(sender, Answer(parcel.caller, None, None)))
+            self._released(turn, sender, parcel)
+        elif isinstance(parcel, Hello):
+            self._greeted(turn, sender, parcel)
+        elif isinstance(parcel, Left):
+            self._left(turn, sender, parcel)
+        elif isinstance(parcel, Dissolve):
+            self._dissolved(turn, sender, parcel)
         return self._end(turn)
 
-    def _serve(self, turn: Turn, request: Request) -> None:
-        if request.federation not in self.federations:
-            for waiting in self._waiting.values():
-                if waiting.created is not None and waiting.created.name == request.federation:
-                    waiting.held.append(request)  # the directory has told others sooner than us
-                    return
-        before = len(turn.effects)
-        try:
-            self._decide(turn, request)
-        except (RTIexception, TypeError, AttributeError) as error:
-            del turn.effects[before:]
-            if request.caller is not None:
-                refusal = error if isinstance(error, RTIexception) else _as_refusal(request.service, error)
-                turn.effects.append(Transmit(request.caller.node, Answer(request.caller, None, refusal)))
-
-    def _grant(self, turn: Turn, sender: str, claim: Claim) -> None:
-        error: Exception | None = None
-        if claim.federation in self.homes:
-            error = FederationExecutionAlreadyExists(
-                f"a federation execution named {claim.federation!r} exists"
-            )
-        else:
-            self.homes[claim.federation] = (sender, claim.time_implementation)
-        if claim.caller is not None:
-            turn.effects.append(Transmit(sender, Answer(claim.caller, None, error)))
-
-    def _locate(self, turn: Turn, parcel: Locate) -> None:
-        home = self.homes.get(parcel.federation)
-        turn.effects.append(Transmit(parcel.caller.node, Answer(parcel.caller, home and home[0], None)))
-
-    def _answered(self, turn: Turn, answer: Answer) -> None:
-        caller = answer.caller
-        waiting = self._waiting.pop(caller, None)
-        if waiting is None:
-            return
-        if answer.error is not None:
-            asked = waiting.asked
-            service, arguments = ("", ()) if asked is None else (asked.service, asked.arguments)
-            self._refuse(turn, caller.session, caller.number, service, arguments, answer.error)
-        elif waiting.created is not None:
-            self.federations[waiting.created.name] = waiting.created
-            turn.effects.append(Reply(caller.session, caller.number, None))
-        elif waiting.request is not None:
-            self._located(turn, caller, waiting.request, answer.value)
-        else:
-            self._answer(turn, caller, answer.callbacks)
-        for request in waiting.held:
-            self._serve(turn, request)
-
-    def _located(self, turn: Turn, caller: Caller, request: Request, home: str | None) -> None:
-        if home is not None:
-            try:
-                self._seek(turn, home, caller, request)
-            except RTIexception as refusal:
-                turn.effects.clear()
-                turn.effects.append(Refuse(caller.session, caller.number, refusal))
-        elif request.service == "list_federation_execution_members":
-            self._answer(turn, caller, (self._members_report(request.federation, None),))
-        else:
-            error = FederationExecutionDoesNotExist(
-                f"there is no federation execution named {request.federation!r}"
-            )
-            turn.effects.append(Refuse(caller.session, caller.number, error))
-
-    def _welcomed(self, welcome: Welcome) -> None:
+    def _welcomed(self, welcome: Welcome) -> Federation:
         federation = restored(welcome.data)
         federation.execution = welcome.execution
         federation.home = federation.rti.node = welcome.home
@@ -651,14 +497,17 @@ class Node:
         federation.reports_due.clear()  # the nodes of the members see to that
         federation.reports = self.reports
         self.federations[welcome.federation] = federation
+        return federation
 
-    def _follow(self, turn: Turn, commit: Commit) -> None:
+    def _follow(self, turn: Turn, sender: str, commit: Commit) -> None:
+        """Not what comes late from another home: the federation of that name was taken for lost, and there is a new one."""
         federation = self.federations.get(commit.federation)
-        if federation is None:
+        if federation is None or federation.home != sender or commit.sequence <= federation.sequence:
             return
-        if commit.caller is not None:
-            self._waiting.pop(commit.caller, None)
-        self._carry_out(turn, federation, commit.caller, commit.federate, commit.service, commit.arguments)
+        heard = commit.caller is None or self._waiting.pop(commit.caller, None) is not None
+        self._carry_out(
+            turn, federation, commit.caller, commit.federate, commit.service, commit.arguments, heard
+        )
         turn.everywhere = False
         early = self._early.pop(commit.federation, None)
         for sender, parcel in early or ():
@@ -685,63 +534,6 @@ class Node:
             if member is not None:
                 turn.callback(federation, member, parcel.method, parcel.arguments)
 
-    # --- loss -------------------------------------------------------------------------------------------------
-
-    def peer_lost(self, node: str, now: float) -> list[Effect]:
-        """Another node is gone: its members resign by their directives; who waits for it is told so."""
-        turn = Turn(self.name, now)
-        self._lost[node] = None
-        for caller, waiting in list(self._waiting.items()):
-            if waiting.node == node:
-                del self._waiting[caller]
-                if waiting.destroyed:
-                    self._answer(turn, caller, ())
-                else:
-                    error = RTIinternalError(f"node {node!r} went away before it answered")
-                    turn.effects.append(Refuse(caller.session, caller.number, error))
-                for request in waiting.held:
-                    self._serve(turn, request)
-        for name in [n for n, (home, _) in self.homes.items() if home == node]:
-            del self.homes[name]
-        for federation in list(self.federations.values()):
-            if federation.home == self.name:
-                federation.nodes.pop(node, None)
-                for member in [m for m in federation.members.values() if m.node == node]:
-                    fault = f"its node {node!r} went away"
-                    self._carry_out(turn, federation, None, member.handle, RESIGN_LOST, (fault,))
-            elif federation.home == node:
-                self._orphaned(turn, federation)
-        return self._end(turn)
-
-    def peer_found(self, node: str, now: float) -> list[Effect]:
-        """A node that was gone is there again, and begins with nothing; a directory is told what has its home here."""
-        turn = Turn(self.name, now)
-        self._lost.pop(node, None)
-        if node == self.directory:
-            for federation in self.federations.values():
-                if federation.home == self.name:
-                    claim = Claim(federation.name, federation.time.name, None)
-                    turn.effects.append(Transmit(node, claim))
-        return turn.effects
-
-    def _orphaned(self, turn: Turn, federation: Federation) -> None:
-        del self.federations[federation.name]
-        self._early.pop(federation.name, None)
-        fault = f"node {federation.home!r}, the home of federation {federation.name!r}, went away"
-        for session in self.sessions.values():
-            if session.federation is federation:
-                session.federation = None
-                session.member = None
-                pausing.leave(session)
-                turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
-
 
 def _pending(service: str) -> RTIinternalError:
     return RTIinternalError(f"{service} is not in this version of Weft: {PENDING[service]} is still to come")
-
-
-def _as_refusal(service: str, misfit: Exception) -> RTIexception:
-    """An argument of a wrong type.  Compiled code notices at the first function, pure Python where it does not fit."""
-    refusal = RTIinternalError(f"{service} was given an argument of a wrong type: {misfit}")
-    refusal.__cause__ = misfit
-    return refusal

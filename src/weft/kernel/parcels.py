@@ -122,3 +122,26 @@ class Share(NamedTuple):
     execution: str
     point: int
     data: dict[int, Any]
+
+
+class Hello(NamedTuple):
+    """To all nodes, first of all that a process of a node says: it has begun, and these federations have their home there.
+
+    Each of `homes` is name, execution and logical time implementation.  Whatever else the one before knew is gone.
+    """
+
+    homes: tuple[tuple[str, str, str], ...]
+
+
+class Left(NamedTuple):
+    """The sender took the receiver for gone.  What it knew of federations at home there it has dropped, its members with it."""
+
+    why: str
+
+
+class Dissolve(NamedTuple):
+    """The federation is over.  The directory says so to a home whose name was given away; the home to all nodes with members."""
+
+    federation: str
+    execution: str
+    why: str

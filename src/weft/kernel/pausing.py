@@ -141,7 +141,7 @@ def leave(session: Session) -> None:
 # --- the save of several nodes ----------------------------------------------------------------------------------
 
 
-def _nodes(federation: Federation) -> list[str]:
+def nodes_of(federation: Federation) -> list[str]:
     """All that may send something: where there are members, and the home, for the RTI itself."""
     return list(dict.fromkeys([federation.home, *(member.node for member in federation.members.values())]))
 
@@ -158,14 +158,14 @@ def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> S
         return None
     if going.point == federation.sequence and turn.node not in going.marks:
         going.marks[turn.node] = None
-        for node in _nodes(federation):
+        for node in nodes_of(federation):
             if node != turn.node:
                 mark = Mark(federation.name, federation.execution, going.point)
                 turn.effects.append(Transmit(node, mark))
-    if not going.shared and all(node in going.marks for node in _nodes(federation)):
+    if not going.shared and all(node in going.marks for node in nodes_of(federation)):
         going.shared = True
         _share(turn, federation, going, sessions)
-    if home and saving.all_complete(going) and all(node in going.shares for node in _nodes(federation)):
+    if home and saving.all_complete(going) and all(node in going.shares for node in nodes_of(federation)):
         return _written(federation, going, turn.now)
     return None
 

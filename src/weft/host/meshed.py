@@ -1,0 +1,225 @@
+"""Joins a node's kernel to the other nodes, over a `Carrier`: its parcels out and in, and what outlives its process.
+
+What goes by which class of service:
+
+    CAUSAL        commands and all that belongs to them (requests, commits, answers, welcomes, claims …)
+    RELIABLE      reliable messages, callbacks for single federates elsewhere, and the marks of a save, which go behind them
+    BEST_EFFORT   best-effort messages
+
+Messages may be overtaken by commands and the other way round: a message says after which commit it was sent and waits for that,
+and one about something that is gone by then comes to nothing.
+
+Each process of a node has a number, its *boot*, and every parcel carries that of its sender.  The first that a process says is
+`Hello`, to all nodes, by the causal class; so it comes before all else of that process, and whoever gets it knows that the one
+before is gone.  A message of an earlier boot is dropped, one of a boot that has not greeted yet waits.
+
+What is kept in the carrier's journal, each with the commit of what it came from:
+
+    boot                        the number of this process
+    federation/<name>/state     a federation at home here: a snapshot with its place in the order of commands …
+    federation/<name>/<place>   … and each commit since; after so many a new snapshot takes their place
+    name/<name>                 at the directory: where the federation of that name is at home
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from weft.fabric import Release, Topology
+from weft.host import cbor
+from weft.host.carrier import Carrier, Port, ServiceClass
+from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
+from weft.host.release_control import ReleaseControl
+from weft.kernel import Carried, Effect, Named, Node, Notice, Remember, Transmit
+from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Request, Welcome
+from weft.model.errors import RTIinternalError
+
+COMMITS = 256  # so many commits before a snapshot takes their place, or as many as there are instances
+AHEAD = 10_000  # messages of one node that wait for its greeting
+
+
+class MeshedNode:
+    """Make one with `meshed_node`; then give all `Carried` effects of its node to `carry`."""
+
+    def __init__(
+        self,
+        node: Node,
+        carrier: Carrier,
+        perform: Callable[[list[Effect]], None],
+        boot: int,
+        control: ReleaseControl | None,
+    ) -> None:
+        self.node = node
+        self.carrier = carrier
+        self.boot = boot
+        self.now = 0.0
+        self._perform = perform
+        self._control = control
+        self._boots: dict[str, int] = {}  # of the other nodes, as they have greeted
+        self._ahead: dict[str, list[tuple[int, Data | Inform | Mark]]] = {}
+        self._commits: dict[str, list[str]] = {}  # the keys of the commits since the snapshot
+
+    # --- out --------------------------------------------------------------------------------------------------
+
+    def carry(self, effect: Carried) -> None:
+        if isinstance(effect, Transmit):
+            self._transmit(effect)
+        elif isinstance(effect, Remember):
+            self._remember(effect)
+        elif isinstance(effect, Named):
+            value = cbor.encode([effect.home, effect.time_implementation]) if effect.home else None
+            self.carrier.keep(f"name/{effect.federation}", value)
+
+    def _transmit(self, effect: Transmit) -> None:
+        parcel = effect.parcel
+        control = self._control
+        if control is not None and control.holds_for(effect.node):
+            parcel = control.passed(
+                effect.node, parcel, self.node.federations.get(getattr(parcel, "federation", ""))
+            )
+            if parcel is None:
+                return
+        try:
+            payload = encode_parcel(parcel, self.boot)
+        except ParcelError as error:
+            self._unsent(effect.node, parcel, error)
+            return
+        self.carrier.send(effect.node, Port.FEDERATIONS, class_of(parcel, effect.reliable), payload)
+
+    def _unsent(self, node: str, parcel: Any, error: ParcelError) -> None:
+        """A federate gave a service something that is no argument of any: what the home would have said is said here."""
+        if not isinstance(parcel, Request) or parcel.caller is None:
+            raise error
+        refusal = RTIinternalError(f"{parcel.service} was given an argument of a wrong type: {error}")
+        self._perform(self.node.receive(node, Answer(parcel.caller, None, refusal), self.now))
+
+    # --- in: a resident of the carrier ------------------------------------------------------------------------
+
+    def received(self, sender: str, payload: bytes, now: float) -> None:
+        self.now = now
+        try:
+            boot, parcel = decode_parcel(payload)
+        except ParcelError as error:
+            self._perform([Notice(f"node {sender!r} sent what cannot be read, and it is dropped: {error}")])
+            return
+        if isinstance(parcel, Hello):
+            self._greeted(sender, boot, parcel, now)
+        elif isinstance(parcel, (Data, Inform, Mark)) and boot != self._boots.get(sender, 0):
+            waiting = self._ahead.setdefault(sender, [])
+            if boot > self._boots.get(sender, 0) and len(waiting) < AHEAD:
+                waiting.append((boot, parcel))
+        else:
+            self._perform(self.node.receive(sender, parcel, now))
+
+    def _greeted(self, sender: str, boot: int, hello: Hello, now: float) -> None:
+        self._boots[sender] = boot
+        self.carrier.keep(f"boot/{sender}", cbor.encode(boot))
+        self._perform(self.node.receive(sender, hello, now))
+        waited = self._ahead.pop(sender, [])
+        for sent_by, parcel in waited:
+            if sent_by == boot:
+                self._perform(self.node.receive(sender, parcel, now))
+        later = [one for one in waited if one[0] > boot]
+        if later:
+            self._ahead[sender] = later
+
+    def lost(self, node: str, why: str, now: float) -> None:
+        self.now = now
+        self._perform(self.node.peer_lost(node, now, why))
+
+    def found(self, node: str, restarted: bool, now: float) -> None:
+        """That it was restarted it says itself, in order with all else (`Hello`)."""
+        self.now = now
+        self._perform(self.node.peer_found(node, now))
+
+    # --- what is kept -----------------------------------------------------------------------------------------
+
+    def _remember(self, effect: Remember) -> None:
+        name = effect.federation
+        keys = self._commits.setdefault(name, [])
+        if effect.commit is None:
+            self._keep_state(name, keys)
+            return
+        key = f"federation/{name}/{effect.commit.sequence:016d}"
+        self.carrier.keep(key, encode_parcel(effect.commit, self.boot))
+        keys.append(key)
+        federation = self.node.federations.get(name)
+        if federation is not None and len(keys) >= max(COMMITS, len(federation.instances)):
+            self._keep_state(name, keys)
+
+    def _keep_state(self, name: str, keys: list[str]) -> None:
+        """A snapshot in place of all that was kept; nothing in place of it if the federation is gone."""
+        state = self.node.remembered(name, self.now)
+        if state is None and name in self.node.federations:
+            return  # it is being saved or restored: the next commits go on in the old way
+        self.carrier.keep(
+            f"federation/{name}/state", None if state is None else encode_parcel(state, self.boot)
+        )
+        for key in keys:
+            self.carrier.keep(key, None)
+        if state is None:
+            self._commits.pop(name, None)
+        else:
+            keys.clear()
+
+    def recover(self, now: float) -> None:
+        """Begin, with what earlier processes of this node have kept."""
+        self.now = now
+        carrier = self.carrier
+        carrier.keep("boot", cbor.encode(self.boot))
+        for key, value in carrier.kept("boot/").items():
+            self._boots[key.removeprefix("boot/")] = cbor.decode(value)
+        states: dict[str, Welcome] = {}
+        commits: dict[str, list[Commit]] = {}
+        for key, value in carrier.kept("federation/").items():
+            name, _, place = key.removeprefix("federation/").rpartition("/")
+            _, parcel = decode_parcel(value)
+            if place == "state":
+                states[name] = parcel
+            else:
+                commits.setdefault(name, []).append(parcel)
+                self._commits.setdefault(name, []).append(key)
+        names = {
+            key.removeprefix("name/"): tuple(cbor.decode(value))
+            for key, value in carrier.kept("name/").items()
+        }
+        kept = [(state, sorted(commits.get(name, []), key=_place)) for name, state in states.items()]
+        carrier.settle(Port.FEDERATIONS, self)
+        self._perform(self.node.recover(kept, names, carrier.nodes, now))
+
+
+def _place(commit: Commit) -> int:
+    return commit.sequence
+
+
+def class_of(parcel: Any, reliable: bool) -> ServiceClass:
+    if isinstance(parcel, Data):
+        return ServiceClass.RELIABLE if reliable else ServiceClass.BEST_EFFORT
+    if isinstance(parcel, (Inform, Mark)):
+        return ServiceClass.RELIABLE
+    return ServiceClass.CAUSAL
+
+
+def next_boot(carrier: Carrier) -> int:
+    """The number of the process that begins now: the one after the last that was kept."""
+    found = carrier.kept("boot").get("boot")
+    return 1 if found is None else int(cbor.decode(found)) + 1
+
+
+def meshed_node(
+    carrier: Carrier,
+    perform: Callable[[MeshedNode, list[Effect]], None],
+    topology: Topology | None = None,
+    rules: Iterable[Release] = (),
+    reports: str = "",
+) -> MeshedNode:
+    """A node for this carrier, whose directory is the first server of the domains file.  It begins with `recover`.
+
+    `perform` does what the node decides; it gives `Carried` effects to the `carry` of the one it is handed.
+    """
+    boot = next_boot(carrier)
+    node = Node(carrier.name, carrier.nodes[0], reports, boot)
+    control = None if topology is None else ReleaseControl(topology, rules, carrier.name)
+    made = MeshedNode(node, carrier, lambda effects: perform(made, effects), boot, control)
+    return made

@@ -1,0 +1,240 @@
+"""Updates and interactions as bytes: the parcels that there are many of.
+
+    byte       DATA
+    varint     the boot of the sender's node (`weft.host.meshed`)
+    varint, …  federation and execution, as one piece of bytes that is alike for all messages of a federation: kept ready
+    varint     after which commit
+    4 bytes    the sending federate
+    byte       which service, whether the values are packed, whether there is a time stamp
+    4 bytes    the instance or class (directed: the class, then the instance)
+    4 bytes    the transportation (not for updates, where the receiver knows it)
+    varint, …  the tag
+    [byte, 8]  the time
+    …          the values, to the end: packed as they came from the wire, or for each the handle, a varint and the value
+
+Packed values pass through undecoded.  Whatever does not fit this form goes by the slower way of control parcels.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from weft.host.parcel_plain import ParcelError
+from weft.kernel.parcels import Data
+from weft.model.enums import OrderType
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+from weft.model.time import HLAfloat64Time, HLAinteger64Time
+from weft.wire.codec_hot import scan_values, shared_fields
+from weft.wire.packed import WireValues
+
+DATA: Final = 1
+_UPDATE: Final = 0
+_SEND: Final = 1
+_DIRECTED: Final = 2
+_PACKED: Final = 4
+_TIMED: Final = 8
+_INTEGER_TIME: Final = 16
+_SERVICES: Final = {
+    "update_attribute_values": _UPDATE,
+    "send_interaction": _SEND,
+    "send_directed_interaction": _DIRECTED,
+}
+_NAMES: Final = ["update_attribute_values", "send_interaction", "send_directed_interaction"]
+_KEPT: Final = 1024
+_MOST: Final = 1 << 62
+
+_heads: dict[tuple[str, str], bytes] = {}
+_federations: dict[bytes, tuple[str, str]] = {}
+
+
+def varint(number: int) -> bytes:
+    if number < 0x80:
+        return bytes([number])
+    parts = bytearray()
+    while number >= 0x80:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number, and where it ends."""
+    found = 0
+    shift = 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        found |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if found >= _MOST or (byte == 0 and shift):
+                break
+            return found, at
+        shift += 7
+        if shift > 63:
+            break
+    raise ParcelError(f"no number at byte {at}")
+
+
+def encode_data(parcel: Data, boot: int) -> bytes | None:
+    """None if it is not of the common form."""
+    service = _SERVICES.get(parcel.service, -1)
+    arguments = parcel.arguments
+    if service == _UPDATE:
+        target, values, tag, stamp = arguments
+        more = b""
+    elif service == _SEND:
+        target, values, tag, more, stamp = arguments
+    elif service == _DIRECTED:
+        target, instance, values, tag, way, stamp = arguments
+        if len(instance) != 4 or len(way) != 4:
+            return None
+        more = instance + way
+    else:
+        return None
+    if len(target) != 4 or len(more) & 3 or len(parcel.sender) != 4:
+        return None
+    flags = service
+    time = b""
+    if stamp:
+        if (
+            len(stamp) != 4
+            or stamp[1] is not OrderType.RECEIVE
+            or stamp[2] is not OrderType.RECEIVE
+            or stamp[3]
+        ):
+            return None
+        flags |= _TIMED
+        if isinstance(stamp[0], HLAinteger64Time):
+            flags |= _INTEGER_TIME
+        elif not isinstance(stamp[0], HLAfloat64Time):
+            return None
+        time = stamp[0].encode()
+    head = _heads.get((parcel.federation, parcel.execution))
+    if head is None:
+        head = _head(parcel.federation, parcel.execution)
+    parts = [
+        b"\x01",
+        varint(boot),
+        head,
+        varint(parcel.after),
+        parcel.sender,
+        b"",
+        target,
+        more,
+        varint(len(tag)),
+        tag,
+        time,
+    ]
+    if isinstance(values, WireValues):
+        flags |= _PACKED
+        parts.append(values.values)
+    elif isinstance(values, dict):
+        for handle, value in values.items():
+            if len(handle) != 4:
+                return None
+            parts.append(handle)
+            parts.append(varint(len(value)))
+            parts.append(value)
+    else:
+        return None
+    parts[5] = bytes([flags])
+    return b"".join(parts)
+
+
+def _head(federation: str, execution: str) -> bytes:
+    one = federation.encode("utf-8", "surrogatepass")
+    two = execution.encode("utf-8", "surrogatepass")
+    text = varint(len(one)) + one + two
+    made = varint(len(text)) + text
+    if len(_heads) >= _KEPT:
+        _heads.clear()
+    _heads[federation, execution] = made
+    return made
+
+
+def _names(text: bytes) -> tuple[str, str]:
+    size, at = read_varint(text, 0)
+    if at + size > len(text):
+        raise ParcelError("the name of the federation ends too soon")
+    federation = text[at : at + size].decode("utf-8", "surrogatepass")
+    made = (federation, text[at + size :].decode("utf-8", "surrogatepass"))
+    if len(_federations) >= _KEPT:
+        _federations.clear()
+    _federations[text] = made
+    return made
+
+
+def decode_data(data: bytes, at: int) -> Data:
+    """`at`: behind the boot."""
+    size, at = read_varint(data, at)
+    if at + size > len(data):
+        raise ParcelError("the name of the federation ends too soon")
+    text = data[at : at + size]
+    names = _federations.get(text)
+    if names is None:
+        names = _names(text)
+    after, at = read_varint(data, at + size)
+    service = 0 if at + 4 >= len(data) else data[at + 4] & 3
+    fixed = at + (9 if service == _UPDATE else 13 if service == _SEND else 17)
+    if service > _DIRECTED or fixed > len(data):
+        raise ParcelError("a message that ends too soon")
+    sender = FederateHandle(data[at : at + 4])
+    flags = data[at + 4]
+    target = data[at + 5 : at + 9]
+    size, tag_at = read_varint(data, fixed)
+    end = tag_at + size
+    if end > len(data) or flags > 31:
+        raise ParcelError("a message that ends too soon")
+    tag = data[tag_at:end]
+    stamp: tuple[Any, ...] = ()
+    if flags & _TIMED:
+        if end + 8 > len(data):
+            raise ParcelError("a time that ends too soon")
+        kind = HLAinteger64Time if flags & _INTEGER_TIME else HLAfloat64Time
+        stamp = (kind.decode(data[end : end + 8]), OrderType.RECEIVE, OrderType.RECEIVE, None)
+        end += 8
+    values: Any = (
+        _packed(data, end, target, tag) if flags & _PACKED else _plain(data, end, service == _UPDATE)
+    )
+    arguments: tuple[Any, ...]
+    if service == _UPDATE:
+        arguments = (ObjectInstanceHandle(target), values, tag, stamp)
+    elif service == _SEND:
+        way = TransportationTypeHandle(data[at + 9 : at + 13])
+        arguments = (InteractionClassHandle(target), values, tag, way, stamp)
+    else:
+        instance = ObjectInstanceHandle(data[at + 9 : at + 13])
+        way = TransportationTypeHandle(data[at + 13 : at + 17])
+        arguments = (InteractionClassHandle(target), instance, values, tag, way, stamp)
+    return Data(names[0], names[1], after, sender, _NAMES[service], arguments)
+
+
+def _packed(data: bytes, at: int, target: bytes, tag: bytes) -> WireValues:
+    handles = scan_values(data, at, len(data))
+    if handles is None:
+        raise ParcelError("values that are not in their canonical form")
+    values = data[at:]
+    return WireValues(handles, values, target, shared_fields(target, values, tag))
+
+
+def _plain(data: bytes, at: int, attributes: bool) -> dict[Any, bytes]:
+    kind: Any = AttributeHandle if attributes else ParameterHandle
+    values: dict[Any, bytes] = {}
+    while at < len(data):
+        if at + 5 > len(data):
+            raise ParcelError("a value that ends too soon")
+        handle = kind(data[at : at + 4])
+        size, start = read_varint(data, at + 4)
+        at = start + size
+        if at > len(data):
+            raise ParcelError("a value that ends too soon")
+        values[handle] = data[start:at]
+    return values

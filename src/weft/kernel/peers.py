@@ -1,0 +1,233 @@
+"""Other nodes that go away and come back, and this node when it comes back itself.
+
+Four things are known of another node, each told by a parcel that comes in order with all else from there:
+
+    it was started again    `Hello`: its sessions are gone, so its members resign by their directives; the federations at home
+                            there go on, if it still knows them
+    it took us for gone     `Left`: it has dropped what it knew of federations at home here, so its members resign
+    it is gone              the host says so (`peer_lost`): its members resign, federations at home there are over, and calls
+                            that wait for it are refused
+    it can be reached       the host says so (`peer_found`)
+
+A node that was only cut off learns, when it is back, what was decided about it: as home the others sent it `Left`, as the node
+of members it is sent the commands by which they resigned.
+
+A home that is started again (`recover`) has what it wrote down: a snapshot, and the commits since.  Its own members are lost with
+the process they were connected to; calls of others, made meanwhile, come now.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel import pausing
+from weft.kernel.effects import Callback, Effect, Refuse, Transmit
+from weft.kernel.homes import Homes
+from weft.kernel.parcels import Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
+from weft.kernel.saving import SAVE_ENDED
+from weft.kernel.services import RESIGN_LOST
+from weft.kernel.snapshot import snapshot
+from weft.kernel.state import Federation
+from weft.kernel.turn import Turn
+from weft.model.errors import RTIinternalError
+
+
+class Peers(Homes):
+    def __init__(self, name: str, directory: str | None, reports: str, first: int) -> None:
+        super().__init__(name, directory, reports, first)
+        self._replaying = False
+
+    def _end(self, turn: Turn) -> list[Effect]:
+        raise NotImplementedError
+
+    def _welcomed(self, welcome: Welcome) -> Federation:
+        raise NotImplementedError
+
+    # --- others go away ---------------------------------------------------------------------------------------
+
+    def peer_lost(self, node: str, now: float, why: str = "") -> list[Effect]:
+        """Another node is gone: its members resign by their directives; who waits for it is told so."""
+        turn = Turn(self.name, now)
+        self._lost[node] = None
+        reason = f" ({why})" if why else ""
+        self._give_up(turn, node, None, f"node {node!r} went away before it answered{reason}")
+        for name in [n for n, (home, _) in self.homes.items() if home == node]:
+            self._unname(turn, name)
+        self._part(turn, node, f"its node {node!r} went away{reason}")
+        for federation in list(self.federations.values()):
+            if federation.home == node:
+                fault = f"node {node!r}, the home of federation {federation.name!r}, went away{reason}"
+                self._orphaned(turn, federation, fault)
+        turn.effects.append(Transmit(node, Left(why)))
+        return self._end(turn)
+
+    def _give_up(self, turn: Turn, node: str, still: dict[str, str] | None, fault: str) -> None:
+        """Calls that wait for that node are refused; but for those to federations that are `still` there."""
+        for caller, waiting in list(self._waiting.items()):
+            if waiting.node != node:
+                continue
+            if still is not None and (
+                waiting.asked is None or waiting.asked.federation in still or not waiting.asked.federation
+            ):
+                continue  # it has that call, or its answer is under way
+            del self._waiting[caller]
+            if waiting.destroyed:
+                self._answer(turn, caller, ())
+            else:
+                turn.effects.append(Refuse(caller.session, caller.number, RTIinternalError(fault)))
+            for request in waiting.held:
+                self._serve(turn, request)
+
+    def _part(self, turn: Turn, node: str, fault: str) -> None:
+        """The members at that node resign; it is told so, in case it is only cut off."""
+        for federation in list(self.federations.values()):
+            if federation.home == self.name:
+                for member in [m for m in federation.members.values() if m.node == node]:
+                    now = self.federations.get(federation.name)
+                    if now is not None:
+                        self._carry_out(turn, now, None, member.handle, RESIGN_LOST, (fault,))
+                federation.nodes.pop(node, None)
+
+    def _orphaned(self, turn: Turn, federation: Federation, fault: str) -> None:
+        del self.federations[federation.name]
+        self._early.pop(federation.name, None)
+        for session in self.sessions.values():
+            if session.federation is federation:
+                session.federation = None
+                session.member = None
+                pausing.leave(session)
+                turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
+
+    def _left(self, turn: Turn, sender: str, parcel: Left) -> None:
+        reason = f" ({parcel.why})" if parcel.why else ""
+        self._part(turn, sender, f"its node {sender!r} was cut off{reason}")
+        if sender == self.directory:
+            self._claim(turn)
+
+    def _dissolved(self, turn: Turn, sender: str, parcel: Dissolve) -> None:
+        federation = self.federations.get(parcel.federation)
+        if federation is None:
+            return
+        if federation.home == self.name and sender == self.directory:
+            for node in federation.nodes:
+                if node != self.name:
+                    turn.effects.append(Transmit(node, parcel._replace(execution=federation.execution)))
+            self._orphaned(turn, federation, parcel.why)
+            self._remember(turn, federation.name)
+        elif federation.home == sender and federation.execution == parcel.execution:
+            self._orphaned(turn, federation, parcel.why)
+
+    # --- others come back -------------------------------------------------------------------------------------
+
+    def peer_found(self, node: str, now: float) -> list[Effect]:
+        """A node that was gone is there again; a directory is told what has its home here."""
+        turn = Turn(self.name, now)
+        self._lost.pop(node, None)
+        if node == self.directory:
+            self._claim(turn)
+        self._mark_again(turn)
+        return turn.effects
+
+    def _claim(self, turn: Turn) -> None:
+        for federation in self.federations.values():
+            if federation.home == self.name:
+                claim = Claim(federation.name, federation.time.name, None)
+                turn.effects.append(Transmit(self.directory, claim))
+
+    def _mark_again(self, turn: Turn) -> None:
+        """The mark of a save may have been lost with the way it took."""
+        for federation in self.federations.values():
+            going = federation.saving
+            if going is not None and going.point and self.name in going.marks:
+                for node in pausing.nodes_of(federation):
+                    if node != self.name:
+                        mark = Mark(federation.name, federation.execution, going.point)
+                        turn.effects.append(Transmit(node, mark))
+
+    def _greeted(self, turn: Turn, sender: str, hello: Hello) -> None:
+        self._lost.pop(sender, None)
+        for parcels in self._early.values():
+            parcels[:] = [early for early in parcels if early[0] != sender]
+        again = f"node {sender!r} was started again"
+        self._part(turn, sender, f"its {again}")
+        still = {name: execution for name, execution, _ in hello.homes}
+        for federation in list(self.federations.values()):
+            if federation.home == sender and still.get(federation.name) != federation.execution:
+                fault = (
+                    f"{again} and no longer knows federation {federation.name!r}, which had its home there"
+                )
+                self._orphaned(turn, federation, fault)
+        self._give_up(turn, sender, still, f"{again} before it answered")
+        if self.directory == self.name:
+            for name in [n for n, (home, _) in self.homes.items() if home == sender and n not in still]:
+                self._unname(turn, name)
+            for name, _, time in hello.homes:
+                self._grant(turn, sender, Claim(name, time, None))
+        if sender == self.directory:
+            self._claim(turn)
+        self._mark_again(turn)
+
+    # --- this node comes back ---------------------------------------------------------------------------------
+
+    def remembered(self, federation: str, now: float) -> Welcome | None:
+        """A federation at home here, to be written down; None if there is none, or not at this moment."""
+        found = self.federations.get(federation)
+        if (
+            found is None
+            or found.home != self.name
+            or found.saving is not None
+            or found.restoring is not None
+        ):
+            return None
+        return Welcome(found.name, found.execution, self.name, found.sequence, snapshot(found, now))
+
+    def recover(
+        self,
+        states: list[tuple[Welcome, list[Commit]]],
+        names: dict[str, tuple[str, str]],
+        nodes: tuple[str, ...],
+        now: float,
+    ) -> list[Effect]:
+        """Begin with what an earlier process of this node wrote down, and tell all other nodes."""
+        self.homes.update(names)
+        back = [self._replay(welcome, commits, now).name for welcome, commits in states]
+        turn = Turn(self.name, now)
+        hello = Hello(
+            tuple((name, self.federations[name].execution, self.federations[name].time.name) for name in back)
+        )
+        for node in nodes:
+            if node != self.name:
+                turn.effects.append(Transmit(node, hello))
+        for name in back:
+            self._end_pauses(turn, self.federations[name])
+        self._part(turn, self.name, f"its node {self.name!r} was started again")
+        for name in back:
+            self._remember(turn, name)
+        if self.directory == self.name:
+            for name in [n for n, (home, _) in self.homes.items() if home == self.name and n not in back]:
+                self._unname(turn, name)
+        return self._end(turn)
+
+    def _replay(self, welcome: Welcome, commits: list[Commit], now: float) -> Federation:
+        """Carry the commits out once more; what they led to has happened, or comes to nothing."""
+        federation = self._welcomed(welcome)
+        federation.nodes = {m.node: None for m in federation.members.values() if m.node != self.name}
+        self._replaying = True
+        try:
+            for commit in commits:
+                if commit.sequence > federation.sequence:
+                    turn = Turn(self.name, now)
+                    rest: tuple[Any, ...] = (commit.federate, commit.service, commit.arguments)
+                    self._carry_out(turn, federation, commit.caller, *rest)
+                    federation = self.federations[welcome.federation]
+        finally:
+            self._replaying = False
+        return federation
+
+    def _end_pauses(self, turn: Turn, federation: Federation) -> None:
+        """What the nodes had contributed to a save or restore is gone with the home that gathered it."""
+        rti = federation.rti.handle
+        if federation.saving is not None:
+            self._carry_out(turn, federation, None, rti, SAVE_ENDED, (False,))
+        elif federation.restoring is not None:
+            self._carry_out(turn, federation, None, rti, "abort_federation_restore", ())

@@ -1,0 +1,55 @@
+"""The same tests at one embedded node and with federates spread over three nodes of two domains.
+
+The tests of services run twice (tests/conftest.py).  Spread, each call is followed by peace on the
+network, as tests for one node expect it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.fabric import Topology
+from weft.host import NodeHost
+from weft.host.simulated import SimulatedConnection
+from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.kernel import Node
+
+TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
+LINKS = FabricProfile(delay=0.005, jitter=0.01, repeat=0.1, commit=0.002)  # best effort, too, is to arrive
+
+over_nodes = False
+"""Whether federations are to be spread now."""
+
+
+class Peaceful(SimulatedConnection):
+    """Nothing is under way any more when a call has ended."""
+
+    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+        try:
+            return super().call(service, arguments)
+        finally:
+            self._network.settle()
+
+    def lose(self) -> None:
+        super().lose()
+        self._network.settle()
+
+
+class Site:
+    def __init__(self, network: FabricNetwork, node: str) -> None:
+        self._network = network
+        self._node = node
+
+    def kernels(self) -> list[Node]:
+        return [self._network.node(name) for name in TWO_DOMAINS.servers]
+
+    def connect(self) -> SimulatedConnection:
+        made = Peaceful(self._network, self._node, self._network.node(self._node).open_session())
+        self._network.adopt(made)
+        return made
+
+
+def sites(count: int) -> list[NodeHost]:
+    """Where federates connect, in turn; the first creates the federation, so its home is not the router's."""
+    network = FabricNetwork(TWO_DOMAINS, 1, LINKS)
+    return [Site(network, TWO_DOMAINS.servers[-(number % 3) - 1]) for number in range(count)]
