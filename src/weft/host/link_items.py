@@ -9,6 +9,7 @@
     DATA        origin, destination, port, class of service (varints), payload
     REACH       which nodes are beyond the sender (CBOR), only what has changed
     PING        nothing; so that silence means that the peer is gone
+    BYE         nothing; the node stops, and need not be waited for
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ ACKS: Final = 4
 DATA: Final = 5
 REACH: Final = 6
 PING: Final = 7
+BYE: Final = 8
 
 
 def write_item(out: bytearray, kind: int, body: bytes) -> None:

@@ -23,7 +23,7 @@ from typing import Protocol
 from weft.fabric import Domains
 from weft.host.cbor import CborError, decode, encode
 from weft.host.link import Link
-from weft.host.link_items import DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
+from weft.host.link_items import BYE, DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
 from weft.host.link_lines import Datagrams, Doorstep, LinkLine
 from weft.host.link_security import link_context
 from weft.host.settings import Fabric
@@ -141,6 +141,10 @@ class Links:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for link in self.links.values():
+            if link.up:
+                link.put(BYE, b"")
+                link.flush(time.monotonic())
         for line in list(self._lines):
             line.close()
 
@@ -322,7 +326,9 @@ class Links:
         while reader.next() and link.line is line:
             kind = reader.kind
             if link.up:
-                if kind != PING:
+                if kind == BYE:
+                    self._end(link, "it was stopped")
+                elif kind != PING:
                     self._host.item(link, kind, reader.body)
             elif kind == HELLO:
                 self._heard_hello(line, link, reader.body)
