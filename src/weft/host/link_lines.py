@@ -32,6 +32,7 @@ class LinkLine(asyncio.BufferedProtocol):
         self.stranger: Any = None  # what is known of a peer that has not said who it is
         self.closed = asyncio.get_running_loop().create_future()
         self._transport: asyncio.Transport | None = None
+        self._early = b""  # what came along with the end of the handshake, before the connection was ours
         self._view = memoryview(LinkLine.buffer)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -48,12 +49,19 @@ class LinkLine(asyncio.BufferedProtocol):
             with contextlib.suppress(OSError):
                 plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.links.opened(self)
+        early, self._early = self._early, b""
+        if early and self._transport is not None:
+            self.links.received(self, early)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.links.received(self, bytes(self._view[:nbytes]))
+        data = bytes(self._view[:nbytes])
+        if self._transport is None:
+            self._early += data
+        else:
+            self.links.received(self, data)
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
