@@ -133,7 +133,7 @@ def test_a_neighbour_that_does_not_read_is_cut_and_not_waited_for(tmp_path: Path
     """Bounded queues: over `queue_bytes` the link is cut, the residents know, and the memory is free again."""
 
     async def work() -> None:
-        meshes = Meshes(loopback(PAIR), tmp_path, replace(QUICK, lost_seconds=30.0))
+        meshes = Meshes(loopback(PAIR), tmp_path, replace(QUICK, lost_seconds=4.0))
         await meshes.start()
         await meshes.whole()
         quick = "S2" if slow == "S1" else "S1"
@@ -224,8 +224,9 @@ def test_strangers_are_refused(
     run(work())
 
 
-def test_garbage_is_refused_and_harms_nobody(tmp_path: Path) -> None:
-    """A connection that speaks anything else is closed, and reported."""
+def test_garbage_is_refused_and_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that speaks anything else, or nothing for long, is closed, and reported."""
+    monkeypatch.setattr("weft.host.links.GREETING_SECONDS", 0.2)
 
     async def work() -> None:
         domains = loopback(PAIR)

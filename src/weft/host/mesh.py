@@ -162,6 +162,10 @@ class Mesh:
         if self.journal is not None:
             self.journal.close()
 
+    def is_reachable(self, node: str) -> bool:
+        """Is there a way to it just now?"""
+        return self._reach.is_reachable(self._number(node))
+
     def status(self) -> dict[str, Any]:
         """For the table of `weft run`."""
         counts = self.channel.counts
