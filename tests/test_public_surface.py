@@ -14,19 +14,19 @@ import weft
 
 PUBLIC = {
     "weft": [
-        "CallbackModel", "Credentials", "EmbeddedNode", "Federate", "FederateAmbassador", "HLAfloat64Interval",
+        "Agent", "CallbackModel", "Credentials", "EmbeddedNode", "Federate", "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "OrderType",
         "RTIambassador", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join", "load_fom",
     ],
     "weft.federate": [
-        "Federate", "FederateAmbassador", "Interaction", "LocalObject", "RTIambassador", "RemoteObject", "join",
+        "Agent", "Federate", "FederateAmbassador", "Interaction", "LocalObject", "RTIambassador", "RemoteObject", "join",
     ],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
         "read_sources", "shared_node",
     ],
     "weft.fabric": [
-        "TOPOLOGIES", "Acknowledgement", "Batch", "Certificate", "Changes", "Channel", "Cost", "Counts", "Delivery",
+        "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Certificate", "Changes", "Channel", "Cost", "Counts", "Delivery",
         "Domains", "DomainsFindings", "Fault", "Hop", "MatrixClock", "Packet", "Release", "Repair", "Saved", "Stamp",
         "Topology", "Transmission", "cost", "decode_packet", "decode_stamp", "encode_packet", "encode_stamp",
         "examine_domains", "faults", "is_forest", "kept_back", "kept_names", "parse_domains", "parts", "plan",

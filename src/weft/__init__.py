@@ -10,6 +10,7 @@ prefer_source_if_asked()
 del prefer_source_if_asked
 
 from weft.federate import (  # noqa: E402
+    Agent,
     Federate,
     FederateAmbassador,
     Interaction,
@@ -32,6 +33,7 @@ from weft.model.time import (  # noqa: E402
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agent",
     "CallbackModel",
     "Credentials",
     "EmbeddedNode",

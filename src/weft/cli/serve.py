@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 import weft
+from weft.cli.arguments import real
+from weft.cli.serve_node import NodePlan, node_plan
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
 from weft.model.errors import SettingsError
@@ -30,12 +32,26 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--password-file", help="admit only who is in it (see `weft passwd`)")
     parser.add_argument("--save-dir", help="where federation saves go (default runs/saves)")
     parser.add_argument("--settings", help="settings file (TOML)")
+    node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
+    node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
+    node.add_argument("--domains", metavar="FILE", help="the domains file")
+    node.add_argument(
+        "--agents",
+        action="append",
+        default=[],
+        metavar="[NAME=]MODULE:CLASS",
+        help="an agent that lives on this node, besides those of the domains file; may be given again",
+    )
+    node.add_argument("--journal", metavar="DIR", help="where the node's journal is (default runs/journal)")
+    node.add_argument("--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages")
+    node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
-    return int(run_loop(_serve(settings)))
+    plan = node_plan(arguments, settings)
+    return int(run_loop(_serve(settings, plan)))
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
@@ -59,7 +75,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     return load_settings(flags, os.environ, text, arguments.settings or "")
 
 
-async def _serve(settings: Settings) -> int:
+async def _serve(settings: Settings, plan: NodePlan | None) -> int:
     run_directory = _run_directory(settings)
     with (run_directory / "server.log").open("a") as log:
 
@@ -69,22 +85,31 @@ async def _serve(settings: Settings) -> int:
             print(line, file=log, flush=True)
 
         server = Server(settings, report, run_directory=str(run_directory.absolute()))
+        node = None if plan is None else plan.make(report)
         listeners = await server.start()
+        if node is not None:
+            await node.start()
         print(greeting(listeners, run_directory, settings.serve.saves), flush=True)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError):
                 loop.add_signal_handler(number, stopping.set)
-        await stopping.wait()
+        code = 0
+        if plan is None or node is None:
+            await stopping.wait()
+        else:
+            code = await plan.attend(node, stopping, listeners)
         report("stopping: resigning who is still joined")
         await server.stop()
+        if node is not None:
+            await node.stop()
         board = server.board
         report(
             f"stopped after {board.messages} updates and interactions ({board.spliced} spliced as they came); "
             f"{board.frames} frames went out in {board.writes} writes"
         )
-    return 0
+    return code
 
 
 def _run_directory(settings: Settings) -> Path:

@@ -8,6 +8,7 @@ from weft.fabric.channel import Channel
 from weft.fabric.clock import MatrixClock
 from weft.fabric.cost import Cost, cost, route_cost, tree_cost, tree_servers
 from weft.fabric.domains_file import (
+    AgentPlace,
     Certificate,
     Domains,
     DomainsFindings,
@@ -25,6 +26,7 @@ from weft.fabric.topology import Hop, Topology
 __all__ = [
     "TOPOLOGIES",
     "Acknowledgement",
+    "AgentPlace",
     "Batch",
     "Certificate",
     "Changes",

@@ -19,6 +19,9 @@
     link = ["S1", "S2"]             # … or two servers that share a domain, in one direction
     keep = ["HLAinteractionRoot.Fire"]
 
+    [agents]                        # optional: who lives where, and which class it is of
+    counter = { server = "S2", class = "counting:Counter" }
+
 Accepted are exactly the forests (see `forest`).  All that is wrong is reported, each with file and line.  A forest may have
 several trees; servers that cannot reach one another are no danger to causal order, so that is a warning.
 """
@@ -41,7 +44,8 @@ from weft.model.records import Source
 NAME = re.compile(r"[\w.-]+")
 ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]]+):([0-9]+)")
 QUALIFIED = re.compile(r"\w+(\.\w+)*")
-TABLES = ("servers", "domains", "certificates", "release")
+PROGRAM = re.compile(r"\w+(\.\w+)*:\w+")
+TABLES = ("servers", "domains", "certificates", "release", "agents")
 TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -49,6 +53,14 @@ TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 class Certificate:
     cert: str
     key: str
+
+
+@dataclass(frozen=True)
+class AgentPlace:
+    """Where an agent lives, and its program as `package.module:Class`."""
+
+    server: str
+    program: str
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,7 @@ class Domains:
     ca: str = ""  # empty: no TLS
     certificates: dict[str, Certificate] = field(default_factory=dict)
     releases: tuple[Release, ...] = ()
+    agents: dict[str, AgentPlace] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -121,6 +134,7 @@ class _Reading:
         self.ca = ""
         self.certificates: dict[str, Certificate] = {}
         self.releases: list[Release] = []
+        self.agents: dict[str, AgentPlace] = {}
 
     def findings(self) -> DomainsFindings:
         for table in self.document:
@@ -130,6 +144,7 @@ class _Reading:
         self._domains()
         self._certificates()
         self._releases()
+        self._agents()
         topology = Topology(tuple(self.addresses), self.groups)
         if not self.errors:
             self._forest(topology)
@@ -137,7 +152,7 @@ class _Reading:
         errors = tuple(sorted(self.errors, key=self._by_line))
         if errors:
             return DomainsFindings(None, errors, tuple(self.warnings))
-        made = Domains(topology, self.addresses, self.ca, self.certificates, tuple(self.releases))
+        made = Domains(topology, self.addresses, self.ca, self.certificates, tuple(self.releases), self.agents)
         return DomainsFindings(made, (), tuple(self.warnings))
 
     # Places
@@ -241,6 +256,23 @@ class _Reading:
                 self._error(
                     path, f"server {server} has no certificate; with [certificates] every server needs one"
                 )
+
+    def _agents(self) -> None:
+        for name, entry in self._table(("agents",), self.document.get("agents")).items():
+            path = ("agents", name)
+            self._name(path, name, "agent")
+            entry = self._table(path, entry)
+            self._known(path, entry, ("server", "class"))
+            server = self._text((*path, "server"), entry.get("server"), f"the server that agent {name} lives on")
+            if server and server not in self.addresses:
+                self._error(
+                    (*path, "server"),
+                    f"agent {name} lives on {server}, which is not in [servers]{_hint(server, self.addresses)}",
+                )
+            program = self._text((*path, "class"), entry.get("class"), f"the class of agent {name}")
+            if program and not PROGRAM.fullmatch(program):
+                self._error((*path, "class"), f'the class of agent {name} must be like "package.module:Class"')
+            self.agents[name] = AgentPlace(server, program)
 
     def _releases(self) -> None:
         rules = self.document.get("release", [])

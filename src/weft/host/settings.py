@@ -76,13 +76,36 @@ class Security:
 
 
 @dataclass(frozen=True)
+class Fabric:
+    """Links to other nodes, and the journal; see docs/domains.md."""
+
+    lost_seconds: float = 10.0  # without a connection, until a node counts as lost
+    queue_bytes: int = 64 << 20  # of reliable messages that a neighbour has not taken, until the link is cut
+    retry_seconds: float = 0.1  # from one attempt to connect to the next, at first …
+    retry_most_seconds: float = 5.0  # … and at most
+    synchronous: str = "NORMAL"  # of the journal; FULL survives the loss of power, too
+    tries: int = 3  # of an agent's reaction that raises, until the event is set aside
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if not isinstance(value, str) and not value > 0:
+                raise SettingsError(f"fabric.{one.name} is {value}; it must be more than 0")
+        if self.synchronous not in ("NORMAL", "FULL"):
+            raise SettingsError(f"fabric.synchronous is {self.synchronous!r}; it must be NORMAL or FULL")
+        if self.queue_bytes < 1 << 20:
+            raise SettingsError(f"fabric.queue_bytes is {self.queue_bytes}; it must be at least 1048576")
+
+
+@dataclass(frozen=True)
 class Settings:
     serve: Serve = field(default_factory=Serve)
     limits: Limits = field(default_factory=Limits)
     security: Security = field(default_factory=Security)
+    fabric: Fabric = field(default_factory=Fabric)
 
 
-_SECTIONS: dict[str, type] = {"serve": Serve, "limits": Limits, "security": Security}
+_SECTIONS: dict[str, type] = {"serve": Serve, "limits": Limits, "security": Security, "fabric": Fabric}
 
 
 def load_settings(
@@ -96,7 +119,12 @@ def load_settings(
         if value is not None:
             section, key = place.split(".")
             chosen[section][key] = value
-    return Settings(Serve(**chosen["serve"]), Limits(**chosen["limits"]), Security(**chosen["security"]))
+    return Settings(
+        Serve(**chosen["serve"]),
+        Limits(**chosen["limits"]),
+        Security(**chosen["security"]),
+        Fabric(**chosen["fabric"]),
+    )
 
 
 def _kinds(section: str) -> dict[str, type]:

@@ -98,6 +98,11 @@ class Session:
     def session_id(self) -> int:
         return unsigned(self._signed_id)
 
+    @property
+    def unacknowledged_bytes(self) -> int:
+        """How much is kept to be sent again."""
+        return self._history.size + self._writer.size
+
     # The host's side of the connection
 
     def feed(self, data: bytes, now: float) -> None:

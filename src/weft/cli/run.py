@@ -1,0 +1,129 @@
+"""`weft run FILE`: a whole mesh on one machine, one process for each node, with a table of what they do.
+
+Nodes are `weft serve --node` processes; what they report goes to files of the run directory.  On a terminal the table lives;
+elsewhere there is a line for each change.  Ctrl-C or SIGTERM stops all: agents are saved, federates resigned, processes ended by
+their ids.  A node whose `weft run` is gone ends by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import secrets
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+from weft.cli.arguments import real, whole
+from weft.cli.run_nodes import Child, Command
+from weft.cli.run_table import LiveTable, PlainLines, Shown
+from weft.host.fabric_node import read_domains
+from weft.host.server import run_loop
+from weft.model.errors import SettingsError
+
+PATIENCE = 10.0  # seconds that a node has to stop
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("run", help="run all nodes of a domains file on this machine")
+    parser.add_argument("file", metavar="FILE", help="the domains file")
+    parser.add_argument("--agents", action="append", default=[], metavar="[NAME=]MODULE:CLASS",
+                        help="an agent that lives on every node, besides those of the domains file; may be given again")  # fmt: skip
+    parser.add_argument("--federate", action="append", default=[], metavar="NODE=COMMAND",
+                        help="a program to run with this node, which finds its address in WEFT_ADDRESS; may be given again")  # fmt: skip
+    parser.add_argument("--first-port", type=whole(0), default=0, metavar="PORT",
+                        help="federates join the first node at this port, the second at the next … (default: any free ports)")  # fmt: skip
+    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default runs/journal)")
+    parser.add_argument("--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages")
+    parser.add_argument("--restart", action="store_true", help="start a node again that has died")
+    parser.add_argument("--settings", help="settings file for all nodes (TOML)")
+    parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
+    parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    domains, _ = read_domains(arguments.file)
+    servers = domains.topology.servers
+    folder = _run_directory()
+    extra: list[str] = []
+    for one in arguments.agents:
+        extra += ["--agents", one]
+    for flag, value in (("--journal", arguments.journal), ("--settings", arguments.settings)):
+        if value:
+            extra += [flag, value]
+    if arguments.no_journal:
+        extra.append("--no-journal")
+    children: list[Child] = []
+    for place, name in enumerate(servers):
+        port = arguments.first_port + place if arguments.first_port else 0
+        command = [sys.executable, "-m", "weft.cli", "serve", "--node", name, "--domains", arguments.file]
+        command += ["--port", str(port), "--status", "1", *extra]
+        children.append(Child(name, command, folder / f"{name}.log"))
+    commands = _commands(arguments.federate, children, folder)
+    shown: Shown = PlainLines()
+    if sys.stdout.isatty() and not arguments.plain:
+        with contextlib.suppress(ImportError):
+            shown = LiveTable(f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}")
+    return int(run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds)))
+
+
+def _run_directory() -> Path:
+    root = os.environ.get("WEFT_SERVE_RUN_DIRECTORY", "runs")
+    folder = Path(root) / "mesh" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise SettingsError(f"{folder}: {error.strerror or error} (serve.run_directory)") from error
+    return folder
+
+
+def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Command]:
+    by_name = {child.name: child for child in children}
+    found: list[Command] = []
+    for number, text in enumerate(wanted, 1):
+        node, _, command = text.partition("=")
+        if node not in by_name or not command:
+            raise SettingsError(f"--federate {text!r}: say it as NODE=COMMAND; nodes are {', '.join(by_name)}")
+        found.append(Command(by_name[node], shlex.split(command), folder / f"federate-{number}.log"))
+    return found
+
+
+async def _run(
+    children: list[Child], commands: list[Command], shown: Shown, restart: bool, seconds: float | None
+) -> int:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, stopping.set)
+    if seconds is not None:
+        loop.call_later(seconds, stopping.set)
+    with shown:
+        tasks = [loop.create_task(child.attend(restart, stopping)) for child in children]
+        tasks += [loop.create_task(command.attend(stopping)) for command in commands]
+        while not stopping.is_set():
+            shown.show(children)
+            if all(child.has_ended for child in children):
+                break
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), 0.25)
+        stopping.set()
+        for child in children:
+            child.terminate()
+        for command in commands:
+            command.terminate()
+        _, late = await asyncio.wait(tasks, timeout=PATIENCE)
+        if late:
+            for one in [*children, *commands]:
+                one.kill()
+            await asyncio.wait(late, timeout=PATIENCE)
+        shown.show(children)
+    failed = [child for child in children if child.failure]
+    for child in failed:
+        print(f"weft: node {child.name} {child.failure}; see {child.log}", file=sys.stderr)
+    return 1 if failed else 0

@@ -1,0 +1,68 @@
+"""A node of the fabric, put together: the mesh, the agents that live on it, and the place where federations join it.
+
+    node = FabricNode(domains, "S3", report, settings, journal, folder, agents)
+    await node.start()
+    …
+    await node.stop()
+
+`node.mesh` is the Carrier.  Whoever joins the node's federations to those of other nodes settles at Port.FEDERATIONS, before `start`:
+
+    node.mesh.settle(Port.FEDERATIONS, resident)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from weft.fabric import Domains, parse_domains
+from weft.host.carrier import Port
+from weft.host.engine import Engine, Reacting, load_agent
+from weft.host.mesh import Mesh
+from weft.host.settings import Fabric
+from weft.model.errors import SettingsError
+from weft.model.records import Source
+
+
+class FabricNode:
+    def __init__(
+        self,
+        domains: Domains,
+        name: str,
+        report: Callable[[str], None],
+        settings: Fabric | None = None,
+        journal: Path | None = None,
+        folder: Path = Path(),
+        agents: Mapping[str, Reacting] | None = None,
+    ) -> None:
+        """`agents`: besides those of the domains file, which are loaded here if they live on this node."""
+        self.mesh = Mesh(domains, name, report, settings, journal, folder)
+        living = {
+            agent: load_agent(place.program)[1]
+            for agent, place in domains.agents.items()
+            if place.server == name
+        }
+        living.update(agents or {})
+        directory = {agent: place.server for agent, place in domains.agents.items()}
+        self.engine = Engine(self.mesh, living, directory, report, self.mesh.settings.tries)
+
+    async def start(self) -> None:
+        self.mesh.settle(Port.AGENTS, self.engine)
+        self.engine.begin()
+        await self.mesh.start()
+
+    async def stop(self) -> None:
+        await self.mesh.stop()
+
+    def status(self) -> dict[str, Any]:
+        return {**self.mesh.status(), "reactions": self.engine.reactions}
+
+
+def read_domains(path: str) -> tuple[Domains, Path]:
+    """The file, and the folder that names in it are relative to."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror or error}") from error
+    return parse_domains(Source(path, data)), Path(path).parent

@@ -1,0 +1,208 @@
+"""The journal of a node: one SQLite file in WAL mode that holds the tables of `weft.fabric.journal`, and values by key (S1-7, S1-8).
+
+Each batch of the channel is one transaction, together with the values that were kept meanwhile.  A process that is killed at any
+instant finds, at its next start, all of a batch or nothing of it.
+
+`synchronous` is SQLite's: NORMAL survives the end of the process, however it comes; FULL survives the loss of power as well, at
+the price of a flush to the disk for each commit.
+
+The file is locked as long as it is open, so that two processes never write one journal.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from weft.fabric import Changes, Packet, Saved, decode_packet, encode_packet
+from weft.model.errors import FabricError
+
+APPLICATION = 0x57454654  # "WEFT"
+VERSION = 1
+SYNCHRONOUS = ("NORMAL", "FULL")
+LOCK_SECONDS = 2.0
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE clocks (domain INTEGER PRIMARY KEY, now INTEGER NOT NULL);
+CREATE TABLE told (domain INTEGER, peer INTEGER, told INTEGER NOT NULL, PRIMARY KEY (domain, peer)) WITHOUT ROWID;
+CREATE TABLE cells (domain INTEGER, cell INTEGER, value INTEGER NOT NULL, changed INTEGER NOT NULL, source INTEGER NOT NULL,
+                    PRIMARY KEY (domain, cell)) WITHOUT ROWID;
+CREATE TABLE out (domain INTEGER, peer INTEGER, number INTEGER, packet BLOB NOT NULL,
+                  PRIMARY KEY (domain, peer, number)) WITHOUT ROWID;
+CREATE TABLE waiting (domain INTEGER, peer INTEGER, number INTEGER, packet BLOB NOT NULL,
+                      PRIMARY KEY (domain, peer, number)) WITHOUT ROWID;
+CREATE TABLE inbox (number INTEGER PRIMARY KEY, origin INTEGER NOT NULL, payload BLOB NOT NULL);
+CREATE TABLE kept (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Journal:
+    """Open it, take what it holds with `saved` and `kept`, then `commit` batch after batch."""
+
+    def __init__(
+        self, path: str | Path, node: str, fingerprint: str, synchronous: str = "NORMAL"
+    ) -> None:
+        self.path = Path(path)
+        self.node = node
+        self.fingerprint = fingerprint
+        self.commits = 0
+        if synchronous not in SYNCHRONOUS:
+            raise FabricError(f"a journal is synchronous {' or '.join(SYNCHRONOUS)}, not {synchronous!r}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._base = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise FabricError(f"{self.path}: the journal cannot be opened: {error}") from error
+        try:
+            self._prepare(synchronous)
+        except sqlite3.DatabaseError as error:
+            self._base.close()
+            raise self._refusal(error) from error
+        except FabricError:
+            self._base.close()
+            raise
+
+    # Opening
+
+    def _prepare(self, synchronous: str) -> None:
+        run = self._base.execute
+        run("PRAGMA locking_mode = EXCLUSIVE")
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA synchronous = {synchronous}")
+        run("BEGIN EXCLUSIVE")  # Takes the lock, which the locking mode then keeps.
+        application = run("PRAGMA application_id").fetchone()[0]
+        version = run("PRAGMA user_version").fetchone()[0]
+        if application == 0 and version == 0 and not run("SELECT 1 FROM sqlite_master").fetchone():
+            self._make()
+        else:
+            self._check(application, version)
+        run("COMMIT")
+
+    def _make(self) -> None:
+        for statement in _TABLES.split(";"):
+            self._base.execute(statement)
+        about = {"node": self.node, "fingerprint": self.fingerprint}
+        self._base.executemany("INSERT INTO meta VALUES (?, ?)", about.items())
+        self._base.execute(f"PRAGMA application_id = {APPLICATION}")
+        self._base.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _check(self, application: int, version: int) -> None:
+        if application != APPLICATION:
+            raise FabricError(f"{self.path}: this is a database, but no journal of Weft; name another file")
+        if version != VERSION:
+            raise FabricError(
+                f"{self.path}: the journal has version {version} and this Weft writes version {VERSION};"
+                " use the Weft that wrote it"
+            )
+        whole = self._base.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if whole != "ok":
+            raise FabricError(f"{self.path}: the journal is damaged ({whole}); put a sound copy in its place")
+        about = dict(self._base.execute("SELECT key, value FROM meta"))
+        if about.get("node") != self.node:
+            raise FabricError(
+                f"{self.path}: this is the journal of {about.get('node')}, not of {self.node}; name another file"
+            )
+        if about.get("fingerprint") != self.fingerprint:
+            raise FabricError(
+                f"{self.path}: this journal was written under other domains; end it under those (all queues empty),"
+                " or start with an empty journal on all servers"
+            )
+
+    def _refusal(self, error: sqlite3.DatabaseError) -> FabricError:
+        if "locked" in str(error):
+            return FabricError(
+                f"{self.path}: another process has this journal open; is node {self.node} running already?"
+            )
+        return FabricError(
+            f"{self.path}: this is no journal, or a damaged one ({error}); name another file, or put a sound copy in its place"
+        )
+
+    # What an earlier process left
+
+    def saved(self) -> Saved:
+        """The tables of the channel."""
+        run = self._base.execute
+        found = Saved(self.fingerprint)
+        found.clocks = dict(run("SELECT domain, now FROM clocks"))
+        found.told = {(row[0], row[1]): row[2] for row in run("SELECT * FROM told")}
+        found.cells = {(row[0], row[1]): (row[2], row[3], row[4]) for row in run("SELECT * FROM cells")}
+        found.out = {(row[0], row[1], row[2]): decode_packet(row[3]) for row in run("SELECT * FROM out")}
+        found.waiting = {
+            (row[0], row[1], row[2]): decode_packet(row[3]) for row in run("SELECT * FROM waiting")
+        }
+        found.inbox = {row[0]: (row[1], row[2]) for row in run("SELECT * FROM inbox")}
+        return found
+
+    def kept(self, prefix: str = "") -> dict[str, bytes]:
+        rows = self._base.execute(
+            "SELECT key, value FROM kept WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix)
+        )
+        return dict(rows)
+
+    # Commits
+
+    def commit(
+        self,
+        changes: Changes,
+        kept: Mapping[str, bytes | None] | None = None,
+        encoded: dict[int, bytes] | None = None,
+    ) -> None:
+        """One transaction.  `encoded` gets the bytes of the packets that were written, by id, for whoever sends them next."""
+        base = self._base
+        try:
+            base.execute("BEGIN IMMEDIATE")
+            self._write(changes, {} if encoded is None else encoded)
+            if kept:
+                self._write_kept(kept)
+            base.execute("COMMIT")
+        except sqlite3.Error as error:
+            if base.in_transaction:
+                base.execute("ROLLBACK")
+            raise FabricError(
+                f"{self.path}: the journal cannot be written: {error}; nothing of it was sent, so the node can be started"
+                " again once there is room"
+            ) from error
+        self.commits += 1
+
+    def _write(self, changes: Changes, encoded: dict[int, bytes]) -> None:
+        many = self._base.executemany
+        if changes.clocks:
+            many("REPLACE INTO clocks VALUES (?, ?)", changes.clocks)
+            many("REPLACE INTO told VALUES (?, ?, ?)", changes.told)
+            many("REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", changes.cells)
+        if changes.out_removed:
+            many("DELETE FROM out WHERE domain = ? AND peer = ? AND number = ?", changes.out_removed)
+        if changes.waiting_removed:
+            many("DELETE FROM waiting WHERE domain = ? AND peer = ? AND number = ?", changes.waiting_removed)
+        if changes.inbox_removed:
+            many("DELETE FROM inbox WHERE number = ?", ((number,) for number in changes.inbox_removed))
+        if changes.out:
+            many("INSERT INTO out VALUES (?, ?, ?, ?)", _rows(changes.out.items(), encoded))
+        if changes.waiting:
+            many("INSERT INTO waiting VALUES (?, ?, ?, ?)", _rows(changes.waiting.items(), encoded))
+        if changes.inbox:
+            many(
+                "INSERT INTO inbox VALUES (?, ?, ?)",
+                ((number, origin, payload) for number, (origin, payload) in changes.inbox.items()),
+            )
+
+    def _write_kept(self, kept: Mapping[str, bytes | None]) -> None:
+        many = self._base.executemany
+        many("REPLACE INTO kept VALUES (?, ?)", ((k, v) for k, v in kept.items() if v is not None))
+        many("DELETE FROM kept WHERE key = ?", ((k,) for k, v in kept.items() if v is None))
+
+    def close(self) -> None:
+        """What was committed stays; the lock is given up."""
+        self._base.close()
+
+
+def _rows(
+    packets: Iterable[tuple[tuple[int, int, int], Packet]], encoded: dict[int, bytes]
+) -> list[tuple[int, int, int, bytes]]:
+    rows: list[tuple[int, int, int, bytes]] = []
+    for (domain, peer, number), packet in packets:
+        data = encoded[id(packet)] = encode_packet(packet)
+        rows.append((domain, peer, number, data))
+    return rows

@@ -1,0 +1,106 @@
+"""One neighbour of a node: the session with it, and what is to be sent to it.
+
+The session outlives connections: what was sent and not received when one broke is sent again on the next.  It ends when there was no
+connection for too long (`fabric.lost_seconds`), when the neighbour's process is another one, or when it has left too much unread
+(`fabric.queue_bytes`); with it end the reliable messages under way, and the residents are told.
+
+Queues are bounded.  Of causal packets, at most a window is under way; the others wait in the channel, whose journal holds them in
+any case.  Reliable messages have no other place to wait: one neighbour that does not take them must not take the node's memory,
+so its session is cut.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from weft.host.link_items import ACKS, PACKET, encode_acks, write_item
+from weft.wire.session_client import ClientSession
+from weft.wire.session_server import ServerSession
+from weft.wire.session_state import State
+
+if TYPE_CHECKING:
+    from weft.host.link_lines import LinkLine
+
+WINDOW = 4096  # causal packets under way …
+WINDOW_BYTES = 4 << 20  # … and their bytes
+FRAME_BYTES = 512 << 10  # a frame is closed when it has grown to this
+
+
+class Link:
+    def __init__(self, peer: int, name: str, address: tuple[str, int], dials: bool) -> None:
+        self.peer = peer
+        self.name = name
+        self.address = address
+        self.dials = dials  # this node connects, the other listens
+        self.session: ClientSession | ServerSession | None = None
+        self.line: LinkLine | None = None
+        self.up = False  # both have said who they are
+        self.way = 0
+        self.token = 0  # which datagrams from the neighbour carry …
+        self.peer_token = 0  # … and those to it
+        self.is_refused = False
+        self.complaint = ""  # the last thing reported about attempts to connect
+        self.said_at = 0.0
+        self.dropped = 0  # reliable messages that were lost because the link was down
+        self._items = bytearray()
+        self._pending: deque[bytes] = deque()
+        self._under_way: deque[int] = deque()
+        self._under_way_bytes = 0
+
+    @property
+    def waiting(self) -> int:
+        """Packets that wait for room in the window."""
+        return len(self._pending)
+
+    def begin(self) -> None:
+        """A new session: nothing of the old one is under way."""
+        self._items = bytearray()
+        self._pending.clear()
+        self._under_way.clear()
+        self._under_way_bytes = 0
+
+    def put(self, kind: int, body: bytes) -> None:
+        write_item(self._items, kind, body)
+        if len(self._items) > FRAME_BYTES:
+            self._frame()
+
+    def put_packet(self, packet: bytes) -> None:
+        self._pending.append(packet)
+
+    def put_acks(self, pairs: list[tuple[int, int]]) -> None:
+        self.put(ACKS, encode_acks(pairs))
+
+    def acknowledged(self, count: int) -> None:
+        """So many packets have arrived; they come in the order in which they were sent."""
+        for _ in range(min(count, len(self._under_way))):
+            self._under_way_bytes -= self._under_way.popleft()
+
+    def flush(self, now: float) -> None:
+        """Hand over to the session what there is room for, and to the connection what there is one for."""
+        session = self.session
+        if session is None:
+            return
+        if self.up:
+            pending, under_way = self._pending, self._under_way
+            while pending and len(under_way) < WINDOW and self._under_way_bytes < WINDOW_BYTES:
+                packet = pending.popleft()
+                under_way.append(len(packet))
+                self._under_way_bytes += len(packet)
+                self.put(PACKET, packet)
+        if self._items:
+            self._frame()
+            self.said_at = now
+        if self.line is not None and session.state is not State.DROPPED:
+            parts = session.take_outgoing(now)
+            if parts:
+                self.line.send(parts)
+
+    def _frame(self) -> None:
+        payload = bytes(self._items)
+        self._items = bytearray()
+        session = self.session
+        if isinstance(session, ClientSession):
+            session.send_call_request(payload)
+        elif session is not None:
+            session.send_callback(payload)

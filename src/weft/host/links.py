@@ -1,0 +1,551 @@
+"""The links of a node: one to each server that it shares a domain with.
+
+Of two neighbours the one that comes first in the domains file dials; the other listens at its address in that file.  Over the
+connection goes a session of the Federate Protocol, as between a federate and an RTI, in which both sides first say who they are:
+name, fingerprint of the domains, and a number for the process.  Who is not in the file, not a neighbour, has other domains, or
+shows a certificate that is not that server's, is refused, and both sides log why.
+
+With certificates in the domains file all goes over TLS 1.3, and best-effort messages take the same way as reliable ones:
+datagrams would be clear text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from weft.fabric import Domains
+from weft.host.cbor import CborError, decode, encode
+from weft.host.link import Link
+from weft.host.link_items import BYE, DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
+from weft.host.link_lines import Datagrams, Doorstep, LinkLine
+from weft.host.link_security import link_context
+from weft.host.settings import Fabric
+from weft.model.errors import FabricError, SettingsError
+from weft.wire.frames import ProtocolError
+from weft.wire.session_client import ClientSession
+from weft.wire.session_greeting import Greeting, refuse_resume
+from weft.wire.session_server import ServerSession
+from weft.wire.session_state import ACCEPTED, INVALID_SESSION, RESUMED, Action, SessionSettings, State
+
+VERSION = 1  # of what is said over links
+GREETING_SECONDS = 10.0
+GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
+STRANGERS = 64  # connections of which it is not known whose they are
+DATAGRAM_BYTES = 1200  # what passes any network in one piece
+_TOKEN = 8
+
+
+class Host(Protocol):
+    """What the links tell: the mesh."""
+
+    def link_up(self, link: Link, boot: int) -> None: ...
+
+    def link_down(self, link: Link, why: str) -> None: ...
+
+    def item(self, link: Link, kind: int, body: bytes) -> None:
+        """May raise FabricError: then the link is cut."""
+        ...
+
+    def turn_soon(self) -> None: ...
+
+
+class _Stranger:
+    """A connection that came in, until it has said whose it is."""
+
+    def __init__(self) -> None:
+        self.greeting = Greeting()
+        self.session: ServerSession | None = None
+        self.taken = 0
+
+
+class Links:
+    def __init__(
+        self,
+        domains: Domains,
+        node: str,
+        settings: Fabric,
+        host: Host,
+        report: Callable[[str], None],
+        folder: Path = Path(),
+    ) -> None:
+        topology = domains.topology
+        self.node = node
+        self.boot = secrets.randbits(53)
+        self.links: dict[int, Link] = {}
+        self._domains = domains
+        self._settings = settings
+        self._host = host
+        self._report = report
+        own = topology.numbers[node]
+        for name in topology.neighbours(node):
+            peer = topology.numbers[name]
+            self.links[peer] = Link(peer, name, split_address(domains.addresses[name]), own < peer)
+        self._by_name = {link.name: link for link in self.links.values()}
+        self._by_token: dict[int, Link] = {}
+        self._listening_context = link_context(domains, node, folder, server_side=True)
+        self._dialing_context = link_context(domains, node, folder, server_side=False)
+        self._heartbeat = settings.lost_seconds / 4
+        self._session_settings = SessionSettings(
+            history_frames=1 << 20,
+            history_bytes=4 * settings.queue_bytes,
+            heartbeat=self._heartbeat,
+            silence=settings.lost_seconds,
+            reconnect=settings.lost_seconds,
+            calls_are_answered=False,
+        )
+        self._touched: set[Link] = set()
+        self._lines: set[LinkLine] = set()
+        self._strangers = 0  # that are on the doorstep
+        self._listener: asyncio.AbstractServer | None = None
+        self._datagrams: Datagrams | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closing = False
+
+    # --- starting and stopping ------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        host, port = split_address(self._domains.addresses[self.node])
+        secure = self._listening_context is not None
+        try:
+            self._listener = await loop.create_server(
+                (lambda: Doorstep(self)) if secure else (lambda: LinkLine(self, None)), host, port, backlog=1024
+            )
+            if not secure:
+                _, self._datagrams = await loop.create_datagram_endpoint(
+                    lambda: Datagrams(self), local_addr=(host, port)
+                )
+        except OSError as error:
+            if self._listener is not None:
+                self._listener.close()
+            raise SettingsError(
+                f"node {self.node} cannot listen on {host}:{port}, its address in the domains file: "
+                f"{error.strerror or error}; does it run already?"
+            ) from error
+        self._tasks = [loop.create_task(self._dial(link)) for link in self.links.values() if link.dials]
+        self._tasks.append(loop.create_task(self._tick()))
+
+    async def stop(self) -> None:
+        self._closing = True
+        if self._listener is not None:
+            self._listener.close()
+        if self._datagrams is not None:
+            self._datagrams.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for link in self.links.values():
+            if link.up:
+                link.put(BYE, b"")
+                link.flush(time.monotonic())
+        for line in list(self._lines):
+            line.close()
+
+    # --- sending ----------------------------------------------------------------------------------------------------
+
+    def touch(self, link: Link) -> None:
+        """There is something for it, to go out with the next `flush`."""
+        self._touched.add(link)
+
+    def flush(self, now: float) -> None:
+        touched, self._touched = self._touched, set()
+        for link in touched:
+            link.flush(now)
+            session = link.session
+            if session is not None and session.unacknowledged_bytes > self._settings.queue_bytes:
+                waits = session.unacknowledged_bytes
+                self._cut(link, f"it has left {waits} bytes unread (fabric.queue_bytes)", self._settings.retry_seconds)
+
+    def send_datagram(self, link: Link, body: bytes) -> bool:
+        """False if it has to go another way."""
+        if self._datagrams is None or len(body) + _TOKEN > DATAGRAM_BYTES or not link.up or link.line is None:
+            return False
+        self._datagrams.send(link.peer_token.to_bytes(_TOKEN, "big") + body, (link.line.peer_host, link.address[1]))
+        return True
+
+    # --- dialing ----------------------------------------------------------------------------------------------------
+
+    async def _dial(self, link: Link) -> None:
+        """Connect, again and again, each time a little later, up to a limit."""
+        first, most = self._settings.retry_seconds, self._settings.retry_most_seconds
+        delay = first
+        while not self._closing:
+            line = await self._connect(link)
+            if line is not None:
+                await line.closed
+            if line is not None and not link.is_refused and link.complaint == "":
+                delay = first
+            await asyncio.sleep(random.uniform(delay / 2, delay))
+            delay = most if link.is_refused else min(2 * delay, most)
+            link.is_refused = False
+
+    async def _connect(self, link: Link) -> LinkLine | None:
+        loop = asyncio.get_running_loop()
+        host, port = link.address
+        context = self._dialing_context
+        try:
+            async with asyncio.timeout(GREETING_SECONDS):
+                _, line = await loop.create_connection(
+                    lambda: LinkLine(self, link), host, port, ssl=context, server_hostname="" if context else None
+                )
+        except (OSError, TimeoutError) as error:
+            why = str(error) or "no answer"
+            if isinstance(error, ssl.SSLError):
+                why += "; is its certificate from the authority in [certificates]?"
+            self._complain(link, f"cannot connect to {link.name} at {host}:{port} ({why}); trying again")
+            return None
+        return line
+
+    def _complain(self, link: Link, text: str) -> None:
+        """Once for each reason, not for each attempt."""
+        if link.complaint != text and not self._closing:
+            link.complaint = text
+            self._report(text)
+
+    def _dialed(self, line: LinkLine, link: Link) -> None:
+        now = time.monotonic()
+        if self._dialing_context is not None and link.name not in line.names:
+            link.is_refused = True
+            self._complain(
+                link,
+                f"{line.where} shows a certificate of {_list(line.names)}, and not of {link.name}; "
+                "check [certificates] and the address in the domains file",
+            )
+            line.link = None
+            line.abort()
+            return
+        if link.line is not None:
+            link.line.abort()
+        link.line = line
+        session = link.session
+        if isinstance(session, ClientSession) and session.state is State.DROPPED:
+            session.resume(now)
+        else:
+            link.session = ClientSession(now, self._session_settings)
+            link.begin()
+        link.flush(now)
+
+    # --- connections --------------------------------------------------------------------------------------------------
+
+    async def secure(self, transport: asyncio.Transport) -> None:
+        """A connection came in: the certificate first."""
+        name = transport.get_extra_info("peername")
+        where = f"{name[0]}:{name[1]}" if name else "somewhere"
+        self._strangers += 1
+        try:
+            if self._strangers > STRANGERS:
+                raise OSError("too many connections that have not shown a certificate")
+            line = LinkLine(self, None)
+            context = self._listening_context
+            assert context is not None
+            secured = await asyncio.get_running_loop().start_tls(
+                transport, line, context, server_side=True, ssl_handshake_timeout=GREETING_SECONDS
+            )
+            if secured is None:
+                raise OSError("it was closed")
+            line.connection_made(secured)
+        except (OSError, TimeoutError) as error:
+            self._report(
+                f"a connection from {where} was refused: {error}; servers need a certificate from the authority in [certificates]"
+            )
+            transport.abort()
+        finally:
+            self._strangers -= 1
+
+    def opened(self, line: LinkLine) -> None:
+        if self._closing:
+            line.abort()
+            return
+        self._lines.add(line)
+        if line.link is not None:
+            self._dialed(line, line.link)
+            return
+        line.stranger = _Stranger()
+        if sum(one.stranger is not None for one in self._lines) > STRANGERS:
+            self._report(f"a connection from {line.where} was closed: too many have not said who they are")
+            line.abort()
+
+    def closed(self, line: LinkLine) -> None:
+        self._lines.discard(line)
+        link = line.link
+        if link is None or link.line is not line:
+            return
+        link.line = None
+        session = link.session
+        if session is None:
+            return
+        if session.state is not State.TERMINATED:
+            session.connection_lost(time.monotonic())
+        if session.state is State.TERMINATED:
+            self._ended(link, session.ending or "the session ended")
+
+    def received(self, line: LinkLine, data: bytes) -> None:
+        now = time.monotonic()
+        try:
+            if line.link is None:
+                self._stranger_says(line, data, now)
+            else:
+                self._take(line, line.link, data, now)
+        except (ProtocolError, FabricError, CborError) as error:
+            link = line.link
+            if link is None:
+                self._report(f"a connection from {line.where} was closed: {error}")
+                line.abort()
+            else:
+                self._cut(link, f"{link.name} sends what it should not: {error}", self._settings.retry_most_seconds)
+        self._host.turn_soon()
+
+    def _take(self, line: LinkLine, link: Link, data: bytes, now: float) -> None:
+        session = link.session
+        if session is None or link.line is not line:
+            return
+        self._touched.add(link)
+        before = session.state
+        session.feed(data, now)
+        while link.session is session and session.next():
+            self._frame(line, link, session.frame.payload)
+        if link.session is not session:
+            return
+        if session.state is State.TERMINATED:
+            self._ended(link, session.ending)
+            line.close()
+        elif before is not session.state and session.state is State.RUNNING:
+            if before is State.NEW:
+                self._say_hello(link)
+            link.flush(now)
+
+    def _frame(self, line: LinkLine, link: Link, payload: bytes) -> None:
+        reader = ItemReader(payload)
+        while reader.next() and link.line is line:
+            kind = reader.kind
+            if link.up:
+                if kind == BYE:
+                    self._end(link, "it was stopped")
+                elif kind != PING:
+                    self._host.item(link, kind, reader.body)
+            elif kind == HELLO:
+                self._heard_hello(line, link, reader.body)
+            elif kind == REFUSED:
+                link.is_refused = True
+                why = reader.body[:1000].decode("utf-8", "replace")
+                self._complain(link, f"{link.name} refuses this node: {why}")
+                self._end(link, "refused")
+            else:
+                raise FabricError("it did not say who it is")
+
+    # --- who is there -----------------------------------------------------------------------------------------------
+
+    def _stranger_says(self, line: LinkLine, data: bytes, now: float) -> None:
+        stranger = line.stranger
+        if stranger is None:
+            return
+        stranger.taken += len(data)
+        if stranger.taken > GREETING_BYTES:
+            raise FabricError("it did not say who it is")
+        session = stranger.session
+        if session is None:
+            if not stranger.greeting.feed(data):
+                return
+            if stranger.greeting.is_resume:
+                self._resume(line, stranger.greeting, now)
+                return
+            session = ServerSession(secrets.randbits(64) or 1, now, self._session_settings)
+            if session.accept(stranger.greeting, now) != ACCEPTED:
+                line.send(session.take_outgoing(now))
+                raise FabricError(session.ending)
+            stranger.session = session
+            line.send(session.take_outgoing(now))
+            data = stranger.greeting.rest
+        session.feed(data, now)
+        while line.link is None and session.next():
+            reader = ItemReader(session.frame.payload)
+            if not reader.next() or reader.kind != HELLO:
+                raise FabricError("it did not say who it is")
+            self._introduced(line, session, reader.body, now)
+        if line.link is not None:
+            self._take(line, line.link, b"", now)
+
+    def _introduced(self, line: LinkLine, session: ServerSession, body: bytes, now: float) -> None:
+        """A stranger says who it is."""
+        hello = decode(body)
+        refusal = self._refusal(hello, line)
+        if refusal:
+            name = hello.get("name") if isinstance(hello, dict) else None
+            self._report(f"{line.where} ({name!r}) was refused: {refusal}")
+            out = bytearray()
+            write_item(out, REFUSED, refusal.encode())
+            session.send_callback(bytes(out))
+            line.send(session.take_outgoing(now))
+            line.stranger = None
+            line.close()
+            return
+        link = self._by_name[hello["name"]]
+        if link.session is not None:
+            self._end(link, "its process is another one, or has begun anew")
+        line.stranger = None
+        line.link = link
+        link.line = line
+        link.session = session
+        link.begin()
+        link.way = hello["way"]
+        self._say_hello(link)
+        self._is_up(link, hello)
+
+    def _refusal(self, hello: object, line: LinkLine) -> str:
+        """Why not; empty if it may come in."""
+        if not isinstance(hello, dict) or not _is_hello(hello):
+            return "it does not say who it is as this Weft expects; use the same version on all servers"
+        name = hello["name"]
+        if hello["version"] != VERSION:
+            return f"it speaks version {hello['version']} of links and this is {VERSION}; use the same Weft on all servers"
+        if name not in self._domains.topology.numbers:
+            return f"there is no server {name!r} in the domains file of {self.node}"
+        if hello["fingerprint"] != self._domains.topology.fingerprint:
+            return f"the domains of {name!r} and {self.node} differ; give both the same domains file"
+        if name not in self._by_name:
+            return f"{name!r} shares no domain with {self.node}"
+        if hello["boot"] == self.boot:
+            return f"{name!r} has the same number as {self.node}: is it connected to itself?"
+        if self._listening_context is not None and name not in line.names:
+            return f"its certificate is of {_list(line.names)}, and not of {name}; check [certificates]"
+        return ""
+
+    def _say_hello(self, link: Link) -> None:
+        if link.dials:
+            link.way = secrets.randbits(53)
+        self._by_token.pop(link.token, None)
+        link.token = secrets.randbits(63)
+        self._by_token[link.token] = link
+        hello = {
+            "version": VERSION,
+            "name": self.node,
+            "fingerprint": self._domains.topology.fingerprint,
+            "boot": self.boot,
+            "way": link.way,
+            "token": link.token,
+        }
+        link.put(HELLO, encode(hello))
+
+    def _heard_hello(self, line: LinkLine, link: Link, body: bytes) -> None:
+        hello = decode(body)
+        refusal = self._refusal(hello, line)
+        if not refusal and hello["name"] != link.name:
+            refusal = f"it is {hello['name']!r}, where {link.name} should be; check the addresses in the domains file"
+        if refusal:
+            raise FabricError(refusal)
+        self._is_up(link, hello)
+
+    def _is_up(self, link: Link, hello: dict[str, int]) -> None:
+        link.peer_token = hello["token"]
+        link.up = True
+        link.complaint = ""
+        self._host.link_up(link, hello["boot"])
+
+    def _resume(self, line: LinkLine, greeting: Greeting, now: float) -> None:
+        for link in self.links.values():
+            session = link.session
+            if isinstance(session, ServerSession) and session.session_id == greeting.session_id:
+                if self._listening_context is not None and link.name not in line.names:
+                    break
+                old, link.line = link.line, line
+                if old is not None:
+                    old.abort()
+                line.stranger = None
+                line.link = link
+                status = session.resume(greeting, now)
+                line.send(session.take_outgoing(now))
+                if status != RESUMED:
+                    self._ended(link, session.ending)
+                    line.close()
+                else:
+                    self._take(line, link, greeting.rest, now)
+                    link.flush(now)
+                return
+        line.send([refuse_resume(greeting.session_id, INVALID_SESSION)])
+        line.close()
+
+    # --- the end of a session ----------------------------------------------------------------------------------------
+
+    def _cut(self, link: Link, why: str, patience: float) -> None:
+        self._report(f"the link to {link.name} is cut: {why}")
+        link.is_refused = patience > self._settings.retry_seconds
+        self._end(link, why)
+
+    def _end(self, link: Link, why: str) -> None:
+        """Of the present session; the next connection begins another."""
+        line, link.line = link.line, None
+        if link.session is not None and link.session.state is not State.TERMINATED:
+            link.session.discard(why)
+        if line is not None:
+            line.link = None
+            line.abort()
+        self._ended(link, why)
+
+    def _ended(self, link: Link, why: str) -> None:
+        link.session = None
+        self._by_token.pop(link.token, None)
+        link.begin()
+        if link.up:
+            link.up = False
+            self._host.link_down(link, why)
+            self._host.turn_soon()
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(min(0.25, self._heartbeat / 2))
+            now = time.monotonic()
+            for link in self.links.values():
+                if link.session is not None:
+                    self._tick_link(link, link.session, now)
+            for line in list(self._lines):
+                if line.stranger is not None and now - line.opened_at > GREETING_SECONDS:
+                    self._report(f"a connection from {line.where} was closed: it did not say who it is")
+                    line.abort()
+
+    def _tick_link(self, link: Link, session: ClientSession | ServerSession, now: float) -> None:
+        for action in session.tick(now):
+            if action is Action.CLOSE and link.line is not None:
+                line, link.line = link.line, None
+                line.link = None
+                line.abort()
+            elif action is Action.END:
+                self._ended(link, f"there was no connection for {self._settings.lost_seconds:g} s")
+                return
+        if link.up and link.line is not None and now - link.said_at >= self._heartbeat:
+            link.put(PING, b"")
+        link.flush(now)
+
+    # --- datagrams ----------------------------------------------------------------------------------------------------
+
+    def datagram(self, data: bytes) -> None:
+        link = self._by_token.get(int.from_bytes(data[:_TOKEN], "big"))
+        if link is None or not link.up:
+            return
+        try:
+            self._host.item(link, DATAGRAM, data[_TOKEN:])
+        except FabricError as error:
+            self._report(f"a datagram from {link.name} was dropped: {error}")
+        self._host.turn_soon()
+
+
+def split_address(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _is_hello(hello: dict[object, object]) -> bool:
+    texts = all(isinstance(hello.get(key), str) for key in ("name", "fingerprint"))
+    return texts and all(type(hello.get(key)) is int for key in ("version", "boot", "way", "token"))
+
+
+def _list(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names)) or "nobody"

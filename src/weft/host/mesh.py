@@ -1,0 +1,339 @@
+"""A node of the fabric in a real process: the causal channel, its journal and the links, in one event loop.
+
+A turn
+------
+Whatever the links bring is taken at once: packets go into the channel, what has become deliverable goes to the residents, and what
+those send and keep is gathered.  At the end of the loop's turn all of it is one transaction, and only then anything leaves:
+packets, acknowledgements, reliable messages, datagrams.  While a commit takes its time more arrives, and the next commit
+is for all of that: under load commits grow instead of queueing (group commit).
+
+A commit that fails (a full disk) ends the node: nothing of it has left, so the node can be started again where it was.
+
+Residents must not raise; one that does is reported, and its message counts as handled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from weft.fabric import Channel, Delivery, Domains, decode_packet, encode_packet
+from weft.host.carrier import Port, Resident, ServiceClass
+from weft.host.cbor import decode, encode
+from weft.host.journal import Journal
+from weft.host.link import Link
+from weft.host.link_items import ACKS, DATA, DATAGRAM, PACKET, REACH, Data, decode_acks, decode_data, encode_data
+from weft.host.links import Links
+from weft.host.reach import Entry, Reach
+from weft.host.settings import Fabric
+from weft.model.errors import FabricError, SettingsError
+
+PAYLOAD_BYTES = 48 << 20  # the largest message
+DELIVERIES = 512  # handed over in one turn
+BACKLOG = 100_000  # packets that wait for one neighbour, when it is reported
+
+
+class Mesh:
+    """The Carrier of a real process; see there."""
+
+    def __init__(
+        self,
+        domains: Domains,
+        name: str,
+        report: Callable[[str], None],
+        settings: Fabric | None = None,
+        journal: Path | None = None,
+        folder: Path = Path(),
+    ) -> None:
+        """`journal`: its file; without one nothing survives the process.  `folder`: where the domains file is."""
+        topology = domains.topology
+        if name not in topology.numbers:
+            raise SettingsError(
+                f"there is no server {name!r} in the domains file; there are {', '.join(topology.servers)}"
+            )
+        self._name = name
+        self._topology = topology
+        self._report = report
+        self.settings = settings or Fabric()
+        self._own = topology.numbers[name]
+        self._reach = Reach(topology, self._own)
+        self.links = Links(domains, name, self.settings, self, report, folder)
+        self.journal: Journal | None = None
+        saved = None
+        if journal is not None:
+            self.journal = Journal(journal, name, topology.fingerprint, self.settings.synchronous)
+            saved = self.journal.saved()
+        self.channel = Channel(topology, self._own, saved, durable=journal is not None)
+        self.sent = 0  # messages of this node's residents
+        self.received = 0  # … and for them
+        self.failed: asyncio.Future[str] | None = None
+        self._residents: dict[int, Resident] = {}
+        self._deliveries: deque[Delivery] = deque()
+        self._unclaimed: dict[int, list[Delivery]] = {}  # for ports where nobody has settled yet
+        self._kept: dict[str, bytes | None] = {}
+        self._memory: dict[str, bytes] = {}  # in place of a journal's
+        self._outbox: list[tuple[int, Data]] = []
+        self._turn_due = False
+        self._started = False
+        self._backlogged: set[int] = set()
+
+    # --- as a Carrier -----------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self._topology.servers
+
+    def settle(self, port: Port, resident: Resident) -> None:
+        self._residents[port] = resident
+        self._deliveries.extend(self._unclaimed.pop(port, []))
+        if self._started:
+            now = time.monotonic()
+            for node in range(len(self.nodes)):
+                if self._reach.is_reachable(node):
+                    resident.found(self.nodes[node], False, now)
+            self.turn_soon()
+
+    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> None:
+        if kind is ServiceClass.CAUSAL:
+            self.spread((node,), port, payload)
+            return
+        there = self._number(node)
+        self._check_size(payload)
+        self.sent += 1
+        hop = self._reach.next_hop(there)
+        if hop >= 0 and self._reach.is_reachable(there):
+            self._outbox.append((hop, Data(self._own, there, port, kind, payload)))
+            self.turn_soon()
+
+    def spread(self, nodes: Iterable[str], port: Port, payload: bytes) -> None:
+        """One causal message to several nodes, this one too if it is among them."""
+        self._check_size(payload)
+        self.channel.send([self._number(node) for node in nodes], bytes([port]) + payload)
+        self.sent += 1
+        self.turn_soon()
+
+    def keep(self, key: str, value: bytes | None) -> None:
+        self._kept[key] = value
+        self.turn_soon()
+
+    def kept(self, prefix: str) -> dict[str, bytes]:
+        found = dict(self._memory) if self.journal is None else self.journal.kept(prefix)
+        for key, value in self._kept.items():
+            if value is None:
+                found.pop(key, None)
+            else:
+                found[key] = value
+        return {key: found[key] for key in sorted(found) if key.startswith(prefix)}
+
+    def _number(self, node: str) -> int:
+        number = self._topology.numbers.get(node)
+        if number is None:
+            raise FabricError(f"there is no node {node!r}; there are {', '.join(self.nodes)}")
+        return number
+
+    def _check_size(self, payload: bytes) -> None:
+        if len(payload) > PAYLOAD_BYTES:
+            raise FabricError(f"a message of {len(payload)} bytes is too large for the fabric ({PAYLOAD_BYTES})")
+
+    # --- its life ---------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Settle residents first: what an earlier process left over is handed to them now."""
+        self.failed = asyncio.get_running_loop().create_future()
+        await self.links.start()
+        self._started = True
+        self.turn_soon()
+
+    async def stop(self) -> None:
+        """Commit and send what there is, then close."""
+        if self._started:
+            self._turn()
+        self._started = False
+        await self.links.stop()
+        if self.journal is not None:
+            self.journal.close()
+
+    def is_reachable(self, node: str) -> bool:
+        """Is there a way to it just now?"""
+        return self._reach.is_reachable(self._number(node))
+
+    def status(self) -> dict[str, Any]:
+        """For the table of `weft run`."""
+        counts = self.channel.counts
+        return {
+            "node": self._name,
+            "links": sum(link.up for link in self.links.links.values()),
+            "neighbours": len(self.links.links),
+            "sent": self.sent,
+            "received": self.received,
+            "packets": counts.stamped,
+            "stamp_entries": counts.stamp_entries,
+            "stamp_bytes": counts.stamp_bytes,
+            "clock_bytes": self.channel.clock_bytes(),
+            "backlog": sum(self.channel.backlog(peer) for peer in self.links.links),
+            "waiting": self.channel.waiting(),
+            "commits": 0 if self.journal is None else self.journal.commits,
+        }
+
+    # --- what the links tell ----------------------------------------------------------------------------------------
+
+    def link_up(self, link: Link, boot: int) -> None:
+        self._report(f"link to {link.name}: up")
+        self._reach.link_up(link.peer, boot, link.way)
+        self.channel.reconnected(link.peer)
+        self._tell_reach()
+        self.turn_soon()
+
+    def link_down(self, link: Link, why: str) -> None:
+        self._report(f"link to {link.name}: down ({why})")
+        self._reach.link_down(link.peer, f"there is no link to {link.name}: {why}")
+        self._tell_reach()
+
+    def item(self, link: Link, kind: int, body: bytes) -> None:
+        if kind == PACKET:
+            self.channel.receive(link.peer, decode_packet(body))
+            self._deliveries.extend(self.channel.take_deliveries())
+        elif kind == ACKS:
+            pairs = decode_acks(body)
+            for domain, number in pairs:
+                self.channel.acknowledged(link.peer, domain, number)
+            link.acknowledged(len(pairs))
+        elif kind in (DATA, DATAGRAM):
+            self._data(link, decode_data(body))
+        elif kind == REACH:
+            table = {
+                int(node): None if entry is None else Entry(int(entry[0]), int(entry[1]))
+                for node, entry in decode(body).items()
+            }
+            self._reach.told(link.peer, table)
+            self._tell_reach()
+        else:
+            raise FabricError(f"there is no item of kind {kind}; use the same Weft on all servers")
+
+    def _data(self, link: Link, data: Data) -> None:
+        if data.origin >= len(self.nodes) or self._reach.next_hop(data.origin) != link.peer:
+            raise FabricError("it passes on a message that does not come this way")
+        if data.destination == self._own:
+            resident = self._residents.get(data.port)
+            if resident is not None:
+                self.received += 1
+                self._hand_over(resident, data.origin, data.payload)
+            return
+        hop = self._reach.next_hop(data.destination)
+        if hop == link.peer or hop < 0:
+            raise FabricError("it passes on a message that does not go this way")
+        self._outbox.append((hop, data))
+
+    def _hand_over(self, resident: Resident, origin: int, payload: bytes) -> None:
+        try:
+            resident.received(self.nodes[origin], payload, time.monotonic())
+        except Exception:
+            self._report(f"internal error, please report it: {traceback.format_exc()}")
+
+    def _tell_reach(self) -> None:
+        """To the residents."""
+        now = time.monotonic()
+        for change in self._reach.take_changes():
+            node = self.nodes[change.node]
+            for resident in list(self._residents.values()):
+                if change.lost:
+                    resident.lost(node, change.lost, now)
+                if change.found:
+                    resident.found(node, change.restarted, now)
+
+    # --- turns ------------------------------------------------------------------------------------------------------
+
+    def turn_soon(self) -> None:
+        if not self._turn_due and self._started:
+            self._turn_due = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._turn_due = False
+        if not self._started:
+            return
+        self._deliver()
+        try:
+            self._commit()
+        except FabricError as error:
+            self._fail(str(error))
+            return
+        for peer, table in self._reach.take_announcements().items():
+            link = self.links.links[peer]
+            link.put(REACH, encode({n: None if e is None else list(e) for n, e in table.items()}))
+            self.links.touch(link)
+        self._send_outbox()
+        self.links.flush(time.monotonic())
+        if self._deliveries:
+            self.turn_soon()
+
+    def _deliver(self) -> None:
+        channel = self.channel
+        deliveries = self._deliveries
+        deliveries.extend(channel.take_deliveries())
+        for _ in range(min(DELIVERIES, len(deliveries))):
+            delivery = deliveries.popleft()
+            payload = delivery.payload
+            resident = self._residents.get(payload[0])
+            if resident is None:
+                self._unclaimed.setdefault(payload[0], []).append(delivery)
+                continue
+            self.received += 1
+            self._hand_over(resident, delivery.origin, payload[1:])
+            channel.consumed(delivery.number)
+        deliveries.extend(channel.take_deliveries())
+
+    def _commit(self) -> None:
+        """Save, then hand over to the links."""
+        batch = self.channel.take_batch()
+        encoded: dict[int, bytes] = {}
+        if self.journal is None:
+            for key, value in self._kept.items():
+                if value is None:
+                    self._memory.pop(key, None)
+                else:
+                    self._memory[key] = value
+        elif batch.changes or self._kept:
+            self.journal.commit(batch.changes, self._kept, encoded)
+        self._kept = {}
+        links = self.links.links
+        for peer, packet in batch.transmit:
+            link = links[peer]
+            if link.up:
+                link.put_packet(encoded.get(id(packet)) or encode_packet(packet))
+                self.links.touch(link)
+            elif peer not in self._backlogged and self.channel.backlog(peer) > BACKLOG:
+                self._backlogged.add(peer)
+                self._report(f"more than {BACKLOG} packets wait for {link.name}, which is away")
+        acks: dict[int, list[tuple[int, int]]] = {}
+        for peer, domain, number in batch.acknowledge:
+            acks.setdefault(peer, []).append((domain, number))
+        for peer, pairs in acks.items():
+            if links[peer].up:
+                links[peer].put_acks(pairs)
+                self.links.touch(links[peer])
+
+    def _send_outbox(self) -> None:
+        outbox, self._outbox = self._outbox, []
+        for hop, data in outbox:
+            link = self.links.links[hop]
+            body = encode_data(data)
+            if not link.up or (data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body)):
+                continue
+            link.put(DATA, body)
+            self.links.touch(link)
+
+    def _fail(self, why: str) -> None:
+        self._started = False
+        self._report(f"node {self._name} stops: {why}")
+        if self.failed is not None and not self.failed.done():
+            self.failed.set_result(why)

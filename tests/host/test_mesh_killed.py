@@ -1,0 +1,91 @@
+"""Real processes, killed at random: no loss, no duplicate, no reorder, from the agents' own logs (S1-7, S1-8)."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from host.mesh_nodes import NodeProcess, ended, wait_until, write_file
+from weft.fabric import Topology
+from weft.host.cbor import decode
+from weft.host.journal import Journal
+
+SERVERS = ("S1", "S2", "S3", "S4", "S5", "S6")
+TOPOLOGY = Topology(SERVERS, {"A": ("S1", "S2", "S3"), "B": ("S3", "S4"), "C": ("S4", "S5", "S6")})
+
+
+def _quiet(nodes: list[NodeProcess]) -> bool:
+    return all(
+        node.status and not node.status["backlog"] and not node.status["waiting"] for node in nodes
+    )
+
+
+def _logs(folder: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for server in SERVERS:
+        journal = Journal(folder / "journal" / f"{server}.journal", server, TOPOLOGY.fingerprint)
+        saved = journal.saved()
+        assert not saved.out, f"{server} still has to send"
+        assert not saved.inbox, f"{server} still has to react"
+        assert not saved.waiting, f"{server} still waits"
+        assert not journal.kept("dead/")
+        found[f"Walker@{server}"] = decode(journal.kept("agent/")["agent/Walker"])
+        journal.close()
+    return found
+
+
+def _run(folder: Path, seconds: float, seed: int) -> None:
+    write_file(folder, TOPOLOGY)
+    chance = random.Random(seed)
+    environment = {"WALK_UNTIL": str(time.time() + seconds), "WALK_PEERS": ",".join(SERVERS)}
+    more = ("--agents", "host.mesh_agents:Walker", "--journal", "journal")
+    nodes = [NodeProcess(folder, name, *more, environment=environment) for name in SERVERS]
+    kills = 0
+    with ended(nodes):
+        for node in nodes:
+            node.start()
+        wait_until(lambda: all(node.status for node in nodes), "all nodes run")
+        end = time.monotonic() + seconds - 2.0
+        while time.monotonic() < end:
+            victims = chance.sample(nodes, chance.choice((1, 1, 2)))
+            before = {node.name: node.statuses for node in victims}
+            wait_until(lambda: all(n.statuses > before[n.name] + 8 for n in victims), "the victims ran a while")  # noqa: B023
+            for node in victims:
+                node.kill()
+                kills += 1
+            for node in victims:
+                node.start()
+        wait_until(lambda: all(node.status for node in nodes), "all nodes run again")
+        for _ in range(3):
+            seen = [node.statuses for node in nodes]
+            wait_until(
+                lambda: _quiet(nodes) and all(n.statuses > was for n, was in zip(nodes, seen, strict=True)),  # noqa: B023
+                "everything has arrived",
+            )
+        assert [node.stop() for node in nodes] == [0] * len(nodes)
+    logs = _logs(folder)
+    heard = 0
+    for name, log in logs.items():
+        assert log["wrong"] == []
+        for peer, count in log["sent"].items():
+            assert logs[peer]["heard"].get(name, 0) == count, f"{name} to {peer}"
+            heard += count
+    assert kills >= 3
+    assert heard > 2000, "there was hardly any load"
+    print(f"{heard} messages, {kills} kills")
+
+
+def test_six_nodes_killed_at_random(tmp_path: Path) -> None:
+    """A mesh of six nodes under load while nodes are killed and restarted."""
+    _run(tmp_path, 12.0, 1)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_six_nodes_killed_for_a_minute(tmp_path: Path) -> None:
+    """A mesh of six nodes under load while nodes are killed with SIGKILL and restarted for a minute."""
+    _run(tmp_path, 62.0, 2)
