@@ -255,14 +255,14 @@ def _openssl(folder: Path, *arguments: str) -> None:
 
 def _authority(folder: Path, name: str) -> None:
     _openssl(
-        folder, *"req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2".split(),
+        folder, *["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"],
         "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem",
     )  # fmt: skip
 
 
 def _certificate(folder: Path, file: str, server: str, authority: str = "ca") -> None:
     _openssl(
-        folder, *"req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split(),
+        folder, *["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
         "-subj", f"/CN={server}", "-keyout", f"{file}.key", "-out", f"{file}.csr",
     )  # fmt: skip
     _openssl(

@@ -8,7 +8,6 @@ from typing import Any
 from host.mesh import FOM, NAME, handles
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.guard import OpenGuard
-from weft.host.line import Line
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.parcel_codec import decode_parcel
 from weft.host.serving import Served, Switchboard
@@ -56,15 +55,24 @@ class PairCarrier:
         return {key: self.table[key] for key in sorted(self.table) if key.startswith(prefix)}
 
 
-class MemoryLine(Line):
+class MemoryLine:
+    secure = False
+
     def __init__(self) -> None:
         self.data = b""
 
-    def send(self, parts: list[bytes]) -> None:
+    def send(self, parts: list[bytes]) -> int:
         self.data += b"".join(parts)
+        return 0
 
     def queued(self) -> int:
         return 0
+
+    def acknowledge_soon(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class Site:

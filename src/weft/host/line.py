@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Protocol
 
-class Line:
+
+class Line(Protocol):
     """A connection that carries a session: the sockets' side of it."""
 
-    secure = False
+    @property
+    def secure(self) -> bool:
+        """Can nobody else read it?"""
+        ...
 
     def send(self, parts: list[bytes]) -> int:
         """Returns how many bytes now wait to be taken by the peer."""
-        raise NotImplementedError
+        ...
 
     def queued(self) -> int:
         """How many bytes wait to be taken by the peer."""
-        raise NotImplementedError
+        ...
 
     def acknowledge_soon(self) -> None:
         """Something was read and nothing goes back: let the network acknowledge without delay."""
+        ...
 
-    def close(self) -> None:
-        raise NotImplementedError
+    def close(self) -> None: ...

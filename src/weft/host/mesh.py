@@ -27,7 +27,17 @@ from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.cbor import decode, encode
 from weft.host.journal import Journal
 from weft.host.link import Link
-from weft.host.link_items import ACKS, DATA, DATAGRAM, PACKET, REACH, Data, decode_acks, decode_data, encode_data
+from weft.host.link_items import (
+    ACKS,
+    DATA,
+    DATAGRAM,
+    PACKET,
+    REACH,
+    Data,
+    decode_acks,
+    decode_data,
+    encode_data,
+)
 from weft.host.links import Links
 from weft.host.reach import Entry, Reach
 from weft.host.settings import Fabric

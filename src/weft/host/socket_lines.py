@@ -17,7 +17,6 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
-from weft.host.line import Line
 from weft.host.serving import Served
 from weft.wire.frames import ProtocolError, split
 from weft.wire.session_greeting import MAX_GREETING, Greeting
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from weft.host.server import Server
 
 
-class SocketLine(Line):
+class SocketLine:
     """A TCP or TLS connection."""
 
     def __init__(self, server: Server, secure: bool) -> None:
