@@ -43,7 +43,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="an agent that lives on this node, besides those of the domains file; may be given again",
     )
     node.add_argument("--journal", metavar="DIR", help="where the node's journal is (default runs/journal)")
-    node.add_argument("--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages")
+    node.add_argument(
+        "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
+    )
     node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
     parser.set_defaults(func=run)
 
@@ -84,8 +86,8 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             print(line, file=sys.stderr, flush=True)
             print(line, file=log, flush=True)
 
-        server = Server(settings, report, run_directory=str(run_directory.absolute()))
         node = None if plan is None else plan.make(report)
+        server = Server(settings, report, run_directory=str(run_directory.absolute()), fabric=node)
         listeners = await server.start()
         if node is not None:
             await node.start()

@@ -37,6 +37,7 @@ class FabricNode:
         agents: Mapping[str, Reacting] | None = None,
     ) -> None:
         """`agents`: besides those of the domains file, which are loaded here if they live on this node."""
+        self.domains = domains
         self.mesh = Mesh(domains, name, report, settings, journal, folder)
         living = {
             agent: load_agent(place.program)[1]

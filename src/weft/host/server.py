@@ -17,13 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from weft.host.fabric_node import FabricNode
 from weft.host.guard import Guard, OpenGuard, own_guard, read_password_file
+from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.serving import NEVER, Served, Switchboard, trace_of
 from weft.host.settings import Settings
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
-from weft.kernel import Fetch, Node, Store
+from weft.kernel import Effect, Fetch, Node, Store
 from weft.model.errors import SettingsError
 from weft.wire.frames import ProtocolError
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
@@ -53,19 +55,27 @@ class Server:
         report: Callable[[str], None],
         guard: Guard | None = None,
         run_directory: str = "",
+        fabric: FabricNode | None = None,
     ) -> None:
-        """Without a run directory there are no files of service reports."""
+        """Without a run directory there are no files of service reports; `fabric` is what joins it to other nodes."""
         self.settings = settings
         self.report = report
         limits = settings.limits
+        self._meshed = None
+        if fabric is not None:
+            domains = fabric.domains
+            self._meshed = meshed_node(
+                fabric.mesh, self._perform, domains.topology, domains.releases, run_directory
+            )
         self.board = Switchboard(
-            Node("server", reports=run_directory),
+            Node("server", reports=run_directory) if self._meshed is None else self._meshed.node,
             guard or _guard_of(settings),
             ModuleLimits(limits.module_bytes, limits.modules, limits.federations),
             report,
             limits.report_bytes,
             self._keep,
             limits.calls,
+            self._meshed,
         )
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Any]] = set()
@@ -114,6 +124,8 @@ class Server:
             raise
         asyncio.get_running_loop().set_exception_handler(self._unexpected)
         self._tick()
+        if self._meshed is not None:
+            self._meshed.recover(time.monotonic())
         return [(kind, serve.host, port) for kind, port in found]
 
     async def _listen(self, kind: type[SocketLine], port: int, context: ssl.SSLContext | None) -> int:
@@ -165,6 +177,11 @@ class Server:
             if timer is not None:
                 timer.cancel()
         self.board.reports.close()
+
+    def _perform(self, _: MeshedNode, effects: list[Effect]) -> None:
+        """What another node has brought about."""
+        self.board.perform(effects)
+        self.flush_soon()
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
