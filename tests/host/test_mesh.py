@@ -162,6 +162,28 @@ def test_what_nobody_takes_waits_for_somebody(tmp_path: Path) -> None:
     run(work())
 
 
+@pytest.mark.parametrize("victim", ["S1", "S2"])
+def test_a_node_that_lost_its_journal_is_refused(tmp_path: Path, victim: str) -> None:
+    """What it sends would pass for repeated and be dropped without a word; both sides say what to do."""
+
+    async def work() -> None:
+        meshes = Meshes(loopback(PAIR), tmp_path)
+        await meshes.start()
+        for name, other in (("S1", "S2"), ("S2", "S1")):
+            meshes.meshes[name].send(other, GUESTS, CAUSAL, b"x")
+            await until(lambda: bool(meshes.guests[other].heard), "it arrives")  # noqa: B023
+        await meshes.crash(victim)
+        for file in tmp_path.glob(f"{victim}.journal*"):
+            file.unlink()
+        await meshes.start(victim)
+        for name in ("S1", "S2"):
+            why = f"{victim} has forgotten packets that it sent"
+            await until(lambda: any(why in line for line in meshes.logs[name]), f"{name} says so")  # noqa: B023
+        await meshes.stop()
+
+    run(work())
+
+
 def test_nothing_leaves_before_it_is_saved(tmp_path: Path) -> None:
     """A journal that cannot be written ends the node, and nobody has heard of what was not saved."""
 

@@ -42,6 +42,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
+    parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
+                        help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
     parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
     parser.set_defaults(func=run)
 
@@ -69,7 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
     if sys.stdout.isatty() and not arguments.plain:
         with contextlib.suppress(ImportError):
             shown = LiveTable(f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}")
-    return int(run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds)))
+    return int(run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds, arguments.quiet)))
+
+
+def moved(children: list[Child]) -> int:
+    """All messages so far; -1 while something is still to come."""
+    if any(child.state != "running" or child.status.get("backlog") for child in children):
+        return -1
+    return sum(child.status["sent"] + child.status["received"] for child in children)
 
 
 def _run_directory() -> Path:
@@ -94,7 +103,12 @@ def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Co
 
 
 async def _run(
-    children: list[Child], commands: list[Command], shown: Shown, restart: bool, seconds: float | None
+    children: list[Child],
+    commands: list[Command],
+    shown: Shown,
+    restart: bool,
+    seconds: float | None,
+    quiet: float | None,
 ) -> int:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
@@ -106,8 +120,14 @@ async def _run(
     with shown:
         tasks = [loop.create_task(child.attend(restart, stopping)) for child in children]
         tasks += [loop.create_task(command.attend(stopping)) for command in commands]
+        moved_at, total = time.monotonic(), -1
         while not stopping.is_set():
             shown.show(children)
+            now = moved(children)
+            if now != total or now < 0:
+                moved_at, total = time.monotonic(), now
+            elif quiet is not None and time.monotonic() - moved_at > quiet + 1.0:  # Nodes tell of themselves once a second.
+                break
             if all(child.has_ended for child in children):
                 break
             with contextlib.suppress(TimeoutError):

@@ -40,10 +40,15 @@ GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
 STRANGERS = 64  # connections of which it is not known whose they are
 DATAGRAM_BYTES = 1200  # what passes any network in one piece
 _TOKEN = 8
+_NUMBERS = ("version", "boot", "way", "token", "sent", "delivered")
 
 
 class Host(Protocol):
     """What the links tell: the mesh."""
+
+    def counts(self, link: Link) -> tuple[int, int]:
+        """Causal packets so far: sent to this neighbour, and delivered from it."""
+        ...
 
     def link_up(self, link: Link, boot: int) -> None: ...
 
@@ -415,7 +420,22 @@ class Links:
             return f"{name!r} has the same number as {self.node}: is it connected to itself?"
         if self._listening_context is not None and name not in line.names:
             return f"its certificate is of {_list(line.names)}, and not of {name}; check [certificates]"
-        return ""
+        return self._forgotten(self._by_name[name], hello)
+
+    def _forgotten(self, link: Link, hello: dict[str, int]) -> str:
+        """Has one of the two forgotten what it sent?  What it sends next would pass for repeated, and be dropped."""
+        sent, delivered = self._host.counts(link)
+        forgetful = ""
+        if delivered > hello["sent"]:
+            forgetful = link.name
+        elif hello["delivered"] > sent:
+            forgetful = self.node
+        if not forgetful:
+            return ""
+        return (
+            f"{forgetful} has forgotten packets that it sent: its journal was lost, or an older one put in its place; "
+            "start all servers with empty journals"
+        )
 
     def _say_hello(self, link: Link) -> None:
         if link.dials:
@@ -423,6 +443,7 @@ class Links:
         self._by_token.pop(link.token, None)
         link.token = secrets.randbits(63)
         self._by_token[link.token] = link
+        sent, delivered = self._host.counts(link)
         hello = {
             "version": VERSION,
             "name": self.node,
@@ -430,6 +451,8 @@ class Links:
             "boot": self.boot,
             "way": link.way,
             "token": link.token,
+            "sent": sent,
+            "delivered": delivered,
         }
         link.put(HELLO, encode(hello))
 
@@ -544,7 +567,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 def _is_hello(hello: dict[object, object]) -> bool:
     texts = all(isinstance(hello.get(key), str) for key in ("name", "fingerprint"))
-    return texts and all(type(hello.get(key)) is int for key in ("version", "boot", "way", "token"))
+    return texts and all(type(hello.get(key)) is int for key in _NUMBERS)
 
 
 def _list(names: frozenset[str]) -> str:

@@ -186,6 +186,14 @@ class Mesh:
 
     # --- what the links tell ----------------------------------------------------------------------------------------
 
+    def counts(self, link: Link) -> tuple[int, int]:
+        for side in self.channel.sides.values():
+            place = side.place.get(link.peer, -1)
+            if place >= 0:
+                clock = side.clock
+                return clock.value[clock.own * clock.size + place], clock.value[place * clock.size + clock.own]
+        return 0, 0
+
     def link_up(self, link: Link, boot: int) -> None:
         self._report(f"link to {link.name}: up")
         self._reach.link_up(link.peer, boot, link.way)
