@@ -35,13 +35,17 @@ def test_three_classes_over_a_router(tmp_path: Path) -> None:
             meshes.meshes["S1"].send("S3", GUESTS, CAUSAL, b"c%d" % number)
             meshes.meshes["S1"].send("S3", GUESTS, BEST_EFFORT, b"b%d" % number)
         heard = meshes.guests["S3"].heard
-        await until(lambda: sum(one[1:2] != b"" and one[:1] in b"rc" for _, one in heard) == 200, "200 arrive")
+        await until(
+            lambda: sum(one[1:2] != b"" and one[:1] in b"rc" for _, one in heard) == 200, "200 arrive"
+        )
         assert {sender for sender, _ in heard} == {"S1"}
         for kind in (b"r", b"c"):
             assert [one for _, one in heard if one[:1] == kind] == [kind + b"%d" % n for n in range(100)]
         await until(lambda: any(one[:1] == b"b" for _, one in heard), "datagrams arrive")
         meshes.meshes["S1"].send("S3", GUESTS, BEST_EFFORT, b"x" * 5000)
-        await until(lambda: b"x" * 5000 in meshes.guests["S3"].said(), "what fits no datagram goes over the link")
+        await until(
+            lambda: b"x" * 5000 in meshes.guests["S3"].said(), "what fits no datagram goes over the link"
+        )
         await meshes.stop()
 
     run(work())
@@ -255,14 +259,14 @@ def _openssl(folder: Path, *arguments: str) -> None:
 
 def _authority(folder: Path, name: str) -> None:
     _openssl(
-        folder, *"req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2".split(),
+        folder, *["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"],
         "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem",
     )  # fmt: skip
 
 
 def _certificate(folder: Path, file: str, server: str, authority: str = "ca") -> None:
     _openssl(
-        folder, *"req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split(),
+        folder, *["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
         "-subj", f"/CN={server}", "-keyout", f"{file}.key", "-out", f"{file}.csr",
     )  # fmt: skip
     _openssl(

@@ -75,7 +75,9 @@ def test_a_crash_between_commit_and_transmission(tmp_path: Path, moment: str) ->
         late = meshes.guests["S3"]
         await until(lambda: late.said()[-1:] == [b"last"], "the rest arrives")
         assert heard + late.said()[:-1] == [b"%d" % number for number in range(20)]
-        await until(lambda: all(m.status()["backlog"] == 0 for m in meshes.meshes.values()), "all acknowledged")
+        await until(
+            lambda: all(m.status()["backlog"] == 0 for m in meshes.meshes.values()), "all acknowledged"
+        )
         await meshes.stop()
 
     run(work())
@@ -136,7 +138,9 @@ def test_crashes_at_random(tmp_path: Path, seed: int) -> None:
         await meshes.whole()
         await until(lambda: len({*heard}) == sent, "all have arrived")
         # S3's own list is no part of a transaction, so what it heard before a crash it may hear again, at the seam only.
-        assert sorted({*heard}, key=lambda one: int(one.split(b":")[0])) == [b"%d:%d" % (n + 1, n) for n in range(sent)]
+        assert sorted({*heard}, key=lambda one: int(one.split(b":")[0])) == [
+            b"%d:%d" % (n + 1, n) for n in range(sent)
+        ]
         assert meshes.meshes["S2"].kept("count") == {"count": b"%d" % sent}
         await meshes.stop()
 
@@ -235,7 +239,9 @@ def test_a_mesh_of_processes_is_one_command(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"file:5: agent x lives on S9, which is not in \[servers\]"):
         parse_domains(Source("file", text.encode()))
     bad = text.replace("S9", "S1").replace("a:B", "nothing")
-    with pytest.raises(SettingsError, match=r'file:5: the class of agent x must be like "package.module:Class"'):
+    with pytest.raises(
+        SettingsError, match=r'file:5: the class of agent x must be like "package.module:Class"'
+    ):
         parse_domains(Source("file", bad.encode()))
     good = parse_domains(Source("file", text.replace("S9", "S1").encode()))
     assert (good.agents["x"].server, good.agents["x"].program) == ("S1", "a:B")

@@ -20,7 +20,9 @@ QUEUES = {
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("journal", help="show what the journal of a node holds (of a node that does not run)")
+    parser = commands.add_parser(
+        "journal", help="show what the journal of a node holds (of a node that does not run)"
+    )
     parser.add_argument("file", metavar="FILE", help="the journal, like runs/journal/S1.journal")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(func=run)

@@ -32,13 +32,15 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser("run", help="run all nodes of a domains file on this machine")
     parser.add_argument("file", metavar="FILE", help="the domains file")
     parser.add_argument("--agents", action="append", default=[], metavar="[NAME=]MODULE:CLASS",
-                        help="an agent that lives on every node, besides those of the domains file; may be given again")  # fmt: skip
+                        help="an agent for every node, besides those of the domains file; may be given again")  # fmt: skip
     parser.add_argument("--federate", action="append", default=[], metavar="NODE=COMMAND",
-                        help="a program to run with this node, which finds its address in WEFT_ADDRESS; may be given again")  # fmt: skip
+                        help="a program to run with a node, whose address is in WEFT_ADDRESS; may be given again")  # fmt: skip
     parser.add_argument("--first-port", type=whole(0), default=0, metavar="PORT",
-                        help="federates join the first node at this port, the second at the next … (default: any free ports)")  # fmt: skip
+                        help="federates join the first node here, the second one up … (default: any free ports)")  # fmt: skip
     parser.add_argument("--journal", metavar="DIR", help="where the journals are (default runs/journal)")
-    parser.add_argument("--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages")
+    parser.add_argument(
+        "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
+    )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
@@ -70,8 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
     shown: Shown = PlainLines()
     if sys.stdout.isatty() and not arguments.plain:
         with contextlib.suppress(ImportError):
-            shown = LiveTable(f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}")
-    return int(run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds, arguments.quiet)))
+            shown = LiveTable(
+                f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}"
+            )
+    return int(
+        run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds, arguments.quiet))
+    )
 
 
 def moved(children: list[Child]) -> int:
@@ -97,7 +103,9 @@ def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Co
     for number, text in enumerate(wanted, 1):
         node, _, command = text.partition("=")
         if node not in by_name or not command:
-            raise SettingsError(f"--federate {text!r}: say it as NODE=COMMAND; nodes are {', '.join(by_name)}")
+            raise SettingsError(
+                f"--federate {text!r}: say it as NODE=COMMAND; nodes are {', '.join(by_name)}"
+            )
         found.append(Command(by_name[node], shlex.split(command), folder / f"federate-{number}.log"))
     return found
 
@@ -126,7 +134,9 @@ async def _run(
             now = moved(children)
             if now != total or now < 0:
                 moved_at, total = time.monotonic(), now
-            elif quiet is not None and time.monotonic() - moved_at > quiet + 1.0:  # Nodes tell of themselves once a second.
+            elif (
+                quiet is not None and time.monotonic() - moved_at > quiet + 1.0
+            ):  # Nodes tell of themselves once a second.
                 break
             if all(child.has_ended for child in children):
                 break

@@ -43,7 +43,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="an agent that lives on this node, besides those of the domains file; may be given again",
     )
     node.add_argument("--journal", metavar="DIR", help="where the node's journal is (default runs/journal)")
-    node.add_argument("--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages")
+    node.add_argument(
+        "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
+    )
     node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
     parser.set_defaults(func=run)
 

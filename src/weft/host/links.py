@@ -121,7 +121,10 @@ class Links:
         secure = self._listening_context is not None
         try:
             self._listener = await loop.create_server(
-                (lambda: Doorstep(self)) if secure else (lambda: LinkLine(self, None)), host, port, backlog=1024
+                (lambda: Doorstep(self)) if secure else (lambda: LinkLine(self, None)),
+                host,
+                port,
+                backlog=1024,
             )
             if not secure:
                 _, self._datagrams = await loop.create_datagram_endpoint(
@@ -166,13 +169,19 @@ class Links:
             session = link.session
             if session is not None and session.unacknowledged_bytes > self._settings.queue_bytes:
                 waits = session.unacknowledged_bytes
-                self._cut(link, f"it has left {waits} bytes unread (fabric.queue_bytes)", self._settings.retry_seconds)
+                self._cut(
+                    link,
+                    f"it has left {waits} bytes unread (fabric.queue_bytes)",
+                    self._settings.retry_seconds,
+                )
 
     def send_datagram(self, link: Link, body: bytes) -> bool:
         """False if it has to go another way."""
         if self._datagrams is None or len(body) + _TOKEN > DATAGRAM_BYTES or not link.up or link.line is None:
             return False
-        self._datagrams.send(link.peer_token.to_bytes(_TOKEN, "big") + body, (link.line.peer_host, link.address[1]))
+        self._datagrams.send(
+            link.peer_token.to_bytes(_TOKEN, "big") + body, (link.line.peer_host, link.address[1])
+        )
         return True
 
     # --- dialing ----------------------------------------------------------------------------------------------------
@@ -198,7 +207,11 @@ class Links:
         try:
             async with asyncio.timeout(GREETING_SECONDS):
                 _, line = await loop.create_connection(
-                    lambda: LinkLine(self, link), host, port, ssl=context, server_hostname="" if context else None
+                    lambda: LinkLine(self, link),
+                    host,
+                    port,
+                    ssl=context,
+                    server_hostname="" if context else None,
                 )
         except (OSError, TimeoutError) as error:
             why = str(error) or "no answer"
@@ -304,7 +317,9 @@ class Links:
                 self._report(f"a connection from {line.where} was closed: {error}")
                 line.abort()
             else:
-                self._cut(link, f"{link.name} sends what it should not: {error}", self._settings.retry_most_seconds)
+                self._cut(
+                    link, f"{link.name} sends what it should not: {error}", self._settings.retry_most_seconds
+                )
         self._host.turn_soon()
 
     def _take(self, line: LinkLine, link: Link, data: bytes, now: float) -> None:

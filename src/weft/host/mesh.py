@@ -1,11 +1,9 @@
 """A node of the fabric in a real process: the causal channel, its journal and the links, in one event loop.
 
-A turn
-------
-Whatever the links bring is taken at once: packets go into the channel, what has become deliverable goes to the residents, and what
-those send and keep is gathered.  At the end of the loop's turn all of it is one transaction, and only then anything leaves:
-packets, acknowledgements, reliable messages, datagrams.  While a commit takes its time more arrives, and the next commit
-is for all of that: under load commits grow instead of queueing (group commit).
+A turn ------ Whatever the links bring is taken at once: packets go into the channel, what has become deliverable goes to the
+residents, and what those send and keep is gathered.  At the end of the loop's turn all of it is one transaction, and only
+then anything leaves: packets, acknowledgements, reliable messages, datagrams.  While a commit takes its time more arrives,
+and the next commit is for all of that: under load commits grow instead of queueing (group commit).
 
 A commit that fails (a full disk) ends the node: nothing of it has left, so the node can be started again where it was.
 
@@ -27,7 +25,17 @@ from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.cbor import decode, encode
 from weft.host.journal import Journal
 from weft.host.link import Link
-from weft.host.link_items import ACKS, DATA, DATAGRAM, PACKET, REACH, Data, decode_acks, decode_data, encode_data
+from weft.host.link_items import (
+    ACKS,
+    DATA,
+    DATAGRAM,
+    PACKET,
+    REACH,
+    Data,
+    decode_acks,
+    decode_data,
+    encode_data,
+)
 from weft.host.links import Links
 from weft.host.reach import Entry, Reach
 from weft.host.settings import Fabric
@@ -142,7 +150,9 @@ class Mesh:
 
     def _check_size(self, payload: bytes) -> None:
         if len(payload) > PAYLOAD_BYTES:
-            raise FabricError(f"a message of {len(payload)} bytes is too large for the fabric ({PAYLOAD_BYTES})")
+            raise FabricError(
+                f"a message of {len(payload)} bytes is too large for the fabric ({PAYLOAD_BYTES})"
+            )
 
     # --- its life ---------------------------------------------------------------------------------------------------
 
@@ -191,7 +201,9 @@ class Mesh:
             place = side.place.get(link.peer, -1)
             if place >= 0:
                 clock = side.clock
-                return clock.value[clock.own * clock.size + place], clock.value[place * clock.size + clock.own]
+                return clock.value[clock.own * clock.size + place], clock.value[
+                    place * clock.size + clock.own
+                ]
         return 0, 0
 
     def link_up(self, link: Link, boot: int) -> None:
@@ -335,7 +347,9 @@ class Mesh:
         for hop, data in outbox:
             link = self.links.links[hop]
             body = encode_data(data)
-            if not link.up or (data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body)):
+            if not link.up or (
+                data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body)
+            ):
                 continue
             link.put(DATA, body)
             self.links.touch(link)

@@ -1,10 +1,9 @@
 """Which nodes can be reached, and what to tell the neighbours about it.
 
 Topologies are forests and ways are fixed, so a node tells the neighbours in each of its domains what it reaches by its other
-domains, and nothing can run in circles.  An entry is (boot, way): `boot` numbers the process of the node at the far end, `way` the
-chain of sessions that leads there.  Another way means that reliable messages may have been lost between, even if the node was
-never away for long; another boot means that its process is another.
-"""
+domains, and nothing can run in circles.  An entry is (boot, way): `boot` numbers the process of the node at the far end,
+`way` the chain of sessions that leads there.  Another way means that reliable messages may have been lost between, even if
+the node was never away for long; another boot means that its process is another."""
 
 from __future__ import annotations
 
