@@ -92,7 +92,8 @@ def _ended(processes: list[subprocess.Popen[str]]) -> Iterator[None]:
                 process.stdout.close()
 
 
-def measure_hop(durable: bool, count: int = HOPS) -> dict[str, float]:
+def measure_hop(durable: bool) -> dict[str, float]:
+    count = HOPS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         file = _write_file(folder, plan(2, "flat"))
