@@ -170,7 +170,7 @@ HEAD = '[servers]\np = "h:1"\nq = "h:2"\nr = "h:3"\ns = "h:4"\n[domains]\n'  # d
         ('A = ["p"]\nA = ["q"]', ['d.toml:8: this name is already taken above: A = ["q"]']),
         ('A = "p"', ['d.toml:7: domain A must be a list of servers, like ["S1", "S2"]']),
         ('"A B" = ["p"]', ["d.toml:7: 'A B' cannot be the name of a domain: letters, digits, '_', '.' and '-' only"]),
-        ('A = ["p", "q"]\n[domain]', ["d.toml:8: there is no table [domain]; there are servers, domains, certificates, release"]),
+        ('A = ["p", "q"]\n[domain]', ["d.toml:8: there is no table [domain]; there are servers, domains, certificates, release, agents"]),  # noqa: E501
         ('A = ["p", "q"\n', ["d.toml:8: unclosed array"]),
         ('A = ["p", "x"]\nB = ["y", "q"]', [
             "d.toml:7: domain A has the server x, which is not in [servers]",

@@ -1,8 +1,7 @@
 """Agents that check the fabric with a matrix of their own: what each knew when it sent goes along with the message.
 
-A walker passes tokens on to walkers elsewhere, until the time in WALK_UNTIL has come.  Its state is its log: how many it sent to whom,
-how many it heard from whom, what it knows of the others' sends, and every violation it saw.
-"""
+A walker passes tokens on to walkers elsewhere, until the time in WALK_UNTIL has come.  Its state is its log: how many it
+sent to whom, how many it heard from whom, what it knows of the others' sends, and every violation it saw."""
 
 from __future__ import annotations
 

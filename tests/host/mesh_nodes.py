@@ -41,7 +41,12 @@ def loopback(topology: Topology) -> Domains:
 
 def write_file(folder: Path, topology: Topology, more: str = "") -> Path:
     domains = loopback(topology)
-    lines = ["[servers]", *(f'{name} = "{address}"' for name, address in domains.addresses.items()), "", "[domains]"]
+    lines = [
+        "[servers]",
+        *(f'{name} = "{address}"' for name, address in domains.addresses.items()),
+        "",
+        "[domains]",
+    ]
     lines += [f"{name} = {json.dumps(list(members))}" for name, members in topology.domains.items()]
     path = folder / "domains.toml"
     path.write_text("\n".join(lines) + "\n" + more)
@@ -57,7 +62,9 @@ def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIE
 
 
 class NodeProcess:
-    def __init__(self, folder: Path, name: str, *more: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, name: str, *more: str, environment: dict[str, str] | None = None
+    ) -> None:
         self.folder = folder
         self.name = name
         self.more = more

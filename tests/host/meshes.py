@@ -38,7 +38,9 @@ class Guest:
 
 
 class Meshes:
-    def __init__(self, domains: Domains, folder: Path, settings: Fabric = QUICK, certificates: Path = Path()) -> None:
+    def __init__(
+        self, domains: Domains, folder: Path, settings: Fabric = QUICK, certificates: Path = Path()
+    ) -> None:
         self.domains = domains
         self.folder = folder
         self.settings = settings
@@ -83,7 +85,9 @@ class Meshes:
         await until(self.is_whole, "all links are up")
         names = self.meshes
         await until(
-            lambda: all(m._reach.is_reachable(m.nodes.index(n)) for m in names.values() for n in names if n != m.name),
+            lambda: all(
+                m._reach.is_reachable(m.nodes.index(n)) for m in names.values() for n in names if n != m.name
+            ),
             "all nodes are found",
         )
 

@@ -189,10 +189,14 @@ def test_agents_do_not_know_where_others_live(tmp_path: Path) -> None:
 
     async def work() -> None:
         domains = loopback(CHAIN)
-        place = {"echo": AgentPlace("S3", "host.mesh_agents:Echo"), "asker": AgentPlace("S1", "host.mesh_agents:Asker")}
+        place = {
+            "echo": AgentPlace("S3", "host.mesh_agents:Echo"),
+            "asker": AgentPlace("S1", "host.mesh_agents:Asker"),
+        }
         object.__setattr__(domains, "agents", place)
         nodes = [
-            FabricNode(domains, name, lambda text: None, QUICK, tmp_path / f"{name}.journal") for name in CHAIN.servers
+            FabricNode(domains, name, lambda text: None, QUICK, tmp_path / f"{name}.journal")
+            for name in CHAIN.servers
         ]
         for node in nodes:
             await node.start()

@@ -75,7 +75,9 @@ def test_a_crash_between_commit_and_transmission(tmp_path: Path, moment: str) ->
         late = meshes.guests["S3"]
         await until(lambda: late.said()[-1:] == [b"last"], "the rest arrives")
         assert heard + late.said()[:-1] == [b"%d" % number for number in range(20)]
-        await until(lambda: all(m.status()["backlog"] == 0 for m in meshes.meshes.values()), "all acknowledged")
+        await until(
+            lambda: all(m.status()["backlog"] == 0 for m in meshes.meshes.values()), "all acknowledged"
+        )
         await meshes.stop()
 
     run(work())
@@ -136,7 +138,9 @@ def test_crashes_at_random(tmp_path: Path, seed: int) -> None:
         await meshes.whole()
         await until(lambda: len({*heard}) == sent, "all have arrived")
         # S3's own list is no part of a transaction, so what it heard before a crash it may hear again, at the seam only.
-        assert sorted({*heard}, key=lambda one: int(one.split(b":")[0])) == [b"%d:%d" % (n + 1, n) for n in range(sent)]
+        assert sorted({*heard}, key=lambda one: int(one.split(b":")[0])) == [
+            b"%d:%d" % (n + 1, n) for n in range(sent)
+        ]
         assert meshes.meshes["S2"].kept("count") == {"count": b"%d" % sent}
         await meshes.stop()
 
@@ -157,6 +161,28 @@ def test_what_nobody_takes_waits_for_somebody(tmp_path: Path) -> None:
         late = Guest()
         meshes.meshes["S2"].settle(Port.AGENTS, late)
         await until(lambda: late.said() == [b"early"], "it is handed over")
+        await meshes.stop()
+
+    run(work())
+
+
+@pytest.mark.parametrize("victim", ["S1", "S2"])
+def test_a_node_that_lost_its_journal_is_refused(tmp_path: Path, victim: str) -> None:
+    """What it sends would pass for repeated and be dropped without a word; both sides say what to do."""
+
+    async def work() -> None:
+        meshes = Meshes(loopback(PAIR), tmp_path)
+        await meshes.start()
+        for name, other in (("S1", "S2"), ("S2", "S1")):
+            meshes.meshes[name].send(other, GUESTS, CAUSAL, b"x")
+            await until(lambda: bool(meshes.guests[other].heard), "it arrives")  # noqa: B023
+        await meshes.crash(victim)
+        for file in tmp_path.glob(f"{victim}.journal*"):
+            file.unlink()
+        await meshes.start(victim)
+        for name in ("S1", "S2"):
+            why = f"{victim} has forgotten packets that it sent"
+            await until(lambda: any(why in line for line in meshes.logs[name]), f"{name} says so")  # noqa: B023
         await meshes.stop()
 
     run(work())
@@ -213,7 +239,9 @@ def test_a_mesh_of_processes_is_one_command(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"file:5: agent x lives on S9, which is not in \[servers\]"):
         parse_domains(Source("file", text.encode()))
     bad = text.replace("S9", "S1").replace("a:B", "nothing")
-    with pytest.raises(SettingsError, match=r'file:5: the class of agent x must be like "package.module:Class"'):
+    with pytest.raises(
+        SettingsError, match=r'file:5: the class of agent x must be like "package.module:Class"'
+    ):
         parse_domains(Source("file", bad.encode()))
     good = parse_domains(Source("file", text.replace("S9", "S1").encode()))
     assert (good.agents["x"].server, good.agents["x"].program) == ("S1", "a:B")

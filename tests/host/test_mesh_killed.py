@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ TOPOLOGY = Topology(SERVERS, {"A": ("S1", "S2", "S3"), "B": ("S3", "S4"), "C": (
 
 
 def _quiet(nodes: list[NodeProcess]) -> bool:
-    return all(
-        node.status and not node.status["backlog"] and not node.status["waiting"] for node in nodes
-    )
+    return all(node.status and not node.status["backlog"] and not node.status["waiting"] for node in nodes)
+
+
+def _ran(nodes: list[NodeProcess], before: dict[str, int]) -> bool:
+    return all(node.statuses > before[node.name] + 8 for node in nodes)
 
 
 def _logs(folder: Path) -> dict[str, dict[str, Any]]:
@@ -53,7 +56,7 @@ def _run(folder: Path, seconds: float, seed: int) -> None:
         while time.monotonic() < end:
             victims = chance.sample(nodes, chance.choice((1, 1, 2)))
             before = {node.name: node.statuses for node in victims}
-            wait_until(lambda: all(n.statuses > before[n.name] + 8 for n in victims), "the victims ran a while")  # noqa: B023
+            wait_until(partial(_ran, victims, before), "the victims ran a while")
             for node in victims:
                 node.kill()
                 kills += 1

@@ -27,7 +27,9 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
                         help="the most real processes; 0 for none (default %(default)s, which takes 24 MB each)")  # fmt: skip
     parser.add_argument("--simulated", type=whole(0), default=1000, metavar="N",
                         help="the most simulated servers (default %(default)s; flat ends at 144)")  # fmt: skip
-    parser.add_argument("--repeats", type=whole(1), default=3, help="hops to take the median of (default %(default)s)")
+    parser.add_argument(
+        "--repeats", type=whole(1), default=3, help="hops to take the median of (default %(default)s)"
+    )
     parser.set_defaults(func=run)
 
 
@@ -74,7 +76,11 @@ def fits(results: dict[str, Any]) -> dict[str, Any]:
             points = [(row["servers"], row[field]) for row in results[where] if row["topology"] == kind]
             if len(points) >= 3:
                 found[f"{field}, {kind}"] = domains.fit(points, power)
-    at = {row["topology"]: row["stamp_entries_per_message"] for row in results["stamps"] if row["servers"] == 144}
+    at = {
+        row["topology"]: row["stamp_entries_per_message"]
+        for row in results["stamps"]
+        if row["servers"] == 144
+    }
     if len(at) == 2:
         found["bus ÷ flat at 144"] = round(at["bus"] / at["flat"], 4)
     return found
@@ -95,7 +101,9 @@ def as_text(results: dict[str, Any]) -> str:
         )
     if results["round_trips"]:
         lines += ["", "round trips of agents with journals, in µs; a process for each server"]
-        lines.append(f"{'servers':>8}{'':>6}{'local':>10}{'remote':>10}{'broadcast':>12}{'entries':>10}{'bytes':>10}{'clock':>12}")
+        lines.append(
+            f"{'servers':>8}{'':>6}{'local':>10}{'remote':>10}{'broadcast':>12}{'entries':>10}{'bytes':>10}{'clock':>12}"
+        )
         lines += [
             f"{row['servers']:>8}{row['topology']:>6}{row['local_us']:>10,.0f}{row['remote_us']:>10,.0f}{row['broadcast_us']:>12,.0f}"
             f"{row['stamp_entries_per_packet']:>10,.1f}{row['stamp_bytes_per_packet']:>10,.1f}{row['clock_bytes_per_node']:>12,}"

@@ -32,16 +32,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser("run", help="run all nodes of a domains file on this machine")
     parser.add_argument("file", metavar="FILE", help="the domains file")
     parser.add_argument("--agents", action="append", default=[], metavar="[NAME=]MODULE:CLASS",
-                        help="an agent that lives on every node, besides those of the domains file; may be given again")  # fmt: skip
+                        help="an agent for every node, besides those of the domains file; may be given again")  # fmt: skip
     parser.add_argument("--federate", action="append", default=[], metavar="NODE=COMMAND",
-                        help="a program to run with this node, which finds its address in WEFT_ADDRESS; may be given again")  # fmt: skip
+                        help="a program to run with a node, whose address is in WEFT_ADDRESS; may be given again")  # fmt: skip
     parser.add_argument("--first-port", type=whole(0), default=0, metavar="PORT",
-                        help="federates join the first node at this port, the second at the next … (default: any free ports)")  # fmt: skip
+                        help="federates join the first node here, the second one up … (default: any free ports)")  # fmt: skip
     parser.add_argument("--journal", metavar="DIR", help="where the journals are (default runs/journal)")
-    parser.add_argument("--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages")
+    parser.add_argument(
+        "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
+    )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
+    parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
+                        help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
     parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
     parser.set_defaults(func=run)
 
@@ -68,8 +72,19 @@ def run(arguments: argparse.Namespace) -> int:
     shown: Shown = PlainLines()
     if sys.stdout.isatty() and not arguments.plain:
         with contextlib.suppress(ImportError):
-            shown = LiveTable(f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}")
-    return int(run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds)))
+            shown = LiveTable(
+                f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}"
+            )
+    return int(
+        run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds, arguments.quiet))
+    )
+
+
+def moved(children: list[Child]) -> int:
+    """All messages so far; -1 while something is still to come."""
+    if any(child.state != "running" or child.status.get("backlog") for child in children):
+        return -1
+    return sum(child.status["sent"] + child.status["received"] for child in children)
 
 
 def _run_directory() -> Path:
@@ -88,13 +103,20 @@ def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Co
     for number, text in enumerate(wanted, 1):
         node, _, command = text.partition("=")
         if node not in by_name or not command:
-            raise SettingsError(f"--federate {text!r}: say it as NODE=COMMAND; nodes are {', '.join(by_name)}")
+            raise SettingsError(
+                f"--federate {text!r}: say it as NODE=COMMAND; nodes are {', '.join(by_name)}"
+            )
         found.append(Command(by_name[node], shlex.split(command), folder / f"federate-{number}.log"))
     return found
 
 
 async def _run(
-    children: list[Child], commands: list[Command], shown: Shown, restart: bool, seconds: float | None
+    children: list[Child],
+    commands: list[Command],
+    shown: Shown,
+    restart: bool,
+    seconds: float | None,
+    quiet: float | None,
 ) -> int:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
@@ -106,8 +128,16 @@ async def _run(
     with shown:
         tasks = [loop.create_task(child.attend(restart, stopping)) for child in children]
         tasks += [loop.create_task(command.attend(stopping)) for command in commands]
+        moved_at, total = time.monotonic(), -1
         while not stopping.is_set():
             shown.show(children)
+            now = moved(children)
+            if now != total or now < 0:
+                moved_at, total = time.monotonic(), now
+            elif (
+                quiet is not None and time.monotonic() - moved_at > quiet + 1.0
+            ):  # Nodes tell of themselves once a second.
+                break
             if all(child.has_ended for child in children):
                 break
             with contextlib.suppress(TimeoutError):

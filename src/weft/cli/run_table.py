@@ -70,7 +70,9 @@ class PlainLines:
             rate = sum(child.rates.get("received", 0.0) for child in children)
             backlog = sum(child.status.get("backlog", 0) for child in children)
             running = sum(child.state == "running" for child in children)
-            print(f"{running} of {len(children)} run, {rate:,.0f} messages/s, backlog {backlog:,}", flush=True)
+            print(
+                f"{running} of {len(children)} run, {rate:,.0f} messages/s, backlog {backlog:,}", flush=True
+            )
 
 
 class LiveTable:

@@ -33,9 +33,7 @@ class NodePlan:
 
     def make(self, report: Callable[[str], None]) -> FabricNode:
         agents = dict(load_agent(one) for one in self.agents)
-        return FabricNode(
-            self.domains, self.name, report, self.settings, self.journal, self.folder, agents
-        )
+        return FabricNode(self.domains, self.name, report, self.settings, self.journal, self.folder, agents)
 
     async def attend(
         self, node: FabricNode, stopping: asyncio.Event, listeners: list[tuple[str, str, int]]
@@ -48,12 +46,11 @@ class NodePlan:
         while True:
             if self.status is not None:
                 print_status({**node.status(), "pid": self.born, "federates": f"{host}:{port}"})
-            done, _ = await asyncio.wait(
-                [asked, failed], timeout=self.status, return_when=asyncio.FIRST_COMPLETED
-            )
-            if done:
+            both: list[asyncio.Future[Any]] = [asked, failed]
+            await asyncio.wait(both, timeout=self.status, return_when=asyncio.FIRST_COMPLETED)
+            if failed.done() or asked.done():
                 asked.cancel()
-                return 1 if failed in done else 0
+                return 1 if failed.done() else 0
 
 
 def print_status(status: dict[str, Any]) -> None:

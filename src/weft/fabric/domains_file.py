@@ -152,7 +152,9 @@ class _Reading:
         errors = tuple(sorted(self.errors, key=self._by_line))
         if errors:
             return DomainsFindings(None, errors, tuple(self.warnings))
-        made = Domains(topology, self.addresses, self.ca, self.certificates, tuple(self.releases), self.agents)
+        made = Domains(
+            topology, self.addresses, self.ca, self.certificates, tuple(self.releases), self.agents
+        )
         return DomainsFindings(made, (), tuple(self.warnings))
 
     # Places
@@ -263,7 +265,9 @@ class _Reading:
             self._name(path, name, "agent")
             entry = self._table(path, entry)
             self._known(path, entry, ("server", "class"))
-            server = self._text((*path, "server"), entry.get("server"), f"the server that agent {name} lives on")
+            server = self._text(
+                (*path, "server"), entry.get("server"), f"the server that agent {name} lives on"
+            )
             if server and server not in self.addresses:
                 self._error(
                     (*path, "server"),
@@ -271,7 +275,9 @@ class _Reading:
                 )
             program = self._text((*path, "class"), entry.get("class"), f"the class of agent {name}")
             if program and not PROGRAM.fullmatch(program):
-                self._error((*path, "class"), f'the class of agent {name} must be like "package.module:Class"')
+                self._error(
+                    (*path, "class"), f'the class of agent {name} must be like "package.module:Class"'
+                )
             self.agents[name] = AgentPlace(server, program)
 
     def _releases(self) -> None:

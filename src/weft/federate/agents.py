@@ -39,4 +39,6 @@ class Agent:
         try:
             self._outbox.append((to, encode(value)))
         except CborError as error:
-            raise FabricError(f"agent {self._name} sends {to!r} a value that is no plain data: {error}") from None
+            raise FabricError(
+                f"agent {self._name} sends {to!r} a value that is no plain data: {error}"
+            ) from None

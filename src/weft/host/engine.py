@@ -1,14 +1,14 @@
 """The engine of a node: its agents, each with a state that survives the process, reacting to one event at a time (S1-1).
 
-A reaction is atomic.  What an agent sends and what becomes of its state go into the transaction in which the event counts as handled;
-if the reaction raises, the state is put back as it was, nothing is sent, and it is tried again.  After `tries` times the event
-is set aside, with the error, as a dead letter, and the agent goes on with the next: one event must not block all others.
+A reaction is atomic.  What an agent sends and what becomes of its state go into the transaction in which the event counts as
+handled; if the reaction raises, the state is put back as it was, nothing is sent, and it is tried again.  After `tries`
+times the event is set aside, with the error, as a dead letter, and the agent goes on with the next: one event must not block
+all others.
 
 An agent's state is its attributes, except those whose names begin with an underscore: plain data, as `weft.host.cbor` has it.
 
-Agents go by name.  `directory` says on which node the agents of the domains file live; others are called name@node.  An agent that
-answers `event.sender` need not know any of that.
-"""
+Agents go by name.  `directory` says on which node the agents of the domains file live; others are called name@node.  An
+agent that answers `event.sender` need not know any of that."""
 
 from __future__ import annotations
 

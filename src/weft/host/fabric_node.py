@@ -5,7 +5,8 @@
     …
     await node.stop()
 
-`node.mesh` is the Carrier.  Whoever joins the node's federations to those of other nodes settles at Port.FEDERATIONS, before `start`:
+`node.mesh` is the Carrier.  Whoever joins the node's federations to those of other nodes settles at Port.FEDERATIONS, before
+`start`:
 
     node.mesh.settle(Port.FEDERATIONS, resident)
 """

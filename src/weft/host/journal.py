@@ -1,4 +1,4 @@
-"""The journal of a node: one SQLite file in WAL mode that holds the tables of `weft.fabric.journal`, and values by key (S1-7, S1-8).
+"""The journal of a node: one SQLite file (WAL) with the tables of `weft.fabric.journal`, and values by key (S1-7, S1-8).
 
 Each batch of the channel is one transaction, together with the values that were kept meanwhile.  A process that is killed at any
 instant finds, at its next start, all of a batch or nothing of it.
@@ -41,9 +41,7 @@ CREATE TABLE kept (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 class Journal:
     """Open it, take what it holds with `saved` and `kept`, then `commit` batch after batch."""
 
-    def __init__(
-        self, path: str | Path, node: str, fingerprint: str, synchronous: str = "NORMAL"
-    ) -> None:
+    def __init__(self, path: str | Path, node: str, fingerprint: str, synchronous: str = "NORMAL") -> None:
         self.path = Path(path)
         self.node = node
         self.fingerprint = fingerprint

@@ -1,8 +1,8 @@
 """One neighbour of a node: the session with it, and what is to be sent to it.
 
-The session outlives connections: what was sent and not received when one broke is sent again on the next.  It ends when there was no
-connection for too long (`fabric.lost_seconds`), when the neighbour's process is another one, or when it has left too much unread
-(`fabric.queue_bytes`); with it end the reliable messages under way, and the residents are told.
+The session outlives connections: what was sent and not received when one broke is sent again on the next.  It ends when
+there was no connection for too long (`fabric.lost_seconds`), when the neighbour's process is another one, or when it has
+left too much unread (`fabric.queue_bytes`); with it end the reliable messages under way, and the residents are told.
 
 Queues are bounded.  Of causal packets, at most a window is under way; the others wait in the channel, whose journal holds them in
 any case.  Reliable messages have no other place to wait: one neighbour that does not take them must not take the node's memory,

@@ -1,15 +1,15 @@
 """What a frame of a link holds: items, one behind the other, so that all of one turn of the loop goes out as one frame.
 
-    item        kind (one byte), size (varint), body
+item        kind (one byte), size (varint), body
 
-    HELLO       who this is (CBOR); the first item of a session, from both sides
-    REFUSED     why not (text); the connection is closed behind it
-    PACKET      a packet of the causal channel
-    ACKS        pairs of domain and number
-    DATA        origin, destination, port, class of service (varints), payload
-    REACH       which nodes are beyond the sender (CBOR), only what has changed
-    PING        nothing; so that silence means that the peer is gone
-    BYE         nothing; the node stops, and need not be waited for
+HELLO       who this is (CBOR); the first item of a session, from both sides
+REFUSED     why not (text); the connection is closed behind it
+PACKET      a packet of the causal channel
+ACKS        pairs of domain and number
+DATA        origin, destination, port, class of service (varints), payload
+REACH       which nodes are beyond the sender (CBOR), only what has changed
+PING        nothing; so that silence means that the peer is gone
+BYE         nothing; the node stops, and need not be waited for
 """
 
 from __future__ import annotations

@@ -90,9 +90,9 @@ class Doorstep(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
-        transport.pause_reading()  # type: ignore[union-attr]
-        self._task = asyncio.get_running_loop().create_task(self._links.secure(transport))  # type: ignore[arg-type]
+        plain: asyncio.Transport = transport  # type: ignore[assignment]
+        plain.pause_reading()
+        self._task = asyncio.get_running_loop().create_task(self._links.secure(plain))
 
 
 class Datagrams(asyncio.DatagramProtocol):

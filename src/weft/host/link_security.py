@@ -21,7 +21,9 @@ def link_context(domains: Domains, node: str, folder: Path, server_side: bool) -
     own = domains.certificates[node]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.check_hostname = False  # Servers go by their names in the domains file, not by those of their hosts.
+    context.check_hostname = (
+        False  # Servers go by their names in the domains file, not by those of their hosts.
+    )
     context.verify_mode = ssl.CERT_REQUIRED
     try:
         context.load_verify_locations(folder / domains.ca)

@@ -40,14 +40,19 @@ GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
 STRANGERS = 64  # connections of which it is not known whose they are
 DATAGRAM_BYTES = 1200  # what passes any network in one piece
 _TOKEN = 8
+_NUMBERS = ("version", "boot", "way", "token", "sent", "delivered")
 
 
 class Host(Protocol):
     """What the links tell: the mesh."""
 
+    def counts(self, link: Link) -> tuple[int, int]:
+        """Causal packets so far: sent to this neighbour, and delivered from it."""
+        ...
+
     def link_up(self, link: Link, boot: int) -> None: ...
 
-    def link_down(self, link: Link, why: str) -> None: ...
+    def link_down(self, link: Link, why: str, for_good: bool) -> None: ...
 
     def item(self, link: Link, kind: int, body: bytes) -> None:
         """May raise FabricError: then the link is cut."""
@@ -116,7 +121,10 @@ class Links:
         secure = self._listening_context is not None
         try:
             self._listener = await loop.create_server(
-                (lambda: Doorstep(self)) if secure else (lambda: LinkLine(self, None)), host, port, backlog=1024
+                (lambda: Doorstep(self)) if secure else (lambda: LinkLine(self, None)),
+                host,
+                port,
+                backlog=1024,
             )
             if not secure:
                 _, self._datagrams = await loop.create_datagram_endpoint(
@@ -161,13 +169,19 @@ class Links:
             session = link.session
             if session is not None and session.unacknowledged_bytes > self._settings.queue_bytes:
                 waits = session.unacknowledged_bytes
-                self._cut(link, f"it has left {waits} bytes unread (fabric.queue_bytes)", self._settings.retry_seconds)
+                self._cut(
+                    link,
+                    f"it has left {waits} bytes unread (fabric.queue_bytes)",
+                    self._settings.retry_seconds,
+                )
 
     def send_datagram(self, link: Link, body: bytes) -> bool:
         """False if it has to go another way."""
         if self._datagrams is None or len(body) + _TOKEN > DATAGRAM_BYTES or not link.up or link.line is None:
             return False
-        self._datagrams.send(link.peer_token.to_bytes(_TOKEN, "big") + body, (link.line.peer_host, link.address[1]))
+        self._datagrams.send(
+            link.peer_token.to_bytes(_TOKEN, "big") + body, (link.line.peer_host, link.address[1])
+        )
         return True
 
     # --- dialing ----------------------------------------------------------------------------------------------------
@@ -193,7 +207,11 @@ class Links:
         try:
             async with asyncio.timeout(GREETING_SECONDS):
                 _, line = await loop.create_connection(
-                    lambda: LinkLine(self, link), host, port, ssl=context, server_hostname="" if context else None
+                    lambda: LinkLine(self, link),
+                    host,
+                    port,
+                    ssl=context,
+                    server_hostname="" if context else None,
                 )
         except (OSError, TimeoutError) as error:
             why = str(error) or "no answer"
@@ -299,7 +317,9 @@ class Links:
                 self._report(f"a connection from {line.where} was closed: {error}")
                 line.abort()
             else:
-                self._cut(link, f"{link.name} sends what it should not: {error}", self._settings.retry_most_seconds)
+                self._cut(
+                    link, f"{link.name} sends what it should not: {error}", self._settings.retry_most_seconds
+                )
         self._host.turn_soon()
 
     def _take(self, line: LinkLine, link: Link, data: bytes, now: float) -> None:
@@ -327,7 +347,7 @@ class Links:
             kind = reader.kind
             if link.up:
                 if kind == BYE:
-                    self._end(link, "it was stopped")
+                    self._end(link, "it was stopped", for_good=True)
                 elif kind != PING:
                     self._host.item(link, kind, reader.body)
             elif kind == HELLO:
@@ -415,7 +435,22 @@ class Links:
             return f"{name!r} has the same number as {self.node}: is it connected to itself?"
         if self._listening_context is not None and name not in line.names:
             return f"its certificate is of {_list(line.names)}, and not of {name}; check [certificates]"
-        return ""
+        return self._forgotten(self._by_name[name], hello)
+
+    def _forgotten(self, link: Link, hello: dict[str, int]) -> str:
+        """Has one of the two forgotten what it sent?  What it sends next would pass for repeated, and be dropped."""
+        sent, delivered = self._host.counts(link)
+        forgetful = ""
+        if delivered > hello["sent"]:
+            forgetful = link.name
+        elif hello["delivered"] > sent:
+            forgetful = self.node
+        if not forgetful:
+            return ""
+        return (
+            f"{forgetful} has forgotten packets that it sent: its journal was lost, or an older one put in its place; "
+            "start all servers with empty journals"
+        )
 
     def _say_hello(self, link: Link) -> None:
         if link.dials:
@@ -423,6 +458,7 @@ class Links:
         self._by_token.pop(link.token, None)
         link.token = secrets.randbits(63)
         self._by_token[link.token] = link
+        sent, delivered = self._host.counts(link)
         hello = {
             "version": VERSION,
             "name": self.node,
@@ -430,6 +466,8 @@ class Links:
             "boot": self.boot,
             "way": link.way,
             "token": link.token,
+            "sent": sent,
+            "delivered": delivered,
         }
         link.put(HELLO, encode(hello))
 
@@ -478,7 +516,7 @@ class Links:
         link.is_refused = patience > self._settings.retry_seconds
         self._end(link, why)
 
-    def _end(self, link: Link, why: str) -> None:
+    def _end(self, link: Link, why: str, for_good: bool = False) -> None:
         """Of the present session; the next connection begins another."""
         line, link.line = link.line, None
         if link.session is not None and link.session.state is not State.TERMINATED:
@@ -486,15 +524,15 @@ class Links:
         if line is not None:
             line.link = None
             line.abort()
-        self._ended(link, why)
+        self._ended(link, why, for_good)
 
-    def _ended(self, link: Link, why: str) -> None:
+    def _ended(self, link: Link, why: str, for_good: bool = False) -> None:
         link.session = None
         self._by_token.pop(link.token, None)
         link.begin()
         if link.up:
             link.up = False
-            self._host.link_down(link, why)
+            self._host.link_down(link, why, for_good)
             self._host.turn_soon()
 
     # --- time -------------------------------------------------------------------------------------------------------
@@ -518,7 +556,9 @@ class Links:
                 line.link = None
                 line.abort()
             elif action is Action.END:
-                self._ended(link, f"there was no connection for {self._settings.lost_seconds:g} s")
+                self._ended(
+                    link, f"there was no connection for {self._settings.lost_seconds:g} s", for_good=True
+                )
                 return
         if link.up and link.line is not None and now - link.said_at >= self._heartbeat:
             link.put(PING, b"")
@@ -544,7 +584,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 def _is_hello(hello: dict[object, object]) -> bool:
     texts = all(isinstance(hello.get(key), str) for key in ("name", "fingerprint"))
-    return texts and all(type(hello.get(key)) is int for key in ("version", "boot", "way", "token"))
+    return texts and all(type(hello.get(key)) is int for key in _NUMBERS)
 
 
 def _list(names: frozenset[str]) -> str:

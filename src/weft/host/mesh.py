@@ -1,11 +1,9 @@
 """A node of the fabric in a real process: the causal channel, its journal and the links, in one event loop.
 
-A turn
-------
-Whatever the links bring is taken at once: packets go into the channel, what has become deliverable goes to the residents, and what
-those send and keep is gathered.  At the end of the loop's turn all of it is one transaction, and only then anything leaves:
-packets, acknowledgements, reliable messages, datagrams.  While a commit takes its time more arrives, and the next commit
-is for all of that: under load commits grow instead of queueing (group commit).
+A turn ------ Whatever the links bring is taken at once: packets go into the channel, what has become deliverable goes to the
+residents, and what those send and keep is gathered.  At the end of the loop's turn all of it is one transaction, and only
+then anything leaves: packets, acknowledgements, reliable messages, datagrams.  While a commit takes its time more arrives,
+and the next commit is for all of that: under load commits grow instead of queueing (group commit).
 
 A commit that fails (a full disk) ends the node: nothing of it has left, so the node can be started again where it was.
 
@@ -89,6 +87,7 @@ class Mesh:
         self._memory: dict[str, bytes] = {}  # in place of a journal's
         self._outbox: list[tuple[int, Data]] = []
         self._turn_due = False
+        self._doubts: dict[int, asyncio.TimerHandle] = {}  # nodes that are away, and not told to be lost yet
         self._started = False
         self._backlogged: set[int] = set()
 
@@ -152,7 +151,9 @@ class Mesh:
 
     def _check_size(self, payload: bytes) -> None:
         if len(payload) > PAYLOAD_BYTES:
-            raise FabricError(f"a message of {len(payload)} bytes is too large for the fabric ({PAYLOAD_BYTES})")
+            raise FabricError(
+                f"a message of {len(payload)} bytes is too large for the fabric ({PAYLOAD_BYTES})"
+            )
 
     # --- its life ---------------------------------------------------------------------------------------------------
 
@@ -168,6 +169,8 @@ class Mesh:
         if self._started:
             self._turn()
         self._started = False
+        for doubt in self._doubts.values():
+            doubt.cancel()
         await self.links.stop()
         if self.journal is not None:
             self.journal.close()
@@ -196,6 +199,16 @@ class Mesh:
 
     # --- what the links tell ----------------------------------------------------------------------------------------
 
+    def counts(self, link: Link) -> tuple[int, int]:
+        for side in self.channel.sides.values():
+            place = side.place.get(link.peer, -1)
+            if place >= 0:
+                clock = side.clock
+                return clock.value[clock.own * clock.size + place], clock.value[
+                    place * clock.size + clock.own
+                ]
+        return 0, 0
+
     def link_up(self, link: Link, boot: int) -> None:
         self._report(f"link to {link.name}: up")
         self._reach.link_up(link.peer, boot, link.way)
@@ -203,10 +216,11 @@ class Mesh:
         self._tell_reach()
         self.turn_soon()
 
-    def link_down(self, link: Link, why: str) -> None:
+    def link_down(self, link: Link, why: str, for_good: bool) -> None:
+        """`for_good`: it was away for `fabric.lost_seconds`, or has said that it stops."""
         self._report(f"link to {link.name}: down ({why})")
         self._reach.link_down(link.peer, f"there is no link to {link.name}: {why}")
-        self._tell_reach()
+        self._tell_reach(for_good)
 
     def item(self, link: Link, kind: int, body: bytes) -> None:
         if kind == PACKET:
@@ -249,16 +263,36 @@ class Mesh:
         except Exception:
             self._report(f"internal error, please report it: {traceback.format_exc()}")
 
-    def _tell_reach(self) -> None:
-        """To the residents."""
+    def _tell_reach(self, at_once: bool = False) -> None:
+        """To the residents.
+
+        A node that is away may be back soon: started again, or behind a router that was.  Its loss is told only if it is not
+        found within `fabric.lost_seconds`, unless these have passed already or it has said that it stops.
+        """
         now = time.monotonic()
         for change in self._reach.take_changes():
+            doubt = self._doubts.pop(change.node, None)
+            if doubt is not None:
+                doubt.cancel()
             node = self.nodes[change.node]
-            for resident in list(self._residents.values()):
-                if change.lost:
-                    resident.lost(node, change.lost, now)
-                if change.found:
+            if not change.lost:
+                if doubt is not None and not change.restarted:
+                    self._report(f"the way to {node} was broken: reliable messages may have been lost on it")
+                for resident in list(self._residents.values()):
                     resident.found(node, change.restarted, now)
+            elif at_once:
+                self._is_lost(change.node, change.lost)
+            else:
+                self._doubts[change.node] = asyncio.get_running_loop().call_later(
+                    self.settings.lost_seconds, self._is_lost, change.node, change.lost
+                )
+
+    def _is_lost(self, node: int, why: str) -> None:
+        self._doubts.pop(node, None)
+        now = time.monotonic()
+        for resident in list(self._residents.values()):
+            resident.lost(self.nodes[node], why, now)
+        self.turn_soon()
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
@@ -337,7 +371,9 @@ class Mesh:
         for hop, data in outbox:
             link = self.links.links[hop]
             body = encode_data(data)
-            if not link.up or (data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body)):
+            if not link.up or (
+                data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body)
+            ):
                 continue
             link.put(DATA, body)
             self.links.touch(link)

@@ -1,10 +1,9 @@
 """Which nodes can be reached, and what to tell the neighbours about it.
 
 Topologies are forests and ways are fixed, so a node tells the neighbours in each of its domains what it reaches by its other
-domains, and nothing can run in circles.  An entry is (boot, way): `boot` numbers the process of the node at the far end, `way` the
-chain of sessions that leads there.  Another way means that reliable messages may have been lost between, even if the node was
-never away for long; another boot means that its process is another.
-"""
+domains, and nothing can run in circles.  An entry is (boot, way): `boot` numbers the process of the node at the far end,
+`way` the chain of sessions that leads there.  Another way means that reliable messages may have been lost between, even if
+the node was never away for long; another boot means that its process is another."""
 
 from __future__ import annotations
 
@@ -22,11 +21,10 @@ class Entry(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What to tell the residents of this node.  `lost` says why, or is empty when the node was not known before."""
+    """A node is lost, and why, or (`lost` is empty) found."""
 
     node: int
     lost: str
-    found: bool
     restarted: bool
 
 
@@ -95,16 +93,14 @@ class Reach:
         before = self._entries.get(node)
         if entry == before:
             return
-        restarted = False
         if entry is None:
             del self._entries[node]
+            self._changes.append(Change(node, why, False))
         else:
             restarted = self._boots.get(node, entry.boot) != entry.boot
-            why = "its process is another one" if restarted else "the way to it was broken for a moment"
             self._entries[node] = entry
             self._boots[node] = entry.boot
-        lost = why if before is not None else ""
-        self._changes.append(Change(node, lost, entry is not None, restarted))
+            self._changes.append(Change(node, "", restarted))
         for peer in self._up:
             if peer != node and self._by[peer] != self._by[node]:
                 self._announce.setdefault(peer, {})[node] = entry

@@ -1,12 +1,12 @@
 """What causal order costs, in one domain of all servers (flat) and in domains on a bus (S1-15).
 
-* Hop: messages of 64 bytes one way between two processes on loopback, each acknowledged; with journals (group commit) and without.
-  Floors: rows of the same size into SQLite in the same batches; a round trip through a relay in C.
-* Round trips of ping-pong agents with journals, one process for each server: to an agent on the same server, on the farthest, on all.
+* Hop: messages of 64 bytes one way between two processes on loopback, each acknowledged; with journals (group commit) and
+  without. Floors: rows of the same size into SQLite in the same batches; a round trip through a relay in C.
+* Round trips of ping-pong agents with journals, one process for each server: to an agent on the same server, on the
+  farthest, on all.
 * Stamps, simulated in one process with the real channels: every server sends to servers drawn at random until the clocks are
-  full of news, then entries and bytes for each message are counted, over all its hops.  A flat clock has n² cells on each of n servers, so
-  flat is simulated only as far as memory allows.
-"""
+  full of news, then entries and bytes for each message are counted, over all its hops.  A flat clock has n² cells on each of
+  n servers, so flat is simulated only as far as memory allows."""
 
 from __future__ import annotations
 
@@ -92,12 +92,16 @@ def _ended(processes: list[subprocess.Popen[str]]) -> Iterator[None]:
                 process.stdout.close()
 
 
-def measure_hop(durable: bool, count: int = HOPS) -> dict[str, float]:
+def measure_hop(durable: bool) -> dict[str, float]:
+    count = HOPS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         file = _write_file(folder, plan(2, "flat"))
         journal = name if durable else "-"
-        pair = [_start(file, "S2", journal, "sink", str(count)), _start(file, "S1", journal, "flood", "S2", str(count))]
+        pair = [
+            _start(file, "S2", journal, "sink", str(count)),
+            _start(file, "S1", journal, "flood", "S2", str(count)),
+        ]
         with _ended(pair):
             found = {**_line(pair[1]), **_line(pair[0])}
     return {key: round(value, 2) for key, value in found.items()}

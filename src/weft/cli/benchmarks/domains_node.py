@@ -87,7 +87,9 @@ async def _ping(node: FabricNode, ping: Ping, rounds: int, cries: int) -> dict[s
     )
     for name, to, answers, count in plans:
         await _round_trip(node, ping, to, answers)
-        found[f"{name}_us"] = statistics.median([await _round_trip(node, ping, to, answers) for _ in range(count)])
+        found[f"{name}_us"] = statistics.median(
+            [await _round_trip(node, ping, to, answers) for _ in range(count)]
+        )
     return found
 
 
@@ -127,7 +129,11 @@ async def _flood(mesh: Mesh, to: str, count: int) -> dict[str, Any]:
         await asyncio.sleep(0)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     commits = mesh.status()["commits"]
-    return {"per_s": sent / wall, "sender_us": cpu / sent * 1e6, "messages_per_commit": sent / max(1, commits)}
+    return {
+        "per_s": sent / wall,
+        "sender_us": cpu / sent * 1e6,
+        "messages_per_commit": sent / max(1, commits),
+    }
 
 
 async def _sink(mesh: Mesh, counter: _Counter, count: int) -> dict[str, Any]:
@@ -148,7 +154,9 @@ async def main(file: str, name: str, journal: str, role: str, *rest: str) -> Non
         counter = _Counter()
         mesh.settle(Port.FEDERATIONS, counter)
         await mesh.start()
-        said = await (_flood(mesh, rest[0], int(rest[1])) if role == "flood" else _sink(mesh, counter, int(rest[0])))
+        said = await (
+            _flood(mesh, rest[0], int(rest[1])) if role == "flood" else _sink(mesh, counter, int(rest[0]))
+        )
         _print(said)
         await told
         await mesh.stop()
