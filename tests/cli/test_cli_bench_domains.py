@@ -7,7 +7,7 @@ import json
 import pytest
 
 from weft.cli import bench_domains, main
-from weft.cli.benchmarks import domains
+from weft.cli.benchmarks import domains, fedpro
 
 
 def test_stamps_simulated() -> None:
@@ -34,7 +34,7 @@ def test_the_whole_small(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setattr(domains, "HOPS", 2_000)
     monkeypatch.setattr(domains, "ROUNDS", 3)
     monkeypatch.setattr(domains, "CRIES", 2)
-    monkeypatch.setattr(bench_domains.fedpro, "measure_floor", lambda folder: {"relay_us": 20.0})
+    monkeypatch.setattr(fedpro, "measure_floor", lambda folder: {"relay_us": 20.0})
     assert main(["bench", "domains", "--json", "--repeats", "1"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert [row["topology"] for row in said["round_trips"]] == ["flat", "bus"]
