@@ -119,6 +119,11 @@ class Links:
         loop = asyncio.get_running_loop()
         host, port = split_address(self._domains.addresses[self.node])
         secure = self._listening_context is not None
+        if secure and type(loop).__module__.startswith("uvloop"):
+            raise SettingsError(
+                "links with certificates need asyncio's own event loop: uvloop does not hand over a connection to TLS"
+                " that has already been accepted"
+            )
         try:
             self._listener = await loop.create_server(
                 (lambda: Doorstep(self)) if secure else (lambda: LinkLine(self, None)),

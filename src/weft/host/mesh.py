@@ -211,6 +211,7 @@ class Mesh:
 
     def link_up(self, link: Link, boot: int) -> None:
         self._report(f"link to {link.name}: up")
+        self._backlogged.discard(link.peer)
         self._reach.link_up(link.peer, boot, link.way)
         self.channel.reconnected(link.peer)
         self._tell_reach()
@@ -234,11 +235,7 @@ class Mesh:
         elif kind in (DATA, DATAGRAM):
             self._data(link, decode_data(body))
         elif kind == REACH:
-            table = {
-                int(node): None if entry is None else Entry(int(entry[0]), int(entry[1]))
-                for node, entry in decode(body).items()
-            }
-            self._reach.told(link.peer, table)
+            self._reach.told(link.peer, _read_table(body))
             self._tell_reach()
         else:
             raise FabricError(f"there is no item of kind {kind}; use the same Weft on all servers")
@@ -327,9 +324,10 @@ class Mesh:
         for _ in range(min(DELIVERIES, len(deliveries))):
             delivery = deliveries.popleft()
             payload = delivery.payload
-            resident = self._residents.get(payload[0])
+            port = payload[0] if payload else 0
+            resident = self._residents.get(port)
             if resident is None:
-                self._unclaimed.setdefault(payload[0], []).append(delivery)
+                self._unclaimed.setdefault(port, []).append(delivery)
                 continue
             self.received += 1
             self._hand_over(resident, delivery.origin, payload[1:])
@@ -383,3 +381,18 @@ class Mesh:
         self._report(f"node {self._name} stops: {why}")
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(why)
+
+
+def _read_table(body: bytes) -> dict[int, Entry | None]:
+    """What a neighbour says that it reaches, looked at before it is believed."""
+    table = decode(body)
+    found: dict[int, Entry | None] = {}
+    for node, entry in table.items() if isinstance(table, dict) else [(None, None)]:
+        if type(node) is not int or not (entry is None or _is_pair(entry)):
+            raise FabricError("it tells of what it reaches in a way that this Weft does not know")
+        found[node] = None if entry is None else Entry(entry[0], entry[1])
+    return found
+
+
+def _is_pair(entry: object) -> bool:
+    return isinstance(entry, list) and len(entry) == 2 and all(type(one) is int for one in entry)
