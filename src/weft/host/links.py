@@ -519,7 +519,7 @@ class Links:
     def _cut(self, link: Link, why: str, patience: float) -> None:
         self._report(f"the link to {link.name} is cut: {why}")
         link.is_refused = patience > self._settings.retry_seconds
-        self._end(link, why)
+        self._end(link, why, for_good=True)
 
     def _end(self, link: Link, why: str, for_good: bool = False) -> None:
         """Of the present session; the next connection begins another."""

@@ -218,7 +218,7 @@ class Mesh:
         self.turn_soon()
 
     def link_down(self, link: Link, why: str, for_good: bool) -> None:
-        """`for_good`: it was away for `fabric.lost_seconds`, or has said that it stops."""
+        """`for_good`: it was away for `fabric.lost_seconds`, has said that it stops, or left too much unread."""
         self._report(f"link to {link.name}: down ({why})")
         self._reach.link_down(link.peer, f"there is no link to {link.name}: {why}")
         self._tell_reach(for_good)
