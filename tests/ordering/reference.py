@@ -59,7 +59,7 @@ class Plain:
         theirs: defaultdict[int, int] = defaultdict(int, tag.time)
         for k in {*self.rows, *tag.rows, *tag.destinations, tag.source} - {self.own} - self.gone:
             held, told = self.rows[k], tag.rows.get(k, frozenset())
-            news = frozenset((l, x) for l, x in held if x > theirs[l])
+            news = frozenset((j, x) for j, x in held if x > theirs[j])
             if k in tag.destinations:
                 self.rows[k] = news | {(tag.source, theirs[tag.source])}
             elif k == tag.source:
@@ -67,13 +67,13 @@ class Plain:
             else:
                 self.rows[k] = (
                     (held & told)
-                    | frozenset((l, x) for l, x in held - told if x > theirs[l])
-                    | frozenset((l, x) for l, x in told - held if x > self.time[l])
+                    | frozenset((j, x) for j, x in held - told if x > theirs[j])
+                    | frozenset((j, x) for j, x in told - held if x > self.time[j])
                 )
         self.time[self.own] += 1
-        for l, x in theirs.items():
-            if l != self.own:
-                self.time[l] = max(self.time[l], x)
+        for j, x in theirs.items():
+            if j != self.own:
+                self.time[j] = max(self.time[j], x)
 
     def resigned(self, process: int) -> None:
         self.gone.add(process)
