@@ -60,7 +60,7 @@ class Network:
         self.now = 0.0
         self.planned = self.view = 0
         self.quiet = False  # nobody sends while a view ends
-        self.topics = [self._some(range(self.size)) for _ in range(self.size)]
+        self.topics = [self._subscribers() for _ in range(self.size)]
         self.needless = self.not_smallest = self.repeats = 0
 
     @property
@@ -91,15 +91,15 @@ class Network:
     def _present(self) -> list[Site]:
         return [site for site in self.sites if site.here]
 
-    def _some(self, among: Any) -> list[int]:
-        return [one for one in among if self.random.random() < 0.4]
-
     # Sending
 
     def _speak_somewhere(self) -> None:
         present = self._present()
         if present:
             self._speak(self.random.choice(present))
+
+    def _subscribers(self) -> list[int]:
+        return self.random.sample(range(self.size), min(self.size, self.random.randint(2, 6)))
 
     def _choose(self, site: Site) -> list[int]:
         pattern = self.pattern if self.pattern != "mixed" else self.random.choice(PATTERNS[:4])
@@ -109,12 +109,9 @@ class Network:
         if pattern == "unicast":
             return [self.random.choice(sorted(others))]
         if pattern == "groups of three":
-            first = site.number - self.random.choice([0, 1, 3])
-            size = len(self.sites)
-            return sorted({(first + step) % size for step in (0, 1, 3)} & others)
-        return sorted(
-            {*self.random.choice(self.topics), *self._some(range(self.size, len(self.sites)))} & others
-        )
+            return sorted(self.random.sample(sorted(others), min(3, len(others))))
+        late = {number for number in others if number >= self.size and self.random.random() < 0.4}
+        return sorted(late | set(self.random.choice(self.topics)) & others)
 
     def _speak(self, site: Site) -> None:
         destinations = self._choose(site)

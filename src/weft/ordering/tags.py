@@ -7,8 +7,7 @@ All numbers are varints: seven bits to a byte, the lowest first, the high bit se
     1 groups  count, then for each message, by rising source: gap, age, its destinations
 
 A gap is the distance from the one before, less one (from -1 for the first); in groups, where a source may come again, it is
-the distance itself (from 0).  The age of a pair (j, x) is how far back it lies: time[j] - x.  Sources that come again do so by
-rising age.
+the distance itself (from 0).  The age of a pair (j, x) is how far back it lies: time[j] - x.
 
     set       2 * count, then the gaps;  or 2 * bytes + 1, then a bit for each process, the lowest first
 
@@ -31,11 +30,11 @@ MAX_SHIFT: Final = 63
 def encode_tag(tag: Tag, recipient: int = -1) -> bytes:
     """For all recipients, or for one."""
     needed = _needed(tag, recipient)
-    rows = bytearray()
+    rows: list[int] = []
     _write_rows(rows, tag, needed)
-    groups = bytearray()
+    groups: list[int] = []
     _write_groups(groups, tag, needed)
-    out = bytearray()
+    out: list[int] = []
     write_number(out, ROWS if len(rows) <= len(groups) else GROUPS)
     write_number(out, tag.view)
     write_number(out, tag.source)
@@ -91,16 +90,16 @@ def _needed(tag: Tag, recipient: int) -> list[int]:
 # Writing
 
 
-def write_number(out: bytearray, number: int) -> None:
+def write_number(out: list[int], number: int) -> None:
     while number > 127:
         out.append((number & 127) | 128)
         number >>= 7
     out.append(number)
 
 
-def _write_set(out: bytearray, members: list[int]) -> None:
+def _write_set(out: list[int], members: list[int]) -> None:
     """Members rise, and there is at least one."""
-    gaps = bytearray()
+    gaps: list[int] = []
     last = -1
     for member in members:
         write_number(gaps, member - last - 1)
@@ -111,13 +110,13 @@ def _write_set(out: bytearray, members: list[int]) -> None:
         out += gaps
         return
     write_number(out, 2 * size + 1)
-    bits = bytearray(size)
+    bits = [0] * size
     for member in members:
         bits[member >> 3] |= 1 << (member & 7)
     out += bits
 
 
-def _write_rows(out: bytearray, tag: Tag, needed: list[int]) -> None:
+def _write_rows(out: list[int], tag: Tag, needed: list[int]) -> None:
     time = tag.time
     write_number(out, len(needed))
     last = -1
@@ -134,25 +133,31 @@ def _write_rows(out: bytearray, tag: Tag, needed: list[int]) -> None:
         last = k
 
 
-def _write_groups(out: bytearray, tag: Tag, needed: list[int]) -> None:
-    grouped: dict[tuple[int, int], list[int]] = {}
-    time = tag.time
+def _write_groups(out: list[int], tag: Tag, needed: list[int]) -> None:
+    size = len(tag.time)
+    numbers: list[list[int]] = [[] for _ in range(size)]  # by source
+    members: list[list[list[int]]] = [[] for _ in range(size)]  # the same: for each number its destinations
+    count = 0
     for k in needed:
         row = tag.rows[k]
         for at in range(0, len(row), 2):
-            source = row[at]
-            key = (source, time[source] - row[at + 1])
-            if key in grouped:
-                grouped[key].append(k)
-            else:
-                grouped[key] = [k]
-    write_number(out, len(grouped))
+            ours = numbers[row[at]]
+            place = 0
+            while place < len(ours) and ours[place] != row[at + 1]:
+                place += 1
+            if place == len(ours):
+                count += 1
+                ours.append(row[at + 1])
+                members[row[at]].append([])
+            members[row[at]][place].append(k)
+    write_number(out, count)
     last = 0
-    for key in sorted(grouped):
-        write_number(out, key[0] - last)
-        write_number(out, key[1])
-        _write_set(out, grouped[key])
-        last = key[0]
+    for source in range(size):
+        for place in range(len(numbers[source])):
+            write_number(out, source - last)
+            write_number(out, tag.time[source] - numbers[source][place])
+            _write_set(out, members[source][place])
+            last = source
 
 
 # Reading
