@@ -19,17 +19,17 @@ def check(seeds: range, changes: int) -> None:
         deliveries += network.oracle.deliveries
         waited += sum(site.process.counts.waited for site in network.sites)
         repeats += network.repeats
-    assert deliveries > 100 * len(seeds)
+    assert deliveries > 70 * len(seeds)
     assert waited > 0.2 * deliveries
     assert repeats > 0
 
 
 def test_random_runs() -> None:
-    check(range(60), 0)
+    check(range(40), 0)
 
 
 def test_random_runs_with_joins_resignations_and_crashes() -> None:
-    check(range(1000, 1100), 4)
+    check(range(1000, 1060), 4)
 
 
 @pytest.mark.soak

@@ -11,7 +11,7 @@ from ordering.mutants import ALWAYS, FIRST, MUTANTS, RECEIVE, SAFE, SEND, THIRD,
 from ordering.network import Network
 from weft.model.errors import OrderingError
 
-RUNS = 20
+RUNS = 15
 SOAK_RUNS = 500
 
 
@@ -33,7 +33,7 @@ def check_steps(runs: int) -> None:
     assert violations(SEND, runs)["unsafe"] >= 0.95 * runs
     assert 0.4 * runs <= violations(FIRST, runs)["unsafe"] <= 0.9 * runs
     assert 0.3 * runs <= violations(THIRD, runs)["unsafe"] <= 0.8 * runs
-    assert violations("", runs)["faults"] == violations("", runs)["not smallest"] == 0
+    assert not violations("", runs).total()
     for name in SAFE:
         found = violations(name, runs)
         assert found["faults"] == 0
