@@ -33,6 +33,10 @@ PUBLIC = {
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
     "weft.interest": ["Declarations", "Declared", "Wish"],
+    "weft.ordering": [
+        "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
+        "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_text", "forwards",
+    ],
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],

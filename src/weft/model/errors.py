@@ -31,6 +31,10 @@ class FabricError(WeftError):
     """A server of the fabric, its peers and its journal do not fit together; the message names who."""
 
 
+class OrderingError(WeftError):
+    """Tags, processes and their driver do not fit together; the message names the process and what is wrong."""
+
+
 class ObjectModelError(WeftError):
     """An object model file cannot be used; `place` is `file` or `file:line`."""
 

@@ -1,0 +1,61 @@
+"""What is ordered: a message, and the tag it carries for causal order.
+
+A *pair* (j, x) names the message that process j sent when its own time was x.  A row is the pairs that stand before one
+destination, written flat and by rising j: [j, x, j, x, …], with at most one pair for each j.  Rows are never changed, only
+replaced: a tag can then share the rows of the process that made it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+NOTHING: Final[list[int]] = []  # the empty row; never to be changed
+
+
+class Tag:
+    """(VT, i, Dest(M), CV) of the paper, and the view in which the message was sent."""
+
+    __slots__ = ("destinations", "rows", "source", "time", "view")
+
+    def __init__(
+        self, view: int, source: int, time: list[int], destinations: list[int], rows: list[list[int]]
+    ) -> None:
+        self.view = view
+        self.source = source
+        self.time = time  # an entry for every process the source knew of
+        self.destinations = destinations  # rising
+        self.rows = rows  # by destination, before this message was added
+
+    def number(self) -> int:
+        """The message is the pair (source, number)."""
+        return self.time[self.source]
+
+    def row(self, destination: int) -> list[int]:
+        return self.rows[destination] if destination < len(self.rows) else NOTHING
+
+    def pairs(self, recipient: int = -1) -> int:
+        """How many pairs it carries, to all or, trimmed, to one recipient."""
+        found = 0
+        for destination in range(len(self.rows)):
+            if carries(self, destination, recipient):
+                found += len(self.rows[destination])
+        return found // 2
+
+
+def carries(tag: Tag, destination: int, recipient: int) -> bool:
+    """Does a recipient need this row?  Of those of the destinations it looks at its own only (S0-17).  -1: all need it."""
+    return recipient < 0 or destination == recipient or destination not in tag.destinations
+
+
+class Message:
+    """`filtered`: it counts as delivered, but nobody is told (S0-16).  A lower priority number is more urgent."""
+
+    __slots__ = ("filtered", "payload", "priority", "tag")
+
+    def __init__(
+        self, payload: object, tag: Tag | None = None, filtered: bool = False, priority: int = 0
+    ) -> None:
+        self.payload = payload
+        self.tag = tag
+        self.filtered = filtered
+        self.priority = priority
