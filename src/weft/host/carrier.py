@@ -22,6 +22,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Protocol
 
+STOPPED = "it was stopped"
+"""How the reason of a loss ends if the node has said so itself."""
+
 
 class ServiceClass(IntEnum):
     CAUSAL = 1

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from weft.fabric import Domains
+from weft.host.carrier import STOPPED
 from weft.host.cbor import CborError, decode, encode
 from weft.host.link import Link
 from weft.host.link_items import BYE, DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
@@ -352,7 +353,7 @@ class Links:
             kind = reader.kind
             if link.up:
                 if kind == BYE:
-                    self._end(link, "it was stopped", for_good=True)
+                    self._end(link, STOPPED, for_good=True)
                 elif kind != PING:
                     self._host.item(link, kind, reader.body)
             elif kind == HELLO:

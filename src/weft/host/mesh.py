@@ -221,7 +221,7 @@ class Mesh:
         """`for_good`: it was away for `fabric.lost_seconds`, has said that it stops, or left too much unread."""
         self._report(f"link to {link.name}: down ({why})")
         self._reach.link_down(link.peer, f"there is no link to {link.name}: {why}")
-        self._tell_reach(for_good)
+        self._tell_reach(link.peer if for_good else -1)
 
     def item(self, link: Link, kind: int, body: bytes) -> None:
         if kind == PACKET:
@@ -260,11 +260,11 @@ class Mesh:
         except Exception:
             self._report(f"internal error, please report it: {traceback.format_exc()}")
 
-    def _tell_reach(self, at_once: bool = False) -> None:
+    def _tell_reach(self, gone: int = -1) -> None:
         """To the residents.
 
         A node that is away may be back soon: started again, or behind a router that was.  Its loss is told only if it is not
-        found within `fabric.lost_seconds`, unless these have passed already or it has said that it stops.
+        found within `fabric.lost_seconds`, unless these have passed already or it has said that it stops (`gone`).
         """
         now = time.monotonic()
         for change in self._reach.take_changes():
@@ -277,7 +277,7 @@ class Mesh:
                     self._report(f"the way to {node} was broken: reliable messages may have been lost on it")
                 for resident in list(self._residents.values()):
                     resident.found(node, change.restarted, now)
-            elif at_once:
+            elif change.node == gone:
                 self._is_lost(change.node, change.lost)
             else:
                 self._doubts[change.node] = asyncio.get_running_loop().call_later(

@@ -28,7 +28,7 @@ from typing import Any
 
 from weft.fabric import Release, Topology
 from weft.host import cbor
-from weft.host.carrier import Carrier, Port, ServiceClass
+from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
 from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
 from weft.host.release_control import ReleaseControl
 from weft.kernel import Carried, Effect, Named, Node, Notice, Remember, Transmit
@@ -126,7 +126,7 @@ class MeshedNode:
 
     def lost(self, node: str, why: str, now: float) -> None:
         self.now = now
-        self._perform(self.node.peer_lost(node, now, why))
+        self._perform(self.node.peer_lost(node, now, why, stopped=why.endswith(STOPPED)))
 
     def found(self, node: str, restarted: bool, now: float) -> None:
         """That it was restarted it says itself, in order with all else (`Hello`)."""

@@ -65,7 +65,7 @@ class Reach:
             return
         self._announce.pop(peer, None)
         for node in [node for node in self._entries if self._next[node] == peer]:
-            self._set(node, None, why)
+            self._set(node, None, why if node == peer else f"the way to it is gone: {why}, which was on it")
 
     def told(self, peer: int, table: dict[int, Entry | None]) -> None:
         """What a neighbour reaches beyond itself, as far as it has changed."""

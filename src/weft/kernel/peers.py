@@ -45,8 +45,12 @@ class Peers(Homes):
 
     # --- others go away ---------------------------------------------------------------------------------------
 
-    def peer_lost(self, node: str, now: float, why: str = "") -> list[Effect]:
-        """Another node is gone: its members resign by their directives; who waits for it is told so."""
+    def peer_lost(self, node: str, now: float, why: str = "", stopped: bool = False) -> list[Effect]:
+        """Another node is gone: its members resign by their directives; who waits for it is told so.
+
+        It may be there all the same, and only out of reach: then it is to know that it has been given up, unless it has
+        said itself that it stops.
+        """
         turn = Turn(self.name, now)
         self._lost[node] = None
         reason = f" ({why})" if why else ""
@@ -58,7 +62,8 @@ class Peers(Homes):
             if federation.home == node:
                 fault = f"node {node!r}, the home of federation {federation.name!r}, went away{reason}"
                 self._orphaned(turn, federation, fault)
-        turn.effects.append(Transmit(node, Left(why)))
+        if not stopped:
+            turn.effects.append(Transmit(node, Left(why)))
         return self._end(turn)
 
     def _give_up(self, turn: Turn, node: str, still: dict[str, str] | None, fault: str) -> None:
