@@ -128,7 +128,7 @@ def count(model: ObjectModel) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize(
     "names",
     [*([name] for name in XML_FILES), RPR, SPACE, RESTAURANT, RESTAURANT_4],
-    ids=lambda names: names[0],
+    ids=lambda names: names[0] if names else "no files",
 )
 def test_counts_are_those_of_an_independent_reader(names: list[str]) -> None:
     model = merge([load(name) for name in names], complete=False)

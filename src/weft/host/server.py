@@ -317,7 +317,7 @@ class Server:
             asyncio.get_running_loop().call_soon(self.flush)
 
     def flush(self) -> None:
-        """Send what has gathered.  uvloop writes at the end of the loop's turn, so that all of one turn goes out at once."""
+        """Send what has gathered, each session's in one piece."""
         self._flush_due = False
         now = time.monotonic()
         self.attend(self.board.flush(now), now)
