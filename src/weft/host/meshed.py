@@ -2,7 +2,8 @@
 
 What goes by which class of service:
 
-    CAUSAL        commands and all that belongs to them (requests, commits, answers, welcomes, claims …)
+    CAUSAL        commands and all that belongs to them (requests, commits, answers, welcomes, claims …), messages in time
+                  stamp order, and what nodes say of logical time
     RELIABLE      reliable messages, callbacks for single federates elsewhere, and the marks of a save, which go behind them
     BEST_EFFORT   best-effort messages
 
@@ -33,6 +34,7 @@ from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
 from weft.host.release_control import ReleaseControl
 from weft.kernel import Carried, Effect, Named, Node, Notice, Remember, Transmit
 from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Request, Welcome
+from weft.kernel.time_services import is_stamped
 from weft.model.errors import RTIinternalError
 
 COMMITS = 256  # so many commits before a snapshot takes their place, or as many as there are instances
@@ -195,6 +197,8 @@ def _place(commit: Commit) -> int:
 
 def class_of(parcel: Any, reliable: bool) -> ServiceClass:
     if isinstance(parcel, Data):
+        if is_stamped(parcel.arguments[-1]):
+            return ServiceClass.CAUSAL
         return ServiceClass.RELIABLE if reliable else ServiceClass.BEST_EFFORT
     if isinstance(parcel, (Inform, Mark)):
         return ServiceClass.RELIABLE

@@ -30,7 +30,10 @@ from weft.kernel.parcels import (
     Mark,
     Release,
     Request,
+    Retraction,
     Share,
+    TimeBound,
+    TimeReport,
     Welcome,
 )
 from weft.model.errors import WeftError
@@ -64,6 +67,9 @@ _FORMS = [
     _Form(13, Hello, (tuple,)),
     _Form(14, Left, (str,)),
     _Form(15, Dissolve, (str, str, str)),
+    _Form(16, TimeReport, (str, str, int, int, list), plain=4),
+    _Form(17, TimeBound, (str, str, int, int, list), plain=4),
+    _Form(18, Retraction, (str, str, int, bytes)),
 ]
 _BY_KIND = {form.kind: form for form in _FORMS}
 _BY_CODE = {form.code: form for form in _FORMS}

@@ -67,7 +67,9 @@ def announce(
 
 def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> list[Member]:
     """An instance's owners changed: members that subscribe to what is owned now may discover it.  Who did is returned."""
-    found = []
+    found: list[Member] = []
+    if instance.condemned is not None:
+        return found
     for member in federation.members.values():
         if not instance.knowledge.mask & member.bit:
             known_class = would_discover(member, instance.entry, instance.owners)
@@ -88,7 +90,7 @@ def after_subscription(
     found = []
     for below in entry.family():
         for instance in federation.instances_of.get(below.handle, {}).values():
-            if not instance.knowledge.mask & member.bit:
+            if not instance.knowledge.mask & member.bit and instance.condemned is None:
                 known_class = would_discover(member, below, instance.owners)
                 if known_class is not None:
                     federation.learn(instance, member, known_class)

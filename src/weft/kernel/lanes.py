@@ -5,9 +5,8 @@ A host that passes them on in packed form asks for their lane, and as long as th
 the kernel for each.
 
 There is a lane where `weft.kernel.path` would hand the message on as it is, to members of this node and to nobody else: no
-other node, no receiver that hears another class or fewer values, one transportation, nothing for the RTI itself.  It closes when
-anything changes that the way was found from, and then `path` is asked again.
-"""
+other node, no receiver that hears another class or fewer values or is time-constrained, one transportation, nothing for the
+RTI itself.  It closes when anything changes that the way was found from, and then `path` is asked again."""
 
 from __future__ import annotations
 
@@ -94,7 +93,7 @@ def interaction_lane(
         return None
     audience = path.audience_of(turn, federation, member, interaction_class)
     unknown = any(handle not in entry.parameters for handle in handles)
-    if unknown or audience.nodes or audience.managed:
+    if unknown or audience.nodes or audience.managed or audience.holding:
         return None
     if any(received is not entry for received, _ in audience.ears):
         return None
@@ -112,6 +111,12 @@ def update_lane(
         return None
     route = path.route_of(turn, federation, instance, member, handles)
     ways = route.transportations
-    if route.posts or route.paced or len(ways) != 1 or any(leg.attributes is not None for leg in route.legs):
+    if (
+        route.posts
+        or route.paced
+        or route.holding
+        or len(ways) != 1
+        or any(leg.attributes is not None for leg in route.legs)
+    ):
         return None
     return UpdateLane(federation, member, [leg.member for leg in route.legs], ways[0], instance, route)

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from weft.fom import ObjectModel
-from weft.kernel import advisories, objects, rates, restoring, saving, synchronization, transfers
+from weft.kernel import (
+    advancing,
+    advisories,
+    condemning,
+    rates,
+    restoring,
+    saving,
+    synchronization,
+    timetable,
+    transfers,
+)
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
@@ -118,12 +128,17 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
                 turn.callback(
                     federation, other, "remove_object_instance", (instance.handle, b"", member.handle)
                 )
-            objects.remove(federation, instance)
+            condemning.remove(federation, instance)
         else:
             stays.append(instance)
     published = list(member.declared.subscribed)
     received = list(member.declared.receives)
     _remove(federation, member)
+    condemning.after_resign(federation, member)
+    timetable.left(federation, member)
+    if federation.home == turn.node:
+        advancing.settle(turn, federation)
+        turn.begins = True
     transfers.leave(turn, federation, member, stays)
     synchronization.after_resign(turn, federation, member)
     saving.after_resign(turn, federation, member)

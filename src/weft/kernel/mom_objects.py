@@ -16,9 +16,10 @@ from functools import cache
 from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
-from weft.kernel import advisories, discovery, objects, path, support
+from weft.kernel import advancing, advisories, condemning, discovery, path, support, time_services
 from weft.kernel.mom_reports import encoded, report_file
-from weft.kernel.state import Counts, Federation, Instance, Member
+from weft.kernel.state import MOM_INSTANCES, Counts, Federation, Instance, Member, mom_handle
+from weft.kernel.timing import GRANTED
 from weft.kernel.turn import Turn
 from weft.model.enums import ResignAction
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
@@ -26,7 +27,7 @@ from weft.model.time import LogicalTime
 
 FEDERATE_CLASS = "HLAobjectRoot.HLAmanager.HLAfederate"
 FEDERATION_CLASS = "HLAobjectRoot.HLAmanager.HLAfederation"
-FIRST = 1 << 27
+FIRST = MOM_INSTANCES
 """The number of the HLAfederation instance; an HLAfederate instance has its federate's number more."""
 
 VERSION = "Weft 0.1.0"
@@ -51,8 +52,7 @@ def _attributes(class_name: str, periodic: bool) -> tuple[str, ...]:
     return tuple(a.name for a in given if (a.update_type == "Periodic") == periodic)
 
 
-def handle_of(member: Member | None) -> ObjectInstanceHandle:
-    return ObjectInstanceHandle.of(FIRST if member is None else FIRST + member.handle.number)
+handle_of = mom_handle
 
 
 def subject(federation: Federation, handle: ObjectInstanceHandle) -> Member | None:
@@ -91,7 +91,7 @@ def remove(turn: Turn, federation: Federation, member: Member) -> None:
     rti = federation.rti
     for other in federation.seated(instance.knowledge.mask & ~rti.bit):
         turn.callback(federation, other, "remove_object_instance", (instance.handle, b"", rti.handle))
-    objects.remove(federation, instance)
+    condemning.remove(federation, instance)
 
 
 # --- values ---------------------------------------------------------------------------------------------------
@@ -148,11 +148,14 @@ def _value(turn: Turn, federation: Federation, member: Member | None, name: str)
 
 
 def _time_spent(turn: Turn, member: Member, name: str) -> int:
-    """Milliseconds in that state since the last update of the attribute; without time management, all of it is granted."""
-    if name == "HLAtimeAdvancingTime":
-        return 0
-    spent = turn.now - member.granted_since
-    member.granted_since = turn.now
+    """Milliseconds in that state since the last update of the attribute."""
+    timing = member.timing
+    state = 0 if name == "HLAtimeGrantedTime" else 1
+    spent = timing.spent[state]
+    if (timing.mode == GRANTED) == (state == 0):
+        spent += turn.now - max(timing.since, timing.told[state], member.granted_since)
+    timing.spent[state] = 0.0
+    timing.told[state] = turn.now
     return max(0, min(int(spent * 1000), (1 << 31) - 1))
 
 
@@ -211,7 +214,18 @@ def _time(time: LogicalTime | None) -> bytes:
     return b"" if time is None else time.encode()
 
 
-# Time management is still to come: nobody regulates or is constrained, and GALT and LITS are not defined.
+def _bound_value(federation: Federation, value: Any) -> bytes:
+    return b"" if value is None else advancing.wrapped(federation, value).encode()
+
+
+def _lookahead(federation: Federation, member: Member) -> bytes:
+    if not member.timing.regulating:
+        return b""
+    factory: Any = federation.time
+    encoded_interval: bytes = factory.make_interval(member.timing.actual_lookahead()).encode()
+    return encoded_interval
+
+
 _FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
     "HLAfederateHandle": lambda f, m: m.handle,
     "HLAfederateName": lambda f, m: m.name,
@@ -219,17 +233,17 @@ _FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
     "HLAfederateHost": lambda f, m: m.node,
     "HLARTIversion": lambda f, m: VERSION,
     "HLAFOMmoduleDesignatorList": lambda f, m: designators(m.modules),
-    "HLAtimeConstrained": lambda f, m: False,
-    "HLAtimeRegulating": lambda f, m: False,
-    "HLAasynchronousDelivery": lambda f, m: False,
+    "HLAtimeConstrained": lambda f, m: m.timing.constrained,
+    "HLAtimeRegulating": lambda f, m: m.timing.regulating,
+    "HLAasynchronousDelivery": lambda f, m: m.timing.asynchronous,
     "HLAfederateState": lambda f, m: state_of(f, m),
-    "HLAtimeManagerState": lambda f, m: "TimeGranted",
-    "HLAlogicalTime": lambda f, m: f.time.make_initial().encode(),
-    "HLAlookahead": lambda f, m: b"",
-    "HLAGALT": lambda f, m: b"",
-    "HLALITS": lambda f, m: b"",
-    "HLAROlength": lambda f, m: m.waiting,
-    "HLATSOlength": lambda f, m: 0,
+    "HLAtimeManagerState": lambda f, m: "TimeGranted" if m.timing.mode == GRANTED else "TimeAdvancing",
+    "HLAlogicalTime": lambda f, m: _bound_value(f, m.timing.time),
+    "HLAlookahead": _lookahead,
+    "HLAGALT": lambda f, m: _bound_value(f, time_services.galt_value(m.node, f, m)),
+    "HLALITS": lambda f, m: _bound_value(f, time_services.lits_value(m.node, f, m)),
+    "HLAROlength": lambda f, m: m.waiting + len(m.timing.held),
+    "HLATSOlength": lambda f, m: len(m.timing.queue),
     "HLAreflectionsReceived": lambda f, m: _total(m.tally.reflections_received),
     "HLAupdatesSent": lambda f, m: m.tally.updates,
     "HLAinteractionsReceived": lambda f, m: _total(m.tally.interactions_received),

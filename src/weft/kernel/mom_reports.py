@@ -223,7 +223,8 @@ _GROUPS = {
     "saving": 0,
     "restoring": 0,
     "ownership management": 3,
-    "time management": 4,
+    "time_services": 4,
+    "condemning": 2,
     "data distribution management": 5,
 }
 _BY_WORD = (

@@ -13,7 +13,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import lanes, mom, mom_objects, mom_reports, path, pausing, rates, restoring, saving
+from weft.kernel import (
+    advancing,
+    condemning,
+    lanes,
+    mom,
+    mom_objects,
+    mom_reports,
+    path,
+    pausing,
+    rates,
+    restoring,
+    saving,
+    time_services,
+    timetable,
+)
 from weft.kernel.effects import Callback, Effect, Refuse, Remember, Reply, Transmit
 from weft.kernel.federations import extended_model
 from weft.kernel.homes import wrong_type
@@ -25,6 +39,7 @@ from weft.kernel.parcels import (
     Commit,
     Data,
     Dissolve,
+    Early,
     Hello,
     Inform,
     Left,
@@ -32,7 +47,10 @@ from weft.kernel.parcels import (
     Mark,
     Release,
     Request,
+    Retraction,
     Share,
+    TimeBound,
+    TimeReport,
     Welcome,
 )
 from weft.kernel.peers import Peers
@@ -103,7 +121,8 @@ class Node(Peers):
         """When `tick` is next to be called; None if nothing waits for time to pass."""
         soonest: float | None = None
         for federation in self.federations.values():
-            for due in (mom_objects.next_due(federation), rates.next_due(federation)):
+            waited = advancing.next_due(federation, self.name)
+            for due in (mom_objects.next_due(federation), rates.next_due(federation), waited):
                 if due is not None and (soonest is None or due < soonest):
                     soonest = due
         return soonest
@@ -115,6 +134,7 @@ class Node(Peers):
                 mom_objects.report_due(turn, federation)
             if federation.paces is not None:
                 rates.release(turn, federation)
+            advancing.remind(turn, federation)
         return self._end(turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
@@ -142,6 +162,8 @@ class Node(Peers):
                     f"{service} needs a joined federate; join a federation first"
                 )
             if entry.control:
+                if service == "delete_object_instance" and len(arguments) > 2 and arguments[2] is not None:
+                    arguments = condemning.prepare(federation, member, arguments)
                 self._order(
                     turn, federation, Caller(self.name, session, number), member.handle, service, arguments
                 )
@@ -158,7 +180,7 @@ class Node(Peers):
         except (TypeError, AttributeError) as misfit:
             refusal = wrong_type(service, misfit)
             return self._refuse(Turn(self.name, now), session, number, service, arguments, refusal)
-        if turn.told is None and not federation.observed and not self.holding and not turn.pauses:
+        if turn.told is None and not federation.observed and not self.holding and not turn.unfinished():
             return turn.effects
         return self._end(turn)
 
@@ -193,6 +215,7 @@ class Node(Peers):
 
     def _end(self, turn: Turn) -> list[Effect]:
         """The end of a turn: the RTI does what it was told, and reports what it is to report."""
+        self._end_times(turn)
         while turn.told is not None:
             told = turn.told
             turn.told = None
@@ -212,10 +235,42 @@ class Node(Peers):
                         arguments,
                     )
                     turn.effects.append(Transmit(node, parcel))
+            self._end_times(turn)
         for federation in self.federations.values():
             if federation.observed:
                 mom_reports.callbacks(turn, federation, list(turn.effects))
         return self._hold(turn)
+
+    def _end_times(self, turn: Turn) -> None:
+        """What logical time asks for at the end of a turn (`weft.kernel.advancing`, `time_services`)."""
+        while turn.orders is not None or turn.queued or turn.begins:
+            if turn.queued:
+                turn.queued = False
+                for federation in list(self.federations.values()):
+                    advancing.queued(turn, federation)
+            orders, turn.orders = turn.orders, None
+            for federation, member, command, arguments in orders or ():
+                if self.federations.get(federation.name) is federation:
+                    self._order(turn, federation, None, member.handle, command, arguments)
+            if turn.begins and turn.orders is None:
+                turn.begins = False
+                for federation in list(self.federations.values()):
+                    if federation.home == self.name and federation.timetable is not None:
+                        self._begin_times(turn, federation)
+
+    def _begin_times(self, turn: Turn, federation: Federation) -> None:
+        """At the home: those who may begin to regulate or to be constrained do."""
+        rti = federation.rti.handle
+        ready = timetable.ready_to_regulate(federation)
+        while ready is not None:
+            handle, time, exclusive = ready
+            arguments = (handle.number, time, exclusive)
+            self._carry_out(turn, federation, None, rti, time_services.REGULATION_BEGUN, arguments)
+            ready = timetable.ready_to_regulate(federation)
+        waits = time_services.ready_to_be_constrained(federation)
+        while waits is not None:
+            self._carry_out(turn, federation, None, rti, time_services.CONSTRAINED_BEGUN, (waits.number,))
+            waits = time_services.ready_to_be_constrained(federation)
 
     def _hold(self, turn: Turn) -> list[Effect]:
         """Let go what may go, while a federation is saved or restored."""
@@ -338,7 +393,10 @@ class Node(Peers):
                 pausing.refuse_command(federation, member, service)
             observed = member.handle in federation.observed
             entry = SERVICES[service]
-            value = entry.function(turn, federation, member, *arguments)
+            if entry.control or federation.home == self.name:
+                value = entry.function(turn, federation, member, *arguments)
+            else:
+                value = self._do_locally(turn, federation, member, service, arguments)
             if federation.successor is not None:
                 member = federation.successor.members[federation.successor.renamed[1][member.handle]]
                 federation = pausing.succeed(federation, self.sessions)
@@ -364,6 +422,8 @@ class Node(Peers):
             turn.effects.append(Remember(federation.name, commit))
         if service == JOIN:
             mom.joined(turn, federation, member, arguments[2])
+            if federation.home == self.name:
+                timetable.publish(turn, federation)  # its node may be new
         elif service in (RESIGN, RESIGN_LOST):
             fault = str(arguments[0]) if service == RESIGN_LOST else None
             mom.departed(turn, federation, member, fault)
@@ -382,6 +442,18 @@ class Node(Peers):
                 pausing.answered(session, service)
             if not self._replaying:
                 self._go_on(turn, federation)
+
+    def _do_locally(
+        self, turn: Turn, federation: Federation, member: Member, service: str, arguments: tuple[Any, ...]
+    ) -> Any:
+        """A service that only the member's own node can judge, invoked by the MOM: the home could not refuse it."""
+        try:
+            return SERVICES[service].function(turn, federation, member, *arguments)
+        except RTIexception as error:
+            if member.node == self.name:
+                entry = SERVICES[service]
+                mom_reports.refused(turn, federation, member, service, entry.group, arguments, error)
+            return None
 
     def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
         kind, name, sources = arguments
@@ -422,6 +494,7 @@ class Node(Peers):
         if federation.home == self.name:
             for node in [n for n in federation.nodes if n != self.name and n not in still_there]:
                 del federation.nodes[node]
+                timetable.node_gone(federation, node)
         elif self.name not in still_there:
             self.federations.pop(federation.name, None)
             self._early.pop(federation.name, None)
@@ -461,7 +534,7 @@ class Node(Peers):
     def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
         """A parcel from another node.  Parcels of one sender come in the order in which they were sent."""
         turn = Turn(self.name, now)
-        if isinstance(parcel, (Data, Inform, Mark)):
+        if isinstance(parcel, (Data, Inform, Mark, TimeReport, TimeBound, Retraction)):
             self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
             self._follow(turn, sender, parcel)
@@ -513,7 +586,7 @@ class Node(Peers):
         for sender, parcel in early or ():
             self._arrive(turn, sender, parcel)
 
-    def _arrive(self, turn: Turn, sender: str, parcel: Data | Inform | Mark) -> None:
+    def _arrive(self, turn: Turn, sender: str, parcel: Early) -> None:
         federation = self.federations.get(parcel.federation)
         if federation is None:
             return
@@ -526,6 +599,14 @@ class Node(Peers):
             self._told(turn, sender, parcel)
         elif isinstance(parcel, Data):
             path.arrive(turn, federation, parcel)
+        elif isinstance(parcel, TimeReport):
+            if federation.home == self.name:
+                advancing.reported(turn, federation, sender, parcel)
+        elif isinstance(parcel, TimeBound):
+            if federation.home == sender:
+                advancing.told(turn, federation, parcel)
+        elif isinstance(parcel, Retraction):
+            time_services.retracted(turn, federation, parcel.handle)
         elif parcel.federate == federation.rti.handle:
             turn.everywhere = False
             turn.tell_rti(federation, parcel.method, parcel.arguments)

@@ -6,9 +6,11 @@ Names, registration, deletion, requests for values; and the transportation and o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from weft.kernel import advisories, discovery, rates, require, transfers
-from weft.kernel.path import NO_RETRACTION, stamp_of, transportation_of
+from weft.kernel import advisories, condemning, discovery, rates, require, time_services, transfers
+from weft.kernel.condemning import remove
+from weft.kernel.path import NO_RETRACTION, transportation_of
 from weft.kernel.state import Federation, Instance, Member, Overrides
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
@@ -153,8 +155,9 @@ def delete_object_instance(
     member: Member,
     object_instance: ObjectInstanceHandle,
     tag: bytes,
-    time: LogicalTime | None = None,
+    given: tuple[Any, ...] | LogicalTime | None = None,
 ) -> MessageRetractionReturn | None:
+    """`given`: a time, or the stamp that the deleter's node made of it (`weft.kernel.condemning`)."""
     instance = require.known_instance(federation, member, object_instance)
     owner = instance.owners.get(federation.catalog.privilege)
     if owner is not member:
@@ -163,25 +166,18 @@ def delete_object_instance(
             f"the privilege to delete {instance.name!r} is held by {by}, not by {member!r}"
         )
     require.encoded("the user-supplied tag", tag)
-    stamp = stamp_of(federation, time)
+    stamp: tuple[Any, ...] = given if isinstance(given, tuple) else ()
+    if given is not None and not isinstance(given, tuple):
+        time_services.time_value(federation, given)
+        stamp = (given, OrderType.RECEIVE, OrderType.RECEIVE, None)
+    if time_services.is_stamped(stamp):
+        return condemning.delete(turn, federation, member, instance, tag, stamp)
     for other in federation.seated(instance.knowledge.mask & ~member.bit):
         turn.callback(
             federation, other, "remove_object_instance", (object_instance, tag, member.handle, *stamp)
         )
     remove(federation, instance)
-    return None if time is None else NO_RETRACTION
-
-
-def remove(federation: Federation, instance: Instance) -> None:
-    federation.keep_counts(instance)
-    rates.forget_instance(federation, instance.handle)
-    del federation.instances[instance.handle]
-    del federation.instance_names[instance.name]
-    del federation.instances_of[instance.entry.handle][instance.handle]
-    for member in federation.members.values():
-        member.told_scope.pop(instance.handle, None)
-        member.told_updates.pop(instance.handle, None)
-    instance.knowledge = federation.knowledge({})  # closes the lanes to it (`weft.kernel.lanes`)
+    return None if given is None else NO_RETRACTION
 
 
 def local_delete_object_instance(

@@ -124,6 +124,35 @@ class Share(NamedTuple):
     data: dict[int, Any]
 
 
+class TimeReport(NamedTuple):
+    """To the home: what members of the sender's node ask for and promise, in plain data (`weft.kernel.timetable`)."""
+
+    federation: str
+    execution: str
+    after: int
+    seen: int  # the last version of a TimeBound
+    data: list[Any]
+
+
+class TimeBound(NamedTuple):
+    """From the home: how far logical time may go, in plain data (`weft.kernel.timetable`)."""
+
+    federation: str
+    execution: str
+    after: int
+    version: int
+    data: list[Any]
+
+
+class Retraction(NamedTuple):
+    """A message in time stamp order is taken back."""
+
+    federation: str
+    execution: str
+    after: int
+    handle: bytes
+
+
 class Hello(NamedTuple):
     """To all nodes, first of all that a process of a node says: it has begun, and these federations have their home there.
 
@@ -145,3 +174,7 @@ class Dissolve(NamedTuple):
     federation: str
     execution: str
     why: str
+
+
+Early = Data | Inform | Mark | TimeReport | TimeBound | Retraction
+"""What may come before the commit that it was sent after."""

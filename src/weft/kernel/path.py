@@ -5,12 +5,14 @@ Out, at the sender's node:
     validate    is it in the object model, does the sender publish it, does it own it?
     interest    who wants it: members here (legs, ears), and other nodes that have members who do
     rate        a subscriber that named an update rate gets no more than that (`weft.kernel.rates`)
+    order       in time stamp order if the sender regulates time and the order type says so (`weft.kernel.time_services.stamp`)
     effects     a callback for each member here, one parcel for each other node
 
 In, at another node: the same interest question, asked of the members there (`arrive`).
 
-Delivery is in receive order.  A time stamp is carried along; without time management it does not change the order, and both
-order types in the callback say so.
+A message in time stamp order waits for a time-constrained member until its time comes (`weft.kernel.advancing`), and
+is handed to any other at once.  One in receive order waits while a constrained member is granted.  A time stamp from a sender
+that does not regulate is only carried along, and both order types in the callback say so.
 
 With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
 subscribes while it is under way gets it.
@@ -25,13 +27,13 @@ from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Declared, Wish
-from weft.kernel import rates, require
+from weft.kernel import advancing, rates, require, time_services
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route, add
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
-from weft.model.errors import InteractionClassNotPublished, InvalidLogicalTime
+from weft.model.errors import InteractionClassNotPublished
 from weft.model.handles import (
     AttributeHandle,
     InteractionClassHandle,
@@ -41,7 +43,7 @@ from weft.model.handles import (
 )
 from weft.model.packed import PackedValues
 from weft.model.records import MessageRetractionReturn
-from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
+from weft.model.time import LogicalTime
 
 NO_RETRACTION = MessageRetractionReturn(False, None)
 _MANAGER = "HLAinteractionRoot.HLAmanager"
@@ -56,16 +58,6 @@ MANAGED = frozenset(
     )
 )
 """Whatever is of these classes is also meant for the RTI itself (`weft.kernel.mom`)."""
-
-
-def stamp_of(federation: Federation, time: LogicalTime | None) -> tuple[Any, ...]:
-    """The end of a callback's arguments: nothing, or the time and what goes with it."""
-    if time is None:
-        return ()
-    expected = HLAinteger64Time if federation.time.name == "HLAinteger64Time" else HLAfloat64Time
-    if not isinstance(time, expected):
-        raise InvalidLogicalTime(f"federation {federation.name!r} uses {federation.time.name}, got {time!r}")
-    return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
 
 
 # --- interactions ---------------------------------------------------------------------------------------------
@@ -100,14 +92,16 @@ def send_interaction(
                 require.encoded(parameters[handle].name, value)
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
-    stamp = () if time is None else stamp_of(federation, time)
+    stamp: tuple[Any, ...] = ()
+    if time is not None:
+        stamp = time_services.stamp(federation, member, time, _order_of(member, entry))
     audience = federation.audiences.get((interaction_class, member.handle))
     if audience is None:
         audience = _audience(turn, federation, member, interaction_class)
     audience.count += 1
     transportation = audience.transportation
     if audience.ears:
-        _hear(turn, member, audience, interaction_class, values, tag, transportation, stamp)
+        _hear(turn, federation, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
         arguments = (entry.handle, unshared(values), tag, transportation, stamp)
         message = Data(
@@ -124,7 +118,15 @@ def send_interaction(
     if audience.managed:
         plain = dict(values) if isinstance(values, dict) else values.unpack()
         turn.tell_rti(federation, "receive_interaction", (interaction_class, plain, member.handle))
-    return None if time is None else NO_RETRACTION
+    if time is None:
+        return None
+    if not time_services.is_stamped(stamp):
+        return NO_RETRACTION
+    return time_services.sent(federation, member, stamp, tuple(audience.nodes))
+
+
+def _order_of(sender: Member, entry: InteractionClassEntry) -> OrderType:
+    return sender.interaction_orders.get(entry.handle, entry.order)
 
 
 def audience_of(
@@ -151,12 +153,14 @@ def _audience(
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
     managed = any(ancestor.name in MANAGED for ancestor in entry.lineage)
     made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
+    made.holding = any(member.holds for _, member in ears)
     federation.audiences[(interaction_class, sender.handle)] = made
     return made
 
 
 def _hear(
     turn: Turn,
+    federation: Federation,
     sender: Member,
     audience: Audience,
     sent_class: InteractionClassHandle,
@@ -165,6 +169,9 @@ def _hear(
     transportation: TransportationTypeHandle,
     stamp: tuple[Any, ...],
 ) -> None:
+    if audience.holding or (stamp and stamp[1] is OrderType.TIMESTAMP):
+        _hear_in_time(turn, federation, sender, audience, sent_class, values, tag, transportation, stamp)
+        return
     if isinstance(values, PackedValues):
         _hear_packed(turn, sender, audience, sent_class, values, tag, transportation, stamp)
         return
@@ -179,6 +186,32 @@ def _hear(
         effects.append(
             Callback(member.session, "receive_interaction", arguments + stamp if stamp else arguments)
         )
+
+
+def _hear_in_time(
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    audience: Audience,
+    sent_class: InteractionClassHandle,
+    values: dict[ParameterHandle, bytes] | PackedValues,
+    tag: bytes,
+    transportation: TransportationTypeHandle,
+    stamp: tuple[Any, ...],
+) -> None:
+    """Somebody may have to wait for it."""
+    stamped = time_services.is_stamped(stamp)
+    for received, member in audience.ears:
+        kept: Any
+        if isinstance(values, PackedValues):
+            kept = values if received.handle == sent_class else values.subset(received.parameters)
+        else:
+            kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+        arguments: tuple[Any, ...] = (received.handle, kept, tag, transportation, sender.handle, None)
+        if stamped:
+            advancing.arrived(turn, federation, member, sender, "receive_interaction", arguments, stamp)
+        else:
+            advancing.hand(turn, member, Callback(member.session, "receive_interaction", arguments + stamp))
 
 
 def _hear_packed(
@@ -240,12 +273,59 @@ def update_attribute_values(
                 require.encoded(defined[handle].name, value)
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
-    stamp = () if time is None else stamp_of(federation, time)
+    if time is None:
+        _send_update(turn, federation, instance, member, values, sent, tag, ())
+        return None
+    return _update_in_time(turn, federation, instance, member, values, sent, tag, time)
+
+
+def _update_in_time(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    member: Member,
+    values: dict[AttributeHandle, bytes] | PackedValues,
+    sent: list[Any],
+    tag: bytes,
+    time: LogicalTime,
+) -> MessageRetractionReturn:
+    """Attributes of different order go in separate messages."""
+    stamped = [a for a in sent if order_of(instance, a) is OrderType.TIMESTAMP]
+    plain = [a for a in sent if order_of(instance, a) is not OrderType.TIMESTAMP]
+    order = OrderType.TIMESTAMP if stamped else OrderType.RECEIVE
+    stamp = time_services.stamp(federation, member, time, order)
+    if not stamped or not plain or not time_services.is_stamped(stamp):
+        nodes = _send_update(turn, federation, instance, member, values, sent, tag, stamp)
+        if not time_services.is_stamped(stamp):
+            return NO_RETRACTION
+        return time_services.sent(federation, member, stamp, nodes)
+    carried = (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
+    some = rates.part_of(values, tuple(plain))
+    _send_update(turn, federation, instance, member, some, plain, tag, carried)
+    rest = rates.part_of(values, tuple(stamped))
+    nodes = _send_update(turn, federation, instance, member, rest, stamped, tag, stamp)
+    return time_services.sent(federation, member, stamp, nodes)
+
+
+def order_of(instance: Instance, attribute: AttributeHandle) -> OrderType:
+    if instance.overrides is not None and attribute in instance.overrides.orders:
+        return instance.overrides.orders[attribute]
+    return instance.entry.attributes[attribute].order
+
+
+def _send_update(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    member: Member,
+    values: dict[AttributeHandle, bytes] | PackedValues,
+    sent: list[Any],
+    tag: bytes,
+    stamp: tuple[Any, ...],
+) -> tuple[str, ...]:
+    """Returns the other nodes that it goes to."""
     route = _route(turn, federation, instance, member, sent)
-    if route.legs:
-        _reflect(turn, instance, route, member, values, tag, stamp)
-    if route.paced:
-        rates.pace(turn, federation, instance, route.paced, member, values, tag, stamp)
+    _reflect_all(turn, federation, instance, route, member, values, tag, stamp)
     for post in route.posts:
         kept = unshared(values) if post.attributes is None else rates.part_of(values, post.attributes)
         arguments = (instance.handle, kept, tag, stamp)
@@ -258,7 +338,55 @@ def update_attribute_values(
             arguments,
         )
         turn.effects.append(Transmit(post.node, message, post.reliable))
-    return None if time is None else NO_RETRACTION
+    return tuple([post.node for post in route.posts]) if stamp else ()
+
+
+def _reflect_all(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    route: Route,
+    sender: Member,
+    values: dict[AttributeHandle, bytes] | PackedValues,
+    tag: bytes,
+    stamp: tuple[Any, ...],
+) -> None:
+    """To the members here."""
+    if stamp and stamp[1] is OrderType.TIMESTAMP:
+        _reflect_in_time(turn, federation, instance, route.legs + route.paced, sender, values, tag, stamp)
+        return
+    if route.holding:
+        _reflect_in_time(turn, federation, instance, route.legs, sender, values, tag, stamp)
+    elif route.legs:
+        _reflect(turn, instance, route, sender, values, tag, stamp)
+    if route.paced:
+        rates.pace(turn, federation, instance, route.paced, sender, values, tag, stamp)
+
+
+def _reflect_in_time(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    legs: list[Leg],
+    sender: Member,
+    values: dict[AttributeHandle, bytes] | PackedValues,
+    tag: bytes,
+    stamp: tuple[Any, ...],
+) -> None:
+    """Somebody may have to wait for it.  Update rates do not apply to what comes in time stamp order."""
+    stamped = time_services.is_stamped(stamp)
+    for part, leg in enumerate(legs):
+        kept = unshared(values) if leg.attributes is None else rates.part_of(values, leg.attributes)
+        member = leg.member
+        arguments: tuple[Any, ...] = (instance.handle, kept, tag, leg.transportation, sender.handle, None)
+        if stamped:
+            advancing.arrived(
+                turn, federation, member, sender, "reflect_attribute_values", arguments, stamp, part
+            )
+        else:
+            advancing.hand(
+                turn, member, Callback(member.session, "reflect_attribute_values", arguments + stamp)
+            )
 
 
 def _route(
@@ -450,7 +578,7 @@ def send_directed_interaction(
     for handle, value in values.items():
         require.encoded(entry.parameters[handle].name, value)
     require.encoded("the user-supplied tag", tag)
-    stamp = stamp_of(federation, time)
+    stamp = time_services.stamp(federation, member, time, _order_of(member, entry))
     transportation = member.interaction_transportations.get(interaction_class, entry.transportation)
     arguments = (interaction_class, object_instance, dict(values), tag, transportation, stamp)
     add(member.tally.directed_sent, interaction_class, transportation)
@@ -473,7 +601,9 @@ def send_directed_interaction(
     reliable = federation.catalog.is_reliable(transportation)
     for node in nodes:
         turn.effects.append(Transmit(node, message, reliable))
-    return None if time is None else NO_RETRACTION
+    if time is None:
+        return None
+    return time_services.sent(federation, member, stamp, tuple(nodes)) if stamp[3] else NO_RETRACTION
 
 
 def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[Any, ...]) -> None:
@@ -490,9 +620,13 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
         received, universally = found
         if universally or member in owners:
             kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-            arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle, *stamp)
+            arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle)
             add(member.tally.directed_received, interaction_class, transportation)
-            turn.effects.append(Callback(member.session, "receive_directed_interaction", arguments))
+            method = "receive_directed_interaction"
+            if time_services.is_stamped(stamp):
+                advancing.arrived(turn, federation, member, sender, method, arguments, stamp)
+            else:
+                advancing.hand(turn, member, Callback(member.session, method, arguments + stamp))
 
 
 # --- in -------------------------------------------------------------------------------------------------------
@@ -512,15 +646,13 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
         if audience is None:
             audience = _audience(turn, federation, sender, interaction_class)
         audience.count += 1
-        _hear(turn, sender, audience, interaction_class, values, tag, transportation, stamp)
+        _hear(turn, federation, sender, audience, interaction_class, values, tag, transportation, stamp)
     elif message.service == "update_attribute_values":
         object_instance, values, tag, stamp = message.arguments
         instance = federation.instances.get(object_instance)
         if instance is not None:
             sent = list(values) if isinstance(values, dict) else values.handles
             route = _route(turn, federation, instance, sender, sent)
-            _reflect(turn, instance, route, sender, values, tag, stamp)
-            if route.paced:
-                rates.pace(turn, federation, instance, route.paced, sender, values, tag, stamp)
+            _reflect_all(turn, federation, instance, route, sender, values, tag, stamp)
     else:
         _direct(turn, federation, sender, message.arguments)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import pausing
+from weft.kernel import advancing, pausing, timetable
 from weft.kernel.effects import Callback, Effect, Refuse, Transmit
 from weft.kernel.homes import Homes
 from weft.kernel.parcels import Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
@@ -92,6 +92,7 @@ class Peers(Homes):
                     if now is not None:
                         self._carry_out(turn, now, None, member.handle, RESIGN_LOST, (fault,))
                 federation.nodes.pop(node, None)
+                timetable.node_gone(federation, node)
 
     def _orphaned(self, turn: Turn, federation: Federation, fault: str) -> None:
         del self.federations[federation.name]
@@ -162,6 +163,8 @@ class Peers(Homes):
                     f"{again} and no longer knows federation {federation.name!r}, which had its home there"
                 )
                 self._orphaned(turn, federation, fault)
+            elif federation.home == sender:
+                advancing.home_is_back(turn, federation)
         self._give_up(turn, sender, still, f"{again} before it answered")
         if self.directory == self.name:
             for name in [n for n, (home, _) in self.homes.items() if home == sender and n not in still]:
@@ -204,6 +207,7 @@ class Peers(Homes):
             if node != self.name:
                 turn.effects.append(Transmit(node, hello))
         for name in back:
+            timetable.begin_again(self.federations[name])
             self._end_pauses(turn, self.federations[name])
         self._part(turn, self.name, f"its node {self.name!r} was started again")
         for name in back:
@@ -217,6 +221,7 @@ class Peers(Homes):
         """Carry the commits out once more; what they led to has happened, or comes to nothing."""
         federation = self._welcomed(welcome)
         federation.nodes = {m.node: None for m in federation.members.values() if m.node != self.name}
+        federation.timetable = None
         self._replaying = True
         try:
             for commit in commits:

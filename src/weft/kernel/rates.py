@@ -96,7 +96,11 @@ def _hand_over(
         None,
         *update.stamp,
     )
-    turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments))
+    callback = Callback(member.session, "reflect_attribute_values", arguments)
+    if member.timing.is_holding():
+        member.timing.held.append(callback)
+    else:
+        turn.effects.append(callback)
 
 
 def _arm(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:

@@ -66,7 +66,7 @@ def parameters(entry: InteractionClassEntry, handles: Iterable[ParameterHandle])
 
 def known_instance(federation: Federation, member: Member, handle: ObjectInstanceHandle) -> Instance:
     instance = federation.instances.get(handle)
-    if instance is None or not instance.knowledge.mask & member.bit:
+    if instance is None or not instance.knowledge.mask & member.bit or handle in member.timing.gone:
         raise ObjectInstanceNotKnown(
             f"{handle!r} is not known to {member!r}: it does not exist, was removed, or has not been discovered"
         )

@@ -12,7 +12,7 @@ nobody is surprised in the middle of it.  An abort ends it at once, unless it is
 
 from __future__ import annotations
 
-from weft.kernel.path import stamp_of
+from weft.kernel import time_services
 from weft.kernel.pauses import Saving
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
@@ -38,7 +38,8 @@ def request_federation_save(
 ) -> None:
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
-    stamp_of(federation, time)
+    if time is not None:
+        time_services.time_value(federation, time)
     if federation.saving is not None:
         raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
     if federation.restoring is not None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import (
+    condemning,
     declaration,
     membership,
     mom_services,
@@ -25,6 +26,7 @@ from weft.kernel import (
     saving,
     support,
     synchronization,
+    time_services,
 )
 
 RESIGN = "resign_federation_execution"
@@ -36,6 +38,9 @@ INTERNAL = frozenset(
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
         restoring.RESTORE_DECIDED,
+        condemning.INSTANCE_REMOVED,
+        condemning.DELETE_RETRACTED,
+        *time_services.COMMANDS,
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
@@ -169,6 +174,30 @@ SERVICES: dict[str, Service] = {
         "cancel_attribute_ownership_acquisition",
     ),
     **_local(ownership, "query_attribute_ownership", "is_attribute_owned_by_federate"),
+    **_control(condemning, condemning.INSTANCE_REMOVED, condemning.DELETE_RETRACTED),
+    **_control(time_services, *time_services.COMMANDS),
+    **_local(
+        time_services,
+        "enable_time_regulation",
+        "disable_time_regulation",
+        "enable_time_constrained",
+        "disable_time_constrained",
+        "time_advance_request",
+        "time_advance_request_available",
+        "next_message_request",
+        "next_message_request_available",
+        "flush_queue_request",
+        "enable_asynchronous_delivery",
+        "disable_asynchronous_delivery",
+        "query_galt",
+        "query_logical_time",
+        "query_lits",
+        "modify_lookahead",
+        "query_lookahead",
+        "query_blocking",
+        "set_patience",
+        "retract",
+    ),
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
     **_control(support, "set_switch", "set_automatic_resign_directive"),
     **_local(support, *_LOOK_UPS, "get_switch", "get_federation_switch", "get_automatic_resign_directive"),
@@ -192,13 +221,6 @@ DURING_RESTORE = _ALWAYS | {
 PENDING: dict[str, str] = {
     name: group
     for group, names in {
-        "time management": (
-            "enable_time_regulation disable_time_regulation enable_time_constrained disable_time_constrained "
-            "time_advance_request time_advance_request_available next_message_request "
-            "next_message_request_available flush_queue_request enable_asynchronous_delivery "
-            "disable_asynchronous_delivery query_galt query_logical_time query_lits modify_lookahead "
-            "query_lookahead retract"
-        ),
         "data distribution management": (
             "create_region commit_region_modifications delete_region register_object_instance_with_regions "
             "associate_regions_for_updates unassociate_regions_for_updates "

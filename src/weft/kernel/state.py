@@ -17,6 +17,7 @@ from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
 from weft.kernel.paces import Paces
 from weft.kernel.pauses import Restoring, Saving
+from weft.kernel.timing import Clock, Timetable, Timing
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -129,6 +130,9 @@ class Member:
         self.granted_since = 0.0
         self.report_period = 0
         self.reports_made = 0
+        # Time management (`weft.kernel.timing`).
+        self.timing = Timing()
+        self.holds = False  # it is here and time-constrained: not everything may be handed to it at once
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
 
@@ -185,8 +189,10 @@ class Route:
         self.object_class = object_class
         self.transportations = transportations
         self.reached = 0  # the seats of the legs
+        self.holding = False  # somebody here is time-constrained
         for leg in legs:
             self.reached |= leg.member.bit
+            self.holding = self.holding or leg.member.holds
         self.count = 0  # updates that went this way and are not in any tally yet
 
     def count_up(self) -> None:
@@ -217,6 +223,7 @@ class Audience:
         self.sent_class = sent_class
         self.transportation = transportation
         self.managed = managed  # the RTI itself acts on it
+        self.holding = False  # somebody here is time-constrained
         self.count = 0  # interactions that went to this audience and are not in any tally yet
 
     def count_up(self) -> None:
@@ -262,6 +269,17 @@ class Transfers:
         self.wanted: dict[AttributeHandle, dict[FederateHandle, Bid]] = {}  # first come, first served
 
 
+class Condemned:
+    """An instance is deleted at a logical time that not everybody who knows it has reached (`weft.kernel.condemning`)."""
+
+    def __init__(self, deleter: FederateHandle, retraction: bytes, owned: list[AttributeHandle]) -> None:
+        self.deleter = deleter
+        self.retraction = retraction
+        self.owned = owned  # by the deleter, until then
+        self.known_class: ObjectClassHandle | None = None  # at which the deleter knew it
+        self.waiting: dict[FederateHandle, None] = {}
+
+
 class Instance:
     """An object instance."""
 
@@ -284,6 +302,7 @@ class Instance:
         self.reflected = 0  # and of those that ever had it reflected
         self.overrides: Overrides | None = None
         self.transfers: Transfers | None = None
+        self.condemned: Condemned | None = None
 
 
 class SynchronizationPoint:
@@ -333,6 +352,9 @@ class Federation:
         # The order of control over several nodes.
         self.sequence = 0
         self.nodes: dict[str, None] = {home: None}
+        # Time management (`weft.kernel.timetable`).
+        self.clock = Clock()
+        self.timetable: Timetable | None = None  # at the home
         # Save and restore (`weft.kernel.saving`, `restoring`).
         self.extensions: list[tuple[Source, ...]] = []  # what joining federates added to the object model
         self.saving: Saving | None = None
@@ -425,3 +447,11 @@ class Federation:
             if member is None:
                 return seat
         return len(self.seats)
+
+
+MOM_INSTANCES = 1 << 27
+"""The numbers of the MOM's instances begin here: the federation's, then each federate's by its number."""
+
+
+def mom_handle(member: Member | None) -> ObjectInstanceHandle:
+    return ObjectInstanceHandle.of(MOM_INSTANCES if member is None else MOM_INSTANCES + member.handle.number)

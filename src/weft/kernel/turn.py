@@ -18,13 +18,27 @@ class Turn:
         self.everywhere = False
         # Federates are paused in this turn, or go on (`weft.kernel.pausing`).
         self.pauses = False
+        # Time management: members that ask for the next message got some; somebody may begin to regulate or be constrained.
+        self.queued = False
+        self.begins = False
+        # Commands that nobody waits for, to be given their place when the turn ends.
+        self.orders: list[tuple[Federation, Member, str, tuple[Any, ...]]] | None = None
         # What the RTI itself was told (`weft.kernel.mom`): federation, what, arguments, and if all nodes were.
         self.told: list[tuple[Federation, str, tuple[Any, ...], bool]] | None = None
+
+    def unfinished(self) -> bool:
+        """Is there more to do at its end than to hand over its effects?"""
+        return self.pauses or self.queued or self.begins or self.orders is not None
 
     def tell_rti(self, federation: Federation, what: str, arguments: tuple[Any, ...]) -> None:
         if self.told is None:
             self.told = []
         self.told.append((federation, what, arguments, self.everywhere))
+
+    def order(self, federation: Federation, member: Member, command: str, arguments: tuple[Any, ...]) -> None:
+        if self.orders is None:
+            self.orders = []
+        self.orders.append((federation, member, command, arguments))
 
     def note(self, federation: Federation, member: Member | None, *attributes: str) -> None:
         """These MOM attributes of a member (or of the federation) have changed."""
@@ -42,7 +56,11 @@ class Turn:
         elif method == "remove_object_instance":
             member.tally.removed += 1
         if member.node == self.node:
-            self.effects.append(Callback(member.session, method, arguments))
+            callback = Callback(member.session, method, arguments)
+            if member.holds and method == "remove_object_instance" and member.timing.is_holding():
+                member.timing.held.append(callback)
+            else:
+                self.effects.append(callback)
         elif not self.everywhere:
             parcel = Inform(
                 federation.name, federation.execution, federation.sequence, member.handle, method, arguments

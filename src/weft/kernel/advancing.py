@@ -1,0 +1,421 @@
+"""Logical time at a federate's own node: what waits for it, and when it is granted what it asked for.
+
+A time-constrained federate gets messages in time stamp order (TSO) while it advances, and never one of its past.  What comes in
+receive order (RO) waits while it is granted, unless it has enabled asynchronous delivery.
+
+    asks for      is granted                                              after all messages
+    TAR    t      t, once nobody will send at or before t                 up to t
+    TARA   t      t, once nobody will send before t                       before t, and those of t that are there
+    NMR    t      the time of the next message if that is before t, else t, once nobody will send at or before that time
+    NMRA   t      the same, once nobody will send before that time
+    FQR    t      at once: all that waits is delivered, whatever may still come before it
+
+`weft.kernel.timetable` says how a node knows what nobody will send any more: the federate's GALT.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel import timetable
+from weft.kernel.effects import Alarm, Callback, Transmit
+from weft.kernel.parcels import TimeBound, TimeReport
+from weft.kernel.state import Federation, Member, mom_handle
+from weft.kernel.timing import GRANTED, NMR, NMRA, TAR, TARA, Report, View
+from weft.kernel.turn import Turn
+from weft.model.enums import OrderType
+from weft.model.handles import FederateHandle
+from weft.model.time import LogicalTime
+from weft.ordering.galt import Bound
+from weft.ordering.stamped import Key, Stamped
+
+BLOCKED = "time_advance_blocked"
+STOPPED = View((0, 0), 0, None)
+"""Nobody may advance."""
+
+
+def wrapped(federation: Federation, value: Any) -> LogicalTime:
+    """A number as the federation's logical time, which ends somewhere."""
+    factory: Any = federation.time
+    final = factory.make_final()
+    made: LogicalTime = final if value >= final.value else factory.make_time(value)
+    return made
+
+
+# --- messages for a federate ----------------------------------------------------------------------------------
+
+
+def hand(turn: Turn, member: Member, callback: Callback) -> None:
+    """In receive order, to a member that is time-constrained."""
+    if member.timing.is_holding():
+        member.timing.held.append(callback)
+    else:
+        turn.effects.append(callback)
+
+
+def arrived(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    sender: Member,
+    method: str,
+    arguments: tuple[Any, ...],
+    stamp: tuple[Any, ...],
+    part: int = 0,
+) -> None:
+    """In time stamp order, to any member.  `arguments` without the stamp."""
+    timing = member.timing
+    time, _, _, retraction = stamp
+    received = (time, OrderType.TIMESTAMP, OrderType.RECEIVE, retraction)
+    if not timing.constrained:
+        timing.delivered[retraction] = time.value
+        turn.effects.append(Callback(member.session, method, arguments + received))
+    elif (time.value, 0) < (timing.time, 1 if timing.exclusive else 0):
+        # Its sender was taken for lost, and time went on without it.
+        hand(turn, member, Callback(member.session, method, arguments + received))
+    else:
+        number = int.from_bytes(retraction[4:], "big")
+        key: Key = (time.value, sender.name, number, part)
+        timing.queue.add(Stamped(key, Callback(member.session, method, arguments + stamp), retraction))
+        if timing.mode in (NMR, NMRA):
+            turn.queued = True
+            federation.clock.waiting[member.handle] = None
+
+
+def queued(turn: Turn, federation: Federation) -> None:
+    """At the end of a turn: messages have come for members that ask for the next one."""
+    for handle in list(federation.clock.waiting):
+        member = federation.members.get(handle)
+        if member is not None and member.node == turn.node and member.timing.mode in (NMR, NMRA):
+            if federation.home == turn.node:
+                timetable.enter(federation, member, timetable.report_of(member))
+            check(turn, federation, member)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def _deliver(turn: Turn, federation: Federation, member: Member, messages: list[Stamped]) -> None:
+    """What waited in its queue, but for updates of instances that it has come not to know."""
+    for message in messages:
+        callback: Callback = message.content
+        if callback.method == "reflect_attribute_values":
+            instance = federation.instances.get(callback.arguments[0])
+            if instance is None or not instance.knowledge.mask & member.bit:
+                continue
+        elif callback.method == "remove_object_instance":
+            handle = callback.arguments[0]
+            member.timing.gone[handle] = None
+            turn.order(federation, member, "instance_removed", (handle.number,))
+        turn.effects.append(callback)
+
+
+def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
+    _deliver(turn, federation, member, member.timing.queue.take(limit))
+
+
+def deliver_rest(turn: Turn, federation: Federation, member: Member) -> None:
+    """It is not constrained any more: what waits is delivered as to anybody who is not."""
+    for message in member.timing.queue.take_all():
+        callback: Callback = message.content
+        time, sent, _, retraction = callback.arguments[-4:]
+        arguments = (*callback.arguments[:-4], time, sent, OrderType.RECEIVE, retraction)
+        member.timing.delivered[message.retraction] = message.key[0]
+        message.content = Callback(callback.session, callback.method, arguments)
+        _deliver(turn, federation, member, [message])
+
+
+def release_held(turn: Turn, member: Member) -> None:
+    held, member.timing.held = member.timing.held, []
+    turn.effects.extend(held)
+
+
+# --- asking ---------------------------------------------------------------------------------------------------
+
+
+def ask(turn: Turn, federation: Federation, member: Member, mode: int, time: Any) -> None:
+    """The request is allowed; grant it now or later."""
+    timing = member.timing
+    _spend(turn, member)
+    timing.floor = timing.promise()
+    timing.mode = mode
+    timing.requested = time
+    _prune(member)
+    release_held(turn, member)
+    federation.clock.waiting[member.handle] = None
+    told_state(turn, federation, member)
+    changed(turn, federation, member)
+    if not check(turn, federation, member) and timing.patience:
+        arm(turn, member)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    """Flush Queue Request."""
+    timing = member.timing
+    _spend(turn, member)
+    timing.floor = timing.promise()
+    timing.mode = TAR  # what is delivered now is delivered while it advances
+    release_held(turn, member)
+    galt = timetable.galt_of(federation, member, turn.node)
+    taken = timing.queue.take_all()
+    optimistic = min([time, *[message.key[0] for message in taken[:1]]])
+    granted = optimistic if galt is None else min(optimistic, galt[0])
+    for message in taken:
+        timing.delivered[message.retraction] = message.key[0]
+    _deliver(turn, federation, member, taken)
+    timing.mode = GRANTED
+    if granted > timing.time:
+        timing.time = granted
+        timing.exclusive = False
+    times = (wrapped(federation, timing.time), wrapped(federation, optimistic))
+    turn.effects.append(Callback(member.session, "flush_queue_grant", times))
+    _prune(member)
+    changed(turn, federation, member)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def changed(turn: Turn, federation: Federation, member: Member) -> None:
+    """The member promises something else than before: the home is to know."""
+    report = timetable.report_of(member)
+    if federation.home == turn.node:
+        timetable.enter(federation, member, report)
+    else:
+        send_report(turn, federation, (report,))
+
+
+def send_report(turn: Turn, federation: Federation, reports: tuple[Report, ...]) -> None:
+    """It says what this node has seen, so all who ask for the next message are in it, with what waits for them now."""
+    clock = federation.clock
+    named = [report.federate for report in reports]
+    members = [timetable.report_data(report) for report in reports]
+    for handle in clock.waiting:
+        member = federation.members.get(handle)
+        if member is not None and member.timing.mode in (NMR, NMRA) and handle.number not in named:
+            members.append(timetable.report_data(timetable.report_of(member)))
+    data = [members, [list(pair) for pair in clock.announce.items()]]
+    clock.announce = {}
+    parcel = TimeReport(federation.name, federation.execution, federation.sequence, clock.seen, data)
+    turn.effects.append(Transmit(federation.home, parcel))
+
+
+# --- granting -------------------------------------------------------------------------------------------------
+
+
+def check(turn: Turn, federation: Federation, member: Member) -> bool:
+    """Deliver what may be delivered and grant what may be granted to a member here; True if it is granted."""
+    timing = member.timing
+    mode = timing.mode
+    if mode == GRANTED:
+        return False
+    if not timing.constrained:
+        _grant(turn, federation, member, timing.requested)
+        return True
+    galt = timetable.galt_of(federation, member, turn.node)
+    if galt is None and not _may_advance_alone(federation, member):
+        return False
+    time = timing.requested
+    if mode in (NMR, NMRA):
+        head = timing.queue.head()
+        if head is not None and head < time:
+            time = head
+    goal: Bound = (time, 1 if mode in (TAR, NMR) else 0)
+    if galt is None or galt >= goal:
+        _deliver(turn, federation, member, timing.queue.take((time, 1)))
+        _grant(turn, federation, member, time)
+        return True
+    if mode in (TAR, TARA):
+        _deliver(turn, federation, member, timing.queue.take(min(galt, goal)))
+    return False
+
+
+def _may_advance_alone(federation: Federation, member: Member) -> bool:
+    """Nobody else regulates: the switch says if time may advance all the same."""
+    return member.timing.regulating or federation.switch("nonRegulatedGrant")
+
+
+def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    timing = member.timing
+    mode = timing.mode
+    _spend(turn, member)
+    timing.time = time
+    timing.exclusive = mode in (TAR, NMR)
+    timing.mode = GRANTED
+    timing.alarm = 0.0
+    federation.clock.waiting.pop(member.handle, None)
+    turn.effects.append(Callback(member.session, "time_advance_grant", (wrapped(federation, time),)))
+    told_state(turn, federation, member)
+    if mode in (NMR, NMRA):
+        _prune(member)
+        changed(turn, federation, member)
+    elif federation.home == turn.node:
+        timetable.enter(federation, member, timetable.report_of(member))
+
+
+def settle(turn: Turn, federation: Federation) -> None:
+    """At the home, when promises have changed: grant all members here that may be granted, and tell the other nodes."""
+    table = federation.timetable
+    if table is None:
+        return
+    clock = federation.clock
+    view = timetable.view_of(table)
+    while view != clock.view:
+        clock.view = view
+        clock.since = turn.now
+        _look_at_all(turn, federation)
+        view = timetable.view_of(table)
+    timetable.publish(turn, federation)
+
+
+def _look_at_all(turn: Turn, federation: Federation) -> None:
+    for handle in list(federation.clock.waiting):
+        member = federation.members.get(handle)
+        if member is None or member.node != turn.node:
+            federation.clock.waiting.pop(handle, None)
+        else:
+            check(turn, federation, member)
+    least = federation.clock.view.least
+    for member in federation.members.values():
+        if member.timing.constrained_pending:
+            turn.begins = True
+        if member.timing.delivered and least is not None:
+            delivered = member.timing.delivered
+            for retraction in [r for r, time in delivered.items() if (time, 0) < least]:
+                del delivered[retraction]
+
+
+def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
+    """At another node than the home: how far time may go."""
+    clock = federation.clock
+    clock.view, clock.behind, answer = timetable.read_bound(bound)
+    clock.seen = bound.version
+    clock.since = turn.now
+    before = len(turn.effects)
+    _look_at_all(turn, federation)
+    reported = any(
+        isinstance(effect, Transmit) and isinstance(effect.parcel, TimeReport)
+        for effect in turn.effects[before:]
+    )
+    if answer:
+        send_report(turn, federation, reports_here(turn, federation))
+    elif not reported and any(
+        federation.members[handle].timing.mode in (NMR, NMRA) for handle in clock.waiting
+    ):
+        send_report(turn, federation, ())
+
+
+def reports_here(turn: Turn, federation: Federation) -> tuple[Report, ...]:
+    here = [member for member in federation.members.values() if member.node == turn.node]
+    return tuple([timetable.report_of(member) for member in here])
+
+
+def reported(turn: Turn, federation: Federation, sender: str, parcel: TimeReport) -> None:
+    timetable.reported(federation, sender, parcel)
+    settle(turn, federation)
+    turn.begins = True
+
+
+def home_is_back(turn: Turn, federation: Federation) -> None:
+    """The home was started again and knows nobody's time: no grants until it has said something."""
+    federation.clock.view = STOPPED
+    federation.clock.seen = 0
+    reports = reports_here(turn, federation)
+    if reports:
+        send_report(turn, federation, reports)
+
+
+# --- who blocks, and for how long -------------------------------------------------------------------------------
+
+
+def arm(turn: Turn, member: Member) -> None:
+    """If it is still waiting after so long, it is told who blocks it."""
+    timing = member.timing
+    timing.alarm = turn.now + timing.patience
+    turn.effects.append(Alarm(member.session, timing.alarm))
+
+
+def next_due(federation: Federation, node: str) -> float | None:
+    due: float | None = None
+    for handle in federation.clock.waiting:
+        member = federation.members.get(handle)
+        if member is not None and member.node == node and member.timing.alarm:
+            due = member.timing.alarm if due is None else min(due, member.timing.alarm)
+    return due
+
+
+def remind(turn: Turn, federation: Federation) -> None:
+    """Tell those who have waited too long, and again after as long."""
+    for handle in list(federation.clock.waiting):
+        member = federation.members.get(handle)
+        if member is None or member.node != turn.node or not member.timing.alarm:
+            continue
+        if member.timing.alarm <= turn.now:
+            turn.effects.append(Callback(member.session, BLOCKED, (blocking(turn, federation, member),)))
+            arm(turn, member)
+
+
+def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, Any]:
+    """Whom a member waits for, in plain data."""
+    timing = member.timing
+    galt = timetable.galt_of(federation, member, turn.node)
+    return {
+        "federate": member.name,
+        "state": _state(timing.mode),
+        "time": timing.time,
+        "requested": None if timing.mode == GRANTED else timing.requested,
+        "seconds": round(turn.now - timing.since, 3) if timing.since else 0.0,
+        "galt": None if galt is None else galt[0],
+        "blocked_by": []
+        if timing.mode == GRANTED
+        else [
+            _blocker(federation, one)
+            for one in timetable.who_is_behind(federation, turn.node)
+            if one.federate != member.handle.number
+        ],
+    }
+
+
+def _state(mode: int) -> str:
+    return ("granted", "TAR", "TARA", "NMR", "NMRA")[mode]
+
+
+def _blocker(federation: Federation, report: Report) -> dict[str, Any]:
+    found = federation.members.get(FederateHandle.of(report.federate))
+    return {
+        "federate": "?" if found is None else found.name,
+        "node": "?" if found is None else found.node,
+        "state": _state(report.mode),
+        "time": report.time,
+        "requested": None if report.mode == GRANTED else report.requested,
+        "lookahead": report.lookahead,
+    }
+
+
+# --- for the MOM ------------------------------------------------------------------------------------------------
+
+
+def told_state(turn: Turn, federation: Federation, member: Member) -> None:
+    """HLAtimeManagerState has changed; it changes often, so only where somebody watches it."""
+    instance = federation.instances.get(mom_handle(member))
+    if instance is not None and instance.knowledge.mask & ~federation.rti.bit:
+        turn.note(federation, member, "HLAtimeManagerState")
+
+
+def _spend(turn: Turn, member: Member) -> None:
+    timing = member.timing
+    state = 0 if timing.mode == GRANTED else 1
+    timing.spent[state] += turn.now - max(timing.since, timing.told[state], member.granted_since)
+    timing.since = turn.now
+
+
+def _prune(member: Member) -> None:
+    """Forget messages that can no longer be taken back: the first ones, since most are sent in the order of their times."""
+    timing = member.timing
+    promise = timing.promise()
+    retractable = timing.retractable
+    while retractable:
+        first = next(iter(retractable))
+        if (retractable[first].time, 0) >= promise:
+            break
+        del retractable[first]

@@ -1,0 +1,138 @@
+"""The state of time management: of each federate, and of a federation.
+
+What all nodes know of a federate, by commands: whether it regulates, is constrained, or waits to become so.  All else of a
+`Timing` is true at the federate's own node only.  `weft.kernel.advancing` says how it changes, `weft.kernel.timetable` how
+the nodes agree.
+
+Times are plain numbers in here (`weft.model.time` wraps them for federates).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from weft.kernel.effects import Callback
+from weft.model.handles import FederateHandle
+from weft.ordering.galt import Bound, LowerBounds
+from weft.ordering.stamped import StampQueue
+
+GRANTED: Final = 0
+TAR: Final = 1  # Time Advance Request
+TARA: Final = 2  # … Available
+NMR: Final = 3  # Next Message Request
+NMRA: Final = 4  # … Available
+SERVICE_NAMES: Final = ("", "TAR", "TARA", "NMR", "NMRA")
+
+
+class Report(NamedTuple):
+    """Of a federate, from its node to the home."""
+
+    federate: int  # the number of its handle
+    mode: int
+    time: Any
+    exclusive: bool
+    requested: Any
+    lookahead: Any
+    floor: Bound  # it has promised this before, and keeps to it
+    head: Any  # the smallest time stamp that waits for it; None: nothing does
+
+
+class View(NamedTuple):
+    """What the home says of all promises together."""
+
+    least: Bound | None  # the smallest
+    alone: int  # the federate that alone promised it; 0: several did, or nobody regulates
+    second: Bound | None  # the smallest of the others; None: there are none
+
+
+NO_VIEW: Final = View(None, 0, None)
+
+
+class Retractable(NamedTuple):
+    """A message that its sender may still take back."""
+
+    time: Any
+    nodes: tuple[str, ...]
+    deleted: int  # the number of the instance that it deletes; 0: it is another message
+
+
+class Timing:
+    """Of one federate."""
+
+    def __init__(self) -> None:
+        # At all nodes.
+        self.regulating = False
+        self.constrained = False
+        self.regulation_pending = False
+        self.constrained_pending = False
+        self.asked_lookahead: Any = 0  # with which it wants to regulate
+        # At its own node.
+        self.time: Any = 0
+        self.exclusive = False  # it was granted its time including all messages of that time
+        self.mode = GRANTED
+        self.requested: Any = 0
+        self.lookahead: Any = 0  # as it was last asked for
+        self.floor: Bound = (0, 0)  # what it has promised: a smaller lookahead holds only as time advances
+        self.asynchronous = False
+        self.queue = StampQueue()
+        self.held: list[Callback] = []  # receive order, while it is granted
+        self.sent = 0  # messages in time stamp order
+        self.retractable: dict[bytes, Retractable] = {}
+        self.delivered: dict[bytes, Any] = {}  # to it, and may still be taken back: their time stamps
+        self.since = 0.0  # when it asked, or was granted
+        self.spent = [0.0, 0.0]  # for the MOM: seconds granted and advancing, since that was last told …
+        self.told = [0.0, 0.0]  # … which was then
+        self.patience = 0.0  # after so many seconds it is told who blocks it; 0: never
+        self.alarm = 0.0  # when that is due; 0: it is not
+        self.gone: dict[Any, None] = {}  # instances removed from it that other nodes are still to hear of
+
+    def is_holding(self) -> bool:
+        """Does what is sent in receive order wait for it?"""
+        return self.constrained and self.mode == GRANTED and not self.asynchronous
+
+    def promise(self) -> Bound:
+        """No message of its own comes below this, unless it asks for the next message and is granted sooner."""
+        if self.mode == GRANTED:
+            return bound_of(self.time, self.lookahead, self.exclusive, self.floor)
+        return bound_of(self.requested, self.lookahead, self.mode in (TAR, NMR), self.floor)
+
+    def actual_lookahead(self) -> Any:
+        return max(self.lookahead, self.floor[0] - self.time)
+
+
+def bound_of(time: Any, lookahead: Any, exclusive: bool, floor: Bound) -> Bound:
+    """With a lookahead of zero, who was granted all messages of a time may send none of that time any more."""
+    bound: Bound = (time + lookahead, 1 if exclusive and not lookahead else 0)
+    return max(bound, floor)
+
+
+class Timetable:
+    """At the home: what all nodes have reported, and what they were told."""
+
+    def __init__(self) -> None:
+        self.bounds = LowerBounds()
+        self.reports: dict[FederateHandle, Report] = {}
+        self.version = 0  # counts what was told
+        self.seen: dict[str, int] = {}  # by node: up to which version it has been told, as it says itself
+        self.told: dict[str, tuple[View, int]] = {}  # by node: the last view, and with which version
+        # To a node: the smallest time stamps under way, and which version it must have seen to have got them.
+        self.under_way: dict[str, list[tuple[int, Any]]] = {}
+        self.asking: dict[str, dict[FederateHandle, None]] = {}  # by node: who asks for the next message
+        self.freezing: dict[
+            FederateHandle, int
+        ] = {}  # wants to regulate; begins when all nodes have seen this version
+        self.silent: dict[
+            FederateHandle, None
+        ] = {}  # members whose reports a restarted home does not have yet
+
+
+class Clock:
+    """At each node with members of the federation: what the home has said, and what it is to be told."""
+
+    def __init__(self) -> None:
+        self.view = NO_VIEW
+        self.seen = 0
+        self.behind: tuple[Report, ...] = ()  # whom the others wait for
+        self.since = 0.0  # when that was heard
+        self.announce: dict[str, Any] = {}  # smallest time stamp sent to that node since the last report
+        self.waiting: dict[FederateHandle, None] = {}  # members here that ask for time, or to be constrained
