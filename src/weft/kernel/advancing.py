@@ -110,6 +110,7 @@ def _deliver(turn: Turn, federation: Federation, member: Member, messages: list[
 
 
 def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
+    member.timing.reached = max(member.timing.reached, limit)
     _deliver(turn, federation, member, member.timing.queue.take(limit))
 
 
@@ -168,6 +169,7 @@ def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None
     if granted > timing.time:
         timing.time = granted
         timing.exclusive = False
+    timing.reached = max(timing.reached, (timing.time, 0))
     times = (wrapped(federation, timing.time), wrapped(federation, optimistic))
     turn.effects.append(Callback(member.session, "flush_queue_grant", times))
     _prune(member)
@@ -223,10 +225,11 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
     goal: Bound = (time, 1 if mode in (TAR, NMR) else 0)
     if galt is None or galt >= goal:
         _deliver(turn, federation, member, timing.queue.take((time, 1)))
+        timing.reached = max(timing.reached, goal)
         _grant(turn, federation, member, time)
         return True
     if mode in (TAR, TARA):
-        _deliver(turn, federation, member, timing.queue.take(min(galt, goal)))
+        deliver_until(turn, federation, member, min(galt, goal))
     return False
 
 
@@ -239,8 +242,8 @@ def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     timing = member.timing
     mode = timing.mode
     _spend(turn, member)
+    timing.exclusive = mode in (TAR, NMR) or (timing.exclusive and timing.time == time)
     timing.time = time
-    timing.exclusive = mode in (TAR, NMR)
     timing.mode = GRANTED
     timing.alarm = 0.0
     federation.clock.waiting.pop(member.handle, None)

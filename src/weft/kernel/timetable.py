@@ -44,6 +44,7 @@ def report_of(member: Member) -> Report:
         timing.lookahead,
         timing.floor,
         head,
+        timing.reached,
     )
 
 
@@ -143,7 +144,7 @@ def flags_changed(federation: Federation, member: Member) -> None:
     """At the home: the federate has begun or ended to regulate, or wants to."""
     table = table_of(federation)
     if member.handle not in table.reports and member.handle not in table.silent:
-        table.reports[member.handle] = Report(member.handle.number, GRANTED, 0, False, 0, 0, (0, 0), None)
+        table.reports[member.handle] = Report(member.handle.number, GRANTED, 0, False, 0, 0, (0, 0), None, (0, 0))
     if member.timing.regulation_pending and member.handle not in table.freezing:
         table.freezing[member.handle] = table.version + 1
     if not member.timing.regulation_pending:
@@ -220,12 +221,13 @@ def _bound_from(data: list[Any] | None) -> Bound | None:
 
 
 def report_data(report: Report) -> list[Any]:
-    return [*report[:6], list(report.floor), report.head]
+    return [*report[:6], list(report.floor), report.head, list(report.reached)]
 
 
 def _report(data: list[Any]) -> Report:
-    number, mode, time, exclusive, requested, lookahead, floor, head = data
-    return Report(number, mode, time, exclusive, requested, lookahead, (floor[0], floor[1]), head)
+    number, mode, time, exclusive, requested, lookahead, floor, head, reached = data
+    bounds = (floor[0], floor[1]), (reached[0], reached[1])
+    return Report(number, mode, time, exclusive, requested, lookahead, bounds[0], head, bounds[1])
 
 
 def read_bound(parcel: TimeBound) -> tuple[View, tuple[Report, ...], bool]:
@@ -282,12 +284,12 @@ def ready_to_regulate(federation: Federation) -> tuple[FederateHandle, Any, bool
 
 
 def _reached(federation: Federation, table: Timetable, member: Member) -> list[Bound]:
-    """What time-constrained federates other than that one have been granted."""
+    """What time-constrained federates other than that one have been given."""
     found = []
     for other in federation.members.values():
         report = table.reports.get(other.handle)
         if other is not member and other.timing.constrained and report is not None:
-            found.append((report.time, 1 if report.exclusive else 0))
+            found.append(report.reached)
     return found
 
 

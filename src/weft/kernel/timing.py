@@ -35,6 +35,7 @@ class Report(NamedTuple):
     lookahead: Any
     floor: Bound  # it has promised this before, and keeps to it
     head: Any  # the smallest time stamp that waits for it; None: nothing does
+    reached: Bound  # it has been given all messages below this: nobody may send there any more
 
 
 class View(NamedTuple):
@@ -69,6 +70,7 @@ class Timing:
         # At its own node.
         self.time: Any = 0
         self.exclusive = False  # it was granted its time including all messages of that time
+        self.reached: Bound = (0, 0)  # it has been given all messages below this
         self.mode = GRANTED
         self.requested: Any = 0
         self.lookahead: Any = 0  # as it was last asked for

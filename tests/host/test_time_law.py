@@ -1,0 +1,57 @@
+"""Logical time under random schedules, at one node and over meshes with bad links, against a brute-force oracle (issue 5, S0-1)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from fabric.topologies import some
+from host.fabric import BAD
+from host.mesh import FOM
+from support.clockwork import Run, check
+from weft import EmbeddedNode
+from weft.host.simulated_fabric import FabricNetwork
+
+STEPS = 150
+
+
+def embedded(seed: int, steps: int = STEPS) -> Run:
+    node = EmbeddedNode()
+    run = Run(seed, [node] * (2 + seed % 4), FOM, seed % 2)
+    for _ in range(steps):
+        run.step()
+    run.finish()
+    return run
+
+
+def meshed(seed: int, steps: int = STEPS) -> Run:
+    """Over a random topology; between two steps the network runs on for a random while."""
+    random = Random(seed)
+    topology = some(seed)
+    network = FabricNetwork(topology, seed, BAD, lost_seconds=1000.0)
+    places = [network.at(random.choice(topology.servers)) for _ in range(2 + seed % 4)]
+    run = Run(seed, list(places), FOM, seed % 2, network.settle)
+    for _ in range(steps):
+        run.step()
+        network.run_until(lambda: False, network.clock.now + random.choice((0.0, 0.0, 0.001, 0.02, 0.2)))
+    run.finish()
+    return run
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_time_at_one_node(seed: int) -> None:
+    check(embedded(seed))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_time_over_a_mesh(seed: int) -> None:
+    check(meshed(seed))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(40))
+def test_time_over_many_meshes(block: int) -> None:
+    for seed in range(1000 + 50 * block, 1050 + 50 * block):
+        check(meshed(seed))
+        check(embedded(seed, 400))
