@@ -299,7 +299,9 @@ def test_a_queued_message_is_retracted_in_silence_a_delivered_one_is_told() -> N
     f.rti[2].disable_time_constrained()
     f.quiet()
     x, y = f.stamp(1, 5, b"x"), f.stamp(1, 6, b"y")
-    assert x is not None and y is not None and x != y
+    assert x is not None
+    assert y is not None
+    assert x != y
     assert f.told(2) == [(b"x", 5, RO), (b"y", 6, RO)]
     f.rti[1].retract(x)
     assert f.told(2) == [("retract", x)]
@@ -372,9 +374,7 @@ def test_a_deletion_at_a_time_waits_for_that_time() -> None:
     f = Timed(3)
     f.publish(1, "Building", "Height")
     privilege = f.attribute("Building", "HLAprivilegeToDeleteObject")
-    f.rti[1].change_default_attribute_order_type(
-        f.object_class("Building"), {privilege}, OrderType.TIMESTAMP
-    )
+    f.rti[1].change_default_attribute_order_type(f.object_class("Building"), {privilege}, OrderType.TIMESTAMP)
     for i in (0, 2):
         f.subscribe(i, "Building", "Height")
     house = f.register(1, "Building")
@@ -383,7 +383,8 @@ def test_a_deletion_at_a_time_waits_for_that_time() -> None:
     f.quiet()
     name = f.rti[0].get_object_instance_name(house)
     returned = f.rti[1].delete_object_instance(house, b"gone", f.time(5))
-    assert returned is not None and returned.retraction_handle_is_valid
+    assert returned is not None
+    assert returned.retraction_handle_is_valid
     assert [call[0] for call in f.take(2)] == ["remove_object_instance"]
     assert f.take(0) == []
     assert f.rti[0].get_object_instance_name(house) == name
@@ -401,14 +402,13 @@ def test_a_deletion_that_is_retracted_has_not_happened() -> None:
     f = Timed(2)
     f.publish(1, "Building", "Height")
     privilege = f.attribute("Building", "HLAprivilegeToDeleteObject")
-    f.rti[1].change_default_attribute_order_type(
-        f.object_class("Building"), {privilege}, OrderType.TIMESTAMP
-    )
+    f.rti[1].change_default_attribute_order_type(f.object_class("Building"), {privilege}, OrderType.TIMESTAMP)
     f.subscribe(0, "Building", "Height")
     house = f.register(1, "Building")
     f.all_timed(1)
     returned = f.rti[1].delete_object_instance(house, b"gone", f.time(5))
-    assert returned is not None and returned.handle is not None
+    assert returned is not None
+    assert returned.handle is not None
     f.rti[1].retract(returned.handle)
     f.ask(0, "TAR", 9)
     f.update(1, house, "Building", "Height")

@@ -1,4 +1,4 @@
-"""Logical time under random schedules, at one node and over meshes with bad links, against a brute-force oracle (issue 5, S0-1)."""
+"""Logical time under random schedules, at one node and over meshes with bad links, against a brute-force oracle (issue 5)."""
 
 from __future__ import annotations
 

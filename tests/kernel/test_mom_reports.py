@@ -139,7 +139,7 @@ def test_the_object_model_can_have_it_on_from_the_start() -> None:
         ("get_switch", "support", ("service_reporting",), "getServiceReportingSwitch", 6),
         ("get_federation_switch", "support", ("autoProvide",), "getAutoProvideSwitch", 6),
         ("change_interaction_order_type", "objects", (), "changeInteractionOrderType", 4),
-        ("query_galt", "time management", (), "queryGalt", 4),
+        ("query_galt", "time_services", (), "queryGalt", 4),
         ("resign_federation_execution", "membership", (), "resignFederationExecution", 0),
         ("federation_synchronized", "", (), "federationSynchronized", 0),
         ("turn_interactions_on", "", (), "turnInteractionsOn", 1),

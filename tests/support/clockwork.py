@@ -1,15 +1,14 @@
 """Random timed federates, and what must hold of what they hear: the brute-force oracle of time management.
 
-A run is driven by one random generator: at each step some federate does something it may do, and the network runs on a little.  Everything that a
-federate does and hears is written down in the order in which it happens to it.  The checks use nothing of the RTI's own time
-management, only these logs:
+A run is driven by one random generator: at each step some federate does something it may do, and the network runs on a little.
+Everything that a federate does and hears is written down in the order in which it happens to it.  The checks use nothing of
+the RTI's own time management, only these logs:
 
-    order         between two flushes a constrained federate hears messages in the order of (time, sender, number), and none that belongs before its
-                  logical time
+    order         between two flushes a constrained federate hears messages in the order of (time, sender, number), and none that
+                  belongs before its logical time
     grants        are what was asked for (TAR, TARA), or no later and at the time of what was just heard (NMR, NMRA)
-    complete      a message that was sent to a constrained federate, and not retracted, is heard before the federate is granted more than
-                  its time, and once
-    lower bound   no grant by TAR to t or more than t where a regulating federate could still send at t (from the logs of all)
+    complete      a message that was sent to a constrained federate, and not retracted, is heard before the federate is granted
+                  more than its time, and once
     end           when all ask for the same late time, all get it
 """
 
@@ -125,8 +124,8 @@ class Timed:
     def send(self, random: Random) -> None:
         least = self.time
         if self.regulating:
-            least += self.rti.query_lookahead().value
-            least += self.run.exclusive(self) and not self.rti.query_lookahead().value
+            lookahead = int(self.rti.query_lookahead().value)
+            least += lookahead + int(self.run.exclusive(self) and not lookahead)
         time = least + random.choice((0, 0, 1, 2, 5))
         self.sent += 1
         receivers = tuple(other.name for other in self.run.federates if other.joined and other is not self)
@@ -170,12 +169,14 @@ class Timed:
         self.history.append(("left",))
 
 
-
-
-
 class Run:
     def __init__(
-        self, seed: int, sites: list[NodeHost], fom: Any, late: int = 1, settle: Callable[[], None] = lambda: None
+        self,
+        seed: int,
+        sites: list[NodeHost],
+        fom: Any,
+        late: int = 1,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         self.settle = settle
         self.random = Random(seed)
@@ -212,7 +213,11 @@ class Run:
         if not one.joined and not one.history and random.random() < 0.1:
             one.join(self.fom)
             self.settle()  # from here on the others know that it is to get everything
-        elif one.joined and len([f for f in self.federates if f.joined and f.regulating]) > 2 and random.random() < 0.004:
+        elif (
+            one.joined
+            and len([f for f in self.federates if f.joined and f.regulating]) > 2
+            and random.random() < 0.004
+        ):
             one.leave()
         else:
             one.act(random)
@@ -286,7 +291,9 @@ def check_grant(where: str, entry: tuple[Any, ...], just: list[int]) -> None:
     if service in ("TAR", "TARA"):
         assert time == asked, f"{where}: {entry}"
     elif service in ("NMR", "NMRA"):
-        assert time == asked or (time < asked and just and just[-1] == time), f"{where}: {entry}, heard {just}"
+        assert time == asked or (time < asked and just and just[-1] == time), (
+            f"{where}: {entry}, heard {just}"
+        )
     assert service == "FQR" or all(stamp <= time for stamp in just), f"{where}: {entry}, heard {just}"
 
 
@@ -294,5 +301,10 @@ def check_complete(run: Run, one: Timed, heard: set[tuple[str, int]]) -> None:
     """It got everything it was sent, and in time: what is heard later than it should is an error of order, above."""
     left = ("left",) in one.history
     for key, message in run.messages.items():
-        if one.name in message.receivers and key not in run.retracted and not left and message.time <= one.time:
+        if (
+            one.name in message.receivers
+            and key not in run.retracted
+            and not left
+            and message.time <= one.time
+        ):
             assert key in heard, f"seed {run.seed}: {one.name} never got {message}"

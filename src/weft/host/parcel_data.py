@@ -9,7 +9,8 @@
     4 bytes    the instance or class (directed: the class, then the instance)
     4 bytes    the transportation (not for updates, where the receiver knows it)
     varint, …  the tag
-    [byte, 8]  the time
+    [8]        the time
+    [8]        in time stamp order: the number of the message at its sender, for its retraction handle
     …          the values, to the end: packed as they came from the wire, or for each the handle, a varint and the value
 
 Packed values pass through undecoded.  Whatever does not fit this form goes by the slower way of control parcels.
@@ -26,6 +27,7 @@ from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
     InteractionClassHandle,
+    MessageRetractionHandle,
     ObjectInstanceHandle,
     ParameterHandle,
     TransportationTypeHandle,
@@ -41,6 +43,7 @@ _DIRECTED: Final = 2
 _PACKED: Final = 4
 _TIMED: Final = 8
 _INTEGER_TIME: Final = 16
+_STAMPED: Final = 32
 _SERVICES: Final = {
     "update_attribute_values": _UPDATE,
     "send_interaction": _SEND,
@@ -104,19 +107,22 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
     flags = service
     time = b""
     if stamp:
-        if (
-            len(stamp) != 4
-            or stamp[1] is not OrderType.RECEIVE
-            or stamp[2] is not OrderType.RECEIVE
-            or stamp[3]
-        ):
+        if len(stamp) != 4 or stamp[1] is not stamp[2]:
+            return None
+        number = b""
+        if stamp[1] is OrderType.TIMESTAMP:
+            if len(stamp[3]) != 12 or stamp[3][:4] != parcel.sender:
+                return None
+            flags |= _STAMPED
+            number = stamp[3][4:]
+        elif stamp[1] is not OrderType.RECEIVE or stamp[3]:
             return None
         flags |= _TIMED
         if isinstance(stamp[0], HLAinteger64Time):
             flags |= _INTEGER_TIME
         elif not isinstance(stamp[0], HLAfloat64Time):
             return None
-        time = stamp[0].encode()
+        time = stamp[0].encode() + number
     head = _heads.get((parcel.federation, parcel.execution))
     if head is None:
         head = _head(parcel.federation, parcel.execution)
@@ -191,7 +197,7 @@ def decode_data(data: bytes, at: int) -> Data:
     target = data[at + 5 : at + 9]
     size, tag_at = read_varint(data, fixed)
     end = tag_at + size
-    if end > len(data) or flags > 31:
+    if end > len(data) or flags > 63:
         raise ParcelError("a message that ends too soon")
     tag = data[tag_at:end]
     stamp: tuple[Any, ...] = ()
@@ -201,6 +207,14 @@ def decode_data(data: bytes, at: int) -> Data:
         kind = HLAinteger64Time if flags & _INTEGER_TIME else HLAfloat64Time
         stamp = (kind.decode(data[end : end + 8]), OrderType.RECEIVE, OrderType.RECEIVE, None)
         end += 8
+        if flags & _STAMPED:
+            if end + 8 > len(data):
+                raise ParcelError("a stamp that ends too soon")
+            handle = MessageRetractionHandle(sender + data[end : end + 8])
+            stamp = (stamp[0], OrderType.TIMESTAMP, OrderType.TIMESTAMP, handle)
+            end += 8
+    elif flags & _STAMPED:
+        raise ParcelError("a stamp without a time")
     values: Any = (
         _packed(data, end, target, tag) if flags & _PACKED else _plain(data, end, service == _UPDATE)
     )

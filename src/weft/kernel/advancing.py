@@ -21,7 +21,7 @@ from weft.kernel import timetable
 from weft.kernel.effects import Alarm, Callback, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member, mom_handle
-from weft.kernel.timing import GRANTED, NMR, NMRA, TAR, TARA, Report, View
+from weft.kernel.timing import GRANTED, NMR, NMRA, STOPPED, TAR, TARA, Report
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle
@@ -30,8 +30,6 @@ from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
 BLOCKED = "time_advance_blocked"
-STOPPED = View((0, 0), 0, None)
-"""Nobody may advance."""
 
 
 def wrapped(federation: Federation, value: Any) -> LogicalTime:
@@ -45,12 +43,12 @@ def wrapped(federation: Federation, value: Any) -> LogicalTime:
 # --- messages for a federate ----------------------------------------------------------------------------------
 
 
-def hand(turn: Turn, member: Member, callback: Callback) -> None:
-    """In receive order, to a member that is time-constrained."""
+def hand(turn: Turn, member: Member, method: str, arguments: tuple[Any, ...]) -> None:
+    """In receive order, to a member that may be time-constrained."""
     if member.timing.is_holding():
-        member.timing.held.append(callback)
+        member.timing.held.append((method, arguments))
     else:
-        turn.effects.append(callback)
+        turn.effects.append(Callback(member.session, method, arguments))
 
 
 def arrived(
@@ -72,11 +70,11 @@ def arrived(
         turn.effects.append(Callback(member.session, method, arguments + received))
     elif (time.value, 0) < (timing.time, 1 if timing.exclusive else 0):
         # Its sender was taken for lost, and time went on without it.
-        hand(turn, member, Callback(member.session, method, arguments + received))
+        hand(turn, member, method, arguments + received)
     else:
         number = int.from_bytes(retraction[4:], "big")
         key: Key = (time.value, sender.name, number, part)
-        timing.queue.add(Stamped(key, Callback(member.session, method, arguments + stamp), retraction))
+        timing.queue.add(Stamped(key, (method, arguments + stamp), retraction))
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.clock.waiting[member.handle] = None
@@ -97,16 +95,16 @@ def queued(turn: Turn, federation: Federation) -> None:
 def _deliver(turn: Turn, federation: Federation, member: Member, messages: list[Stamped]) -> None:
     """What waited in its queue, but for updates of instances that it has come not to know."""
     for message in messages:
-        callback: Callback = message.content
-        if callback.method == "reflect_attribute_values":
-            instance = federation.instances.get(callback.arguments[0])
+        method, arguments = message.content
+        if method == "reflect_attribute_values":
+            instance = federation.instances.get(arguments[0])
             if instance is None or not instance.knowledge.mask & member.bit:
                 continue
-        elif callback.method == "remove_object_instance":
-            handle = callback.arguments[0]
+        elif method == "remove_object_instance":
+            handle = arguments[0]
             member.timing.gone[handle] = None
             turn.order(federation, member, "instance_removed", (handle.number,))
-        turn.effects.append(callback)
+        turn.effects.append(Callback(member.session, method, arguments))
 
 
 def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
@@ -117,17 +115,17 @@ def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bou
 def deliver_rest(turn: Turn, federation: Federation, member: Member) -> None:
     """It is not constrained any more: what waits is delivered as to anybody who is not."""
     for message in member.timing.queue.take_all():
-        callback: Callback = message.content
-        time, sent, _, retraction = callback.arguments[-4:]
-        arguments = (*callback.arguments[:-4], time, sent, OrderType.RECEIVE, retraction)
+        method, arguments = message.content
+        time, sent, _, retraction = arguments[-4:]
         member.timing.delivered[message.retraction] = message.key[0]
-        message.content = Callback(callback.session, callback.method, arguments)
+        message.content = (method, (*arguments[:-4], time, sent, OrderType.RECEIVE, retraction))
         _deliver(turn, federation, member, [message])
 
 
 def release_held(turn: Turn, member: Member) -> None:
     held, member.timing.held = member.timing.held, []
-    turn.effects.extend(held)
+    for method, arguments in held:
+        turn.effects.append(Callback(member.session, method, arguments))
 
 
 # --- asking ---------------------------------------------------------------------------------------------------
@@ -317,6 +315,15 @@ def reported(turn: Turn, federation: Federation, sender: str, parcel: TimeReport
     timetable.reported(federation, sender, parcel)
     settle(turn, federation)
     turn.begins = True
+
+
+def restored(turn: Turn, federation: Federation) -> None:
+    """The federation is another, made of a save: the home knows everybody's time, and tells the others."""
+    if federation.home == turn.node:
+        timetable.refresh(federation)
+        settle(turn, federation)
+        _look_at_all(turn, federation)
+        turn.begins = True
 
 
 def home_is_back(turn: Turn, federation: Federation) -> None:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, rates, time_services
+from weft.kernel import advancing, rates, require, time_services
 from weft.kernel.path import NO_RETRACTION, order_of
 from weft.kernel.state import Condemned, Federation, Instance, Member
 from weft.kernel.turn import Turn
-from weft.model.enums import OrderType
 from weft.model.handles import ObjectInstanceHandle
 from weft.model.records import MessageRetractionReturn
 
@@ -25,11 +24,11 @@ DELETE_RETRACTED = "delete_retracted"
 
 def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """At the deleter's node, which alone knows its time: the arguments of the command, with a stamp in place of the time."""
+    if not member.timing.regulating:
+        return arguments
     object_instance, tag, time = arguments
-    instance = federation.instances.get(object_instance)
-    order = OrderType.RECEIVE
-    if instance is not None:
-        order = order_of(instance, federation.catalog.privilege)
+    instance = require.known_instance(federation, member, object_instance)
+    order = order_of(instance, federation.catalog.privilege)
     return object_instance, tag, time_services.stamp(federation, member, time, order)
 
 

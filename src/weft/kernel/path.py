@@ -211,7 +211,7 @@ def _hear_in_time(
         if stamped:
             advancing.arrived(turn, federation, member, sender, "receive_interaction", arguments, stamp)
         else:
-            advancing.hand(turn, member, Callback(member.session, "receive_interaction", arguments + stamp))
+            advancing.hand(turn, member, "receive_interaction", arguments + stamp)
 
 
 def _hear_packed(
@@ -384,9 +384,7 @@ def _reflect_in_time(
                 turn, federation, member, sender, "reflect_attribute_values", arguments, stamp, part
             )
         else:
-            advancing.hand(
-                turn, member, Callback(member.session, "reflect_attribute_values", arguments + stamp)
-            )
+            advancing.hand(turn, member, "reflect_attribute_values", arguments + stamp)
 
 
 def _route(
@@ -626,7 +624,7 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
             if time_services.is_stamped(stamp):
                 advancing.arrived(turn, federation, member, sender, method, arguments, stamp)
             else:
-                advancing.hand(turn, member, Callback(member.session, method, arguments + stamp))
+                advancing.hand(turn, member, method, arguments + stamp)
 
 
 # --- in -------------------------------------------------------------------------------------------------------

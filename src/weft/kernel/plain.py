@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.model import enums
 from weft.model.errors import WeftError
-from weft.model.handles import AttributeHandle, Handle, ParameterHandle
+from weft.model.handles import AttributeHandle, Handle, MessageRetractionHandle, ParameterHandle
 from weft.model.packed import PackedValues
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 
@@ -47,6 +47,8 @@ def callback_from_plain(data: list[Any]) -> tuple[str, tuple[Any, ...]]:
 def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)) or type(value) is bytes:
         return value
+    if isinstance(value, MessageRetractionHandle):
+        return ["retraction", bytes(value)]  # longer than other handles
     if isinstance(value, Handle):
         return ["handle", type(value).__name__, value.number]
     if isinstance(value, Enum):
@@ -66,6 +68,8 @@ def from_plain(data: Any) -> Any:
     if not isinstance(data, list):
         return data
     kind, *rest = data
+    if kind == "retraction":
+        return MessageRetractionHandle(rest[0])
     if kind == "handle":
         return _HANDLES[rest[0]].of(rest[1])
     if kind == "enum":

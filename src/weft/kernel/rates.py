@@ -96,11 +96,10 @@ def _hand_over(
         None,
         *update.stamp,
     )
-    callback = Callback(member.session, "reflect_attribute_values", arguments)
     if member.timing.is_holding():
-        member.timing.held.append(callback)
+        member.timing.held.append(("reflect_attribute_values", arguments))
     else:
-        turn.effects.append(callback)
+        turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments))
 
 
 def _arm(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from weft.kernel.federations import extended_model, found
 from weft.kernel.plain import SnapshotError, callback_from_plain, callback_to_plain, from_plain, to_plain
 from weft.kernel.snapshot_members import add_private, member_data, member_from, private_data
+from weft.kernel.snapshot_times import condemned_data, condemned_from
 from weft.kernel.state import (
     Bid,
     Federation,
@@ -31,6 +32,7 @@ from weft.kernel.state import (
     SynchronizationPoint,
     Transfers,
 )
+from weft.kernel.timing import STOPPED
 from weft.model.enums import OrderType
 from weft.model.errors import RTIexception
 from weft.model.handles import (
@@ -43,7 +45,7 @@ from weft.model.handles import (
 from weft.model.records import Source
 from weft.model.time import LogicalTime
 
-VERSION = 1
+VERSION = 2
 
 Held = Iterable[tuple[str, tuple[Any, ...]]]
 """Callbacks: method and arguments."""
@@ -168,6 +170,7 @@ class _Objects:
             instance.reflected,
             None if instance.overrides is None else _overrides_data(instance.overrides),
             None if instance.transfers is None else _transfers_data(instance.transfers),
+            condemned_data(instance.condemned),
         ]
 
 
@@ -280,6 +283,10 @@ def _restore_members(federation: Federation, data: Any, sources: list[Source], n
         federation.members[member.handle] = member
         federation.member_names[member.name] = member
         federation.declarations.of[member.handle] = member.declared
+        if member.timing.mode:
+            federation.clock.waiting[member.handle] = None
+        if member.timing.regulating:
+            federation.clock.view = STOPPED  # until the home says how far time may go
 
 
 def _restore_instances(federation: Federation, data: Any) -> None:
@@ -295,9 +302,8 @@ def _restore_instances(federation: Federation, data: Any) -> None:
     federation.instances.clear()  # but for what a new federation begins with
     federation.instance_names.clear()
     federation.instances_of = {ObjectClassHandle.of(kind): {} for kind in data["classes"]}
-    for number, name, kind, owned, known, producer, updated, reflected, overrides, transfers in data[
-        "instances"
-    ]:
+    for one in data["instances"]:
+        number, name, kind, owned, known, producer, updated, reflected, overrides, transfers, condemned = one
         instance = Instance(
             ObjectInstanceHandle.of(number),
             name,
@@ -310,6 +316,7 @@ def _restore_instances(federation: Federation, data: Any) -> None:
         instance.reflected = reflected
         instance.overrides = None if overrides is None else _overrides_from(overrides)
         instance.transfers = None if transfers is None else _transfers_from(transfers)
+        instance.condemned = condemned_from(condemned)
         federation.instances[instance.handle] = instance
         federation.instance_names[name] = instance
         federation.instances_of[instance.entry.handle][instance.handle] = instance

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from weft.interest import Declared
 from weft.interest.declarations import Wish
+from weft.kernel.snapshot_times import add_clock, add_flags, clock_data, flags_data
 from weft.kernel.state import Counts, Member, Switches, Tally
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
@@ -94,6 +95,7 @@ def member_data(member: Member, number: Callable[[Source], int]) -> dict[str, An
         "interaction orders": _map_data(member.interaction_orders, _value),
         "modules": [number(source) for source in member.modules],
         "period": member.report_period,
+        "timing": flags_data(member.timing),
     }
 
 
@@ -140,6 +142,7 @@ def member_from(data: dict[str, Any], sources: list[Source]) -> Member:
     member.interaction_orders = _map_from(InteractionClassHandle, data["interaction orders"], OrderType)
     member.modules = tuple(sources[number] for number in data["modules"])
     member.report_period = data["period"]
+    add_flags(member, data["timing"])
     return member
 
 
@@ -158,6 +161,7 @@ def private_data(member: Member, due: float | None) -> dict[str, Any]:
         "numbers": [getattr(tally, name) for name in _NUMBERS],
         "reports": member.reports_made,
         "due": due,
+        "clock": clock_data(member.timing),
         "held": [],
     }
 
@@ -181,5 +185,6 @@ def add_private(member: Member, data: dict[str, Any]) -> float | None:
     for name, count in zip(_NUMBERS, data["numbers"], strict=True):
         setattr(tally, name, count)
     member.reports_made = data["reports"]
+    add_clock(member.timing, data["clock"])
     due: float | None = data["due"]
     return due

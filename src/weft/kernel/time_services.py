@@ -212,9 +212,9 @@ def time_constrained_begun(turn: Turn, federation: Federation, member: Member, f
     timing.constrained_pending = False
     timing.constrained = True
     turn.note(federation, found, "HLAtimeConstrained")
+    found.holds = True
+    federation.changed()  # lanes to it end here
     if found.node == turn.node:
-        found.holds = True
-        federation.changed()  # lanes to it end here
         told = (advancing.wrapped(federation, timing.time),)
         turn.effects.append(Callback(found.session, "time_constrained_enabled", told))
         federation.clock.waiting.pop(found.handle, None)
@@ -234,9 +234,9 @@ def time_constrained_ended(turn: Turn, federation: Federation, member: Member) -
     timing = member.timing
     timing.constrained = False
     turn.note(federation, member, "HLAtimeConstrained")
+    member.holds = False
+    federation.changed()
     if member.node == turn.node:
-        member.holds = False
-        federation.changed()
         advancing.release_held(turn, member)
         advancing.deliver_rest(turn, federation, member)
         advancing.check(turn, federation, member)

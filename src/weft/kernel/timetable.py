@@ -144,7 +144,9 @@ def flags_changed(federation: Federation, member: Member) -> None:
     """At the home: the federate has begun or ended to regulate, or wants to."""
     table = table_of(federation)
     if member.handle not in table.reports and member.handle not in table.silent:
-        table.reports[member.handle] = Report(member.handle.number, GRANTED, 0, False, 0, 0, (0, 0), None, (0, 0))
+        table.reports[member.handle] = Report(
+            member.handle.number, GRANTED, 0, False, 0, 0, (0, 0), None, (0, 0)
+        )
     if member.timing.regulation_pending and member.handle not in table.freezing:
         table.freezing[member.handle] = table.version + 1
     if not member.timing.regulation_pending:

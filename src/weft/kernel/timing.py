@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from weft.kernel.effects import Callback
 from weft.model.handles import FederateHandle
 from weft.ordering.galt import Bound, LowerBounds
 from weft.ordering.stamped import StampQueue
@@ -47,6 +46,8 @@ class View(NamedTuple):
 
 
 NO_VIEW: Final = View(None, 0, None)
+STOPPED: Final = View((0, 0), 0, None)
+"""Nobody may advance."""
 
 
 class Retractable(NamedTuple):
@@ -77,7 +78,7 @@ class Timing:
         self.floor: Bound = (0, 0)  # what it has promised: a smaller lookahead holds only as time advances
         self.asynchronous = False
         self.queue = StampQueue()
-        self.held: list[Callback] = []  # receive order, while it is granted
+        self.held: list[tuple[str, tuple[Any, ...]]] = []  # callbacks in receive order, while it is granted
         self.sent = 0  # messages in time stamp order
         self.retractable: dict[bytes, Retractable] = {}
         self.delivered: dict[bytes, Any] = {}  # to it, and may still be taken back: their time stamps

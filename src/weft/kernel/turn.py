@@ -56,11 +56,10 @@ class Turn:
         elif method == "remove_object_instance":
             member.tally.removed += 1
         if member.node == self.node:
-            callback = Callback(member.session, method, arguments)
             if member.holds and method == "remove_object_instance" and member.timing.is_holding():
-                member.timing.held.append(callback)
+                member.timing.held.append((method, arguments))
             else:
-                self.effects.append(callback)
+                self.effects.append(Callback(member.session, method, arguments))
         elif not self.everywhere:
             parcel = Inform(
                 federation.name, federation.execution, federation.sequence, member.handle, method, arguments
