@@ -22,7 +22,7 @@ from support.recorder import Recorder
 from support.timed import EVENT, REQUESTS
 from weft import CallbackModel, OrderType, ResignAction, RTIambassador
 from weft.host import NodeHost
-from weft.model.errors import MessageCanNoLongerBeRetracted
+from weft.model.errors import InvalidLogicalTime, MessageCanNoLongerBeRetracted
 
 NAME = "clockwork"
 EXCLUSIVE = ("TAR", "NMR")
@@ -98,7 +98,8 @@ class Timed:
         self.evoke()
         if not self.joined or self.waits:
             return
-        choices = ["ask"] * 4 + ["send"] * 4
+        regulated = any(one.joined and one.regulating for one in self.run.federates)
+        choices = ["send"] * 4 + ["ask"] * (4 if regulated else 0)  # without any, nobody advances
         if not self.regulating:
             choices += ["regulate"] * 3
         if not self.constrained:
@@ -109,7 +110,7 @@ class Timed:
             choices.append("relook")
         if random.random() < 0.02:
             others = [one for one in self.run.federates if one.joined and one.regulating and one is not self]
-            choices = ["unregulate" if self.regulating and others else "ask"]  # without any, nobody advances
+            choices = ["unregulate" if self.regulating and others else "send"]
         getattr(self, random.choice(choices))(random)
         self.evoke()
 
@@ -125,12 +126,19 @@ class Timed:
         least = self.time
         if self.regulating:
             lookahead = int(self.rti.query_lookahead().value)
-            least += lookahead + int(self.run.exclusive(self) and not lookahead)
-        time = least + random.choice((0, 0, 1, 2, 5))
+            least += lookahead or 1  # with none, the time itself may be over
+        time = least + random.choice((-1, 0, 0, 1, 2, 5))
         self.sent += 1
         receivers = tuple(other.name for other in self.run.federates if other.joined and other is not self)
         tag = f"{self.name}/{self.sent}".encode()
-        returned = self.rti.send_interaction(self.event, {}, tag, self.factory.make_time(time))
+        try:
+            returned = self.rti.send_interaction(self.event, {}, tag, self.factory.make_time(max(0, time)))
+        except InvalidLogicalTime:
+            assert self.regulating
+            assert time < least
+            self.sent -= 1
+            return
+        time = max(0, time)
         assert returned is not None
         assert returned.retraction_handle_is_valid == self.regulating
         if self.regulating:
@@ -189,23 +197,6 @@ class Run:
         for one in self.federates[: len(sites) - late]:
             one.join(fom)
         settle()
-
-    def exclusive(self, one: Timed) -> bool:
-        """Was its time granted with all messages of that time?"""
-        for entry in reversed(one.history):
-            if entry[0] == "granted":
-                if entry[2] in EXCLUSIVE:
-                    return True
-                if entry[1] > self._before(one, entry):
-                    return False
-            elif entry[0] == "regulates":
-                return True  # it may have been; the RTI knows
-        return False
-
-    def _before(self, one: Timed, entry: tuple[Any, ...]) -> int:
-        at = one.history.index(entry)
-        times = [e[1] for e in one.history[:at] if e[0] in ("granted", "regulates")]
-        return times[-1] if times else 0
 
     def step(self) -> None:
         random = self.random

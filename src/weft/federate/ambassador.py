@@ -48,7 +48,7 @@ from weft.model.errors import (
     UnsupportedCallbackModel,
 )
 from weft.model.handles import FederateHandle
-from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
+from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration, blocking_from
 from weft.model.time import LogicalTimeFactory, time_factory
 
 HLA_VERSION = "IEEE 1516-2025"
@@ -219,6 +219,11 @@ class RTIambassador(
         """Clause 4.7."""
         self._call("list_federation_executions", ())
 
+    def query_status(self) -> list[dict[str, Any]]:
+        """Not of the standard: the node's federations, their members and where they are in time, as plain data."""
+        result: list[dict[str, Any]] = self._call("query_status", ())
+        return result
+
     def list_federation_execution_members(self, federation_name: str) -> None:
         """Clause 4.9."""
         self._call("list_federation_execution_members", (federation_name,))
@@ -354,9 +359,12 @@ class RTIambassador(
             self._paused = None
         elif callback.method in _PAUSING:
             self._paused = _PAUSING[callback.method]
+        arguments = callback.arguments
+        if callback.method == "time_advance_blocked":
+            arguments = (blocking_from(arguments[0]),)
         self._calling_back = threading.get_ident()
         try:
-            getattr(self._ambassador, callback.method)(*callback.arguments)
+            getattr(self._ambassador, callback.method)(*arguments)
         finally:
             self._calling_back = 0
 

@@ -27,7 +27,7 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
-from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation
+from weft.model.records import Blocking, FederationExecutionInformation, FederationExecutionMemberInformation
 from weft.model.time import LogicalTime
 
 
@@ -366,3 +366,6 @@ class FederateAmbassador:
 
     def request_retraction(self, retraction: MessageRetractionHandle) -> None:
         """Clause 8.23."""
+
+    def time_advance_blocked(self, blocking: Blocking) -> None:
+        """Not of the standard: a time advance takes longer than `set_time_advance_patience` allowed; called again and again."""

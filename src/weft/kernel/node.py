@@ -58,6 +58,7 @@ from weft.kernel.services import PENDING, RESIGN, RESIGN_LOST, SERVICES
 from weft.kernel.sessions import Session
 from weft.kernel.snapshot import restored, snapshot
 from weft.kernel.state import Federation, Member
+from weft.kernel.status import status
 from weft.kernel.turn import Turn
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
@@ -508,6 +509,8 @@ class Node(Peers):
         caller = Caller(self.name, session.number, number)
         if service == "create_federation_execution":
             self._create(turn, caller, arguments)
+        elif service == "query_status":
+            turn.effects.append(Reply(session.number, number, status(self.federations, self.name, turn.now)))
         elif service == "list_federation_executions":
             self._seek(turn, self.directory, caller, Request("", caller, None, service, ()))
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):

@@ -204,7 +204,15 @@ SERVICES: dict[str, Service] = {
 }
 
 _ALWAYS = frozenset(
-    [*_LOOK_UPS, RESIGN, *INTERNAL, "abort_federation_save", "abort_federation_restore"],
+    [
+        *_LOOK_UPS,
+        "query_blocking",
+        "set_patience",
+        RESIGN,
+        *INTERNAL,
+        "abort_federation_save",
+        "abort_federation_restore",
+    ],
 )
 DURING_SAVE = _ALWAYS | {
     "federate_save_begun",

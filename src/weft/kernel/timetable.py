@@ -246,11 +246,16 @@ def _behind(table: Timetable) -> tuple[Report, ...]:
         report = table.reports.get(who)
         if report is not None:
             galt = table.bounds.galt(who)
-            limit = (report.requested, 1 if report.mode == TAR else 0)
-            if report.mode in (TAR, TARA) and (galt is None or galt >= limit):
+            if may_have(report, galt):
                 report = report._replace(mode=GRANTED, time=report.requested)
             found.append(report)
     return tuple(found)
+
+
+def may_have(report: Report, galt: Bound | None) -> bool:
+    """Has what it asked for been granted by now?  (Of those who ask for the next message it would be reported.)"""
+    limit = (report.requested, 1 if report.mode == TAR else 0)
+    return report.mode in (TAR, TARA) and (galt is None or galt >= limit)
 
 
 def who_is_behind(federation: Federation, node: str) -> tuple[Report, ...]:
@@ -290,7 +295,11 @@ def _reached(federation: Federation, table: Timetable, member: Member) -> list[B
     found = []
     for other in federation.members.values():
         report = table.reports.get(other.handle)
-        if other is not member and other.timing.constrained and report is not None:
+        if other is member or not other.timing.constrained:
+            continue
+        if other.node == federation.home:
+            found.append(other.timing.reached)
+        elif report is not None:
             found.append(report.reached)
     return found
 

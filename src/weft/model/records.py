@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.model.enums import AdditionalSettingsResultCode, RestoreStatus
 from weft.model.handles import FederateHandle, MessageRetractionHandle
@@ -70,3 +70,49 @@ class FederateRestoreStatus(NamedTuple):
     pre_restore_handle: FederateHandle
     post_restore_handle: FederateHandle
     restore_status: RestoreStatus
+
+
+class Blocker(NamedTuple):
+    """A federate that others wait for: it may still send at its time and lookahead.  Times are plain numbers."""
+
+    federate: str
+    node: str
+    state: str  # "granted": it has not asked to advance; else what it asks for (TAR, TARA, NMR, NMRA)
+    time: float
+    requested: float | None
+    lookahead: float
+
+    def __str__(self) -> str:
+        asks = (
+            "has not asked to advance"
+            if self.requested is None
+            else f"asks for {self.requested} ({self.state})"
+        )
+        return (
+            f"{self.federate!r} at node {self.node!r}, at {self.time} with lookahead {self.lookahead}, {asks}"
+        )
+
+
+class Blocking(NamedTuple):
+    """What holds up a federate that waits for a time advance (no part of the standard)."""
+
+    federate: str
+    state: str
+    time: float
+    requested: float | None  # None: it does not wait
+    seconds: float  # for so long
+    galt: float | None
+    blocked_by: tuple[Blocker, ...]
+
+    def __str__(self) -> str:
+        if self.requested is None:
+            return f"{self.federate!r} is granted {self.time} and waits for nobody"
+        waits = f"{self.federate!r} waits for {self.requested} ({self.state}) since {self.seconds} s"
+        if not self.blocked_by:
+            return f"{waits}: no federate regulates time"
+        return f"{waits}, because of {'; '.join(map(str, self.blocked_by))}"
+
+
+def blocking_from(data: dict[str, Any]) -> Blocking:
+    """From plain data, as it comes from a node."""
+    return Blocking(**{**data, "blocked_by": tuple(Blocker(**one) for one in data["blocked_by"])})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.wire import callbacks, calls
+from weft.wire import callbacks, calls, extensions
 from weft.wire.calls import DecodedCall
 from weft.wire.codec_scalars import Time
 
@@ -25,10 +25,14 @@ class Codec:
 
     def decode_call(self, payload: bytes) -> DecodedCall:
         """What the client asks for."""
+        if extensions.is_own(payload):
+            return DecodedCall(extensions.NUMBER, *extensions.decode_own(payload, extensions.SERVICES))
         return calls.decode_call(payload, self.time)
 
     def encode_response(self, number: int, value: Any = None) -> bytes:
         """The answer to call `number`."""
+        if number == extensions.NUMBER:
+            return extensions.encode_own("result", (value,), answer=True)
         return calls.encode_response(number, value)
 
     def encode_exception(self, name: str, details: str) -> bytes:
@@ -36,6 +40,8 @@ class Codec:
         return calls.encode_exception(name, details, self.evolved)
 
     def encode_callback(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+        if method in extensions.CALLBACKS:
+            return extensions.encode_own(method, arguments)
         return callbacks.encode_callback(method, arguments)
 
     def decode_callback_response(self, payload: bytes) -> tuple[str, str] | None:
@@ -46,14 +52,20 @@ class Codec:
 
     def encode_call(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
         """The number of the call, by which its response is understood, and its bytes."""
+        if service in extensions.SERVICES:
+            return extensions.NUMBER, extensions.encode_own(service, arguments)
         return calls.encode_call(service, arguments)
 
     def decode_response(self, number: int, payload: bytes) -> Any:
         """The result of call `number`; raises the HLA exception if the call has failed."""
+        if extensions.is_own_answer(payload) and number == extensions.NUMBER:
+            return extensions.decode_own(payload, frozenset(["result"]))[1][0]
         return calls.decode_response(number, payload, self.time)
 
     def decode_callback(self, payload: bytes) -> tuple[str, tuple[Any, ...]]:
         """The method to invoke, and its arguments."""
+        if extensions.is_own(payload):
+            return extensions.decode_own(payload, extensions.CALLBACKS)
         return callbacks.decode_callback(payload, self.time)
 
     def encode_callback_failure(self, name: str, details: str) -> bytes:

@@ -13,7 +13,7 @@ from weft.model.handles import (
     ObjectClassHandle,
     ObjectInstanceHandle,
 )
-from weft.model.records import TimeQueryReturn
+from weft.model.records import Blocking, TimeQueryReturn, blocking_from
 from weft.model.time import LogicalTime, LogicalTimeInterval
 
 
@@ -89,6 +89,17 @@ class TimeManagement(Calls):
     def retract(self, retraction: MessageRetractionHandle) -> None:
         """Clause 8.22."""
         self._call("retract", (retraction,))
+
+    def query_blocking(self) -> Blocking:
+        """Not of the standard: whom this federate waits for, where that one is in time, and since when.
+
+        `print(rti.query_blocking())` says it in a sentence.  Another vendor's RTI refuses the call.
+        """
+        return blocking_from(self._call("query_blocking", ()))
+
+    def set_time_advance_patience(self, seconds: float) -> None:
+        """Not of the standard: whenever a time advance takes longer, `time_advance_blocked` says who blocks it; 0: never."""
+        self._call("set_patience", (float(seconds),))
 
     def change_attribute_order_type(
         self,

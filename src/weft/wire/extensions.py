@@ -1,0 +1,50 @@
+"""Weft's own calls and callbacks, which the Federate Protocol has not: one member far beyond its numbers, in JSON.
+
+    CallRequest 10001       {"service": …, "arguments": [ … ]}
+    CallResponse 10002      the result
+    CallbackRequest 10001   {"method": …, "arguments": [ … ]}
+
+A server that does not know member 10001 refuses the call; callbacks of this kind come only to a federate that has asked for
+them by such a call, so a client that does not know them never gets one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from weft.wire.codec_wire import BYTES, WireError, tag, varint
+
+NUMBER: Final = 10001
+SERVICES: Final = frozenset(["query_blocking", "set_patience", "query_status"])
+CALLBACKS: Final = frozenset(["time_advance_blocked"])
+_MOST: Final = 1 << 16
+_MARK: Final = tag(NUMBER, BYTES)
+_ANSWER: Final = tag(NUMBER + 1, BYTES)
+
+
+def is_own(payload: bytes) -> bool:
+    return payload.startswith(_MARK)
+
+
+def is_own_answer(payload: bytes) -> bool:
+    return payload.startswith(_ANSWER)
+
+
+def encode_own(name: str, arguments: tuple[Any, ...], answer: bool = False) -> bytes:
+    content = json.dumps([name, list(arguments)], allow_nan=False).encode()
+    return (_ANSWER if answer else _MARK) + varint(len(content)) + content
+
+
+def decode_own(payload: bytes, known: frozenset[str]) -> tuple[str, tuple[Any, ...]]:
+    """The name, which must be known, and the arguments, which are plain data."""
+    at = len(_MARK)
+    while at < len(payload) and payload[at] & 0x80:
+        at += 1
+    try:
+        found = json.loads(payload[at + 1 :][:_MOST])
+        name, arguments = found
+        if name in known and isinstance(arguments, list):
+            return name, tuple(arguments)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise WireError(f"an own call of Weft that cannot be read: {error}") from error
+    raise WireError(f"an own call of Weft that this version does not know: {str(name)[:100]!r}")

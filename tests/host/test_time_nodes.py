@@ -1,0 +1,134 @@
+"""Logical time over nodes and wires: who blocks, told at an embedded node, over a mesh and over the Federate Protocol (issue 5)."""
+
+from __future__ import annotations
+
+import json
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from fabric.topologies import of
+from host.fabric import fabric
+from host.mesh import FOM, NAME
+from host.served import WAIT, serving
+from support.federation import refused
+from support.recorder import Recorder
+from weft import CallbackModel, EmbeddedNode, HLAfloat64Interval, HLAfloat64Time, RTIambassador, RtiConfiguration
+from weft.cli import main
+from weft.cli.status import lines
+from weft.model.errors import RequestForTimeRegulationPending
+
+ONE = HLAfloat64Interval(1.0)
+
+
+class Pair:
+    """A fast federate that waits for a slow one."""
+
+    def __init__(self, *connected: tuple[RTIambassador, Recorder]) -> None:
+        self.rti = [rti for rti, _ in connected]
+        self.log = [log for _, log in connected]
+        self.rti[0].create_federation_execution(NAME, [FOM])
+        for rti, name in zip(self.rti, ("fast", "slow"), strict=True):
+            rti.join_federation_execution(name, "test", NAME)
+
+    def wait(self, i: int, method: str) -> tuple[Any, ...]:
+        deadline = monotonic() + WAIT
+        while not self.log[i].count(method) and monotonic() < deadline:
+            self.rti[i].evoke_callback(0.05)
+        return self.log[i].of(method)[-1]
+
+    def timed(self) -> None:
+        for i, rti in enumerate(self.rti):
+            rti.enable_time_regulation(ONE)
+            self.wait(i, "time_regulation_enabled")
+            rti.enable_time_constrained()
+            self.wait(i, "time_constrained_enabled")
+
+
+def connected(*arguments: Any) -> tuple[RTIambassador, Recorder]:
+    host, *configuration = arguments
+    rti, log = RTIambassador(host), Recorder()
+    rti.connect(log, CallbackModel.EVOKED, *configuration)
+    return rti, log
+
+
+def check_blocking(pair: Pair, node: str) -> None:
+    fast, slow = pair.rti
+    assert str(fast.query_blocking()) == "'fast' is granted 0 and waits for nobody"
+    fast.set_time_advance_patience(0.01)
+    fast.time_advance_request(HLAfloat64Time(5.0))
+    (told,) = pair.wait(0, "time_advance_blocked")
+    for blocking in (told, fast.query_blocking()):
+        assert (blocking.federate, blocking.state, blocking.requested, blocking.galt) == ("fast", "TAR", 5.0, 1.0)
+        (blocker,) = blocking.blocked_by
+        assert blocker[:4] == ("slow", node, "granted", 0.0)
+        assert blocker.lookahead == 1.0
+        assert "'slow'" in str(blocking)
+        assert "has not asked to advance" in str(blocking)
+    assert told.seconds >= 0.01
+    slow.time_advance_request(HLAfloat64Time(7.0))
+    assert pair.wait(0, "time_advance_grant") == (HLAfloat64Time(5.0),)
+    assert fast.query_blocking().blocked_by == ()
+    pair.log[0].take()
+    fast.set_time_advance_patience(0.0)
+
+
+def test_who_blocks_at_an_embedded_node() -> None:
+    node = EmbeddedNode()
+    pair = Pair(connected(node), connected(node))
+    pair.timed()
+    check_blocking(pair, "embedded")
+    status = pair.rti[0].query_status()
+    assert [one["name"] for one in status[0]["federates"]] == ["fast", "slow"]
+
+
+def test_who_blocks_over_a_mesh() -> None:
+    """Asked at a node that is not the home: the home has said who is behind."""
+    network = fabric(of("AB", "BC"))
+    pair = Pair(connected(network.at("A")), connected(network.at("C")))
+    pair.timed()
+    network.settle()
+    fast, slow = pair.rti
+    slow.time_advance_request(HLAfloat64Time(5.0))
+    network.settle()
+    (blocker,) = slow.query_blocking().blocked_by
+    assert blocker[:4] == ("fast", "A", "granted", 0.0)
+    fast.time_advance_request(HLAfloat64Time(5.0))
+    network.settle()
+    assert slow.query_blocking().requested is None
+
+
+def test_regulation_is_pending_until_all_nodes_have_answered() -> None:
+    network = fabric(of("AB"))
+    pair = Pair(connected(network.at("A")), connected(network.at("B")))
+    network.settle()
+    pair.rti[1].enable_time_regulation(ONE)
+    with refused(RequestForTimeRegulationPending):
+        pair.rti[1].enable_time_regulation(ONE)
+    with refused(RequestForTimeRegulationPending):
+        pair.rti[1].time_advance_request(HLAfloat64Time(5.0))
+    network.settle()
+    assert pair.wait(1, "time_regulation_enabled") == (HLAfloat64Time(0.0),)
+
+
+def test_who_blocks_over_the_federate_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as server:
+        where = RtiConfiguration(rti_address=server.address())
+        pair = Pair(connected(None, where), connected(None, where))
+        pair.timed()
+        check_blocking(pair, "server")
+        pair.rti[0].time_advance_request(HLAfloat64Time(9.0))
+        assert main(["status", server.address()]) == 0
+        shown = capsys.readouterr().out
+        assert "waits" in shown
+        assert "for 9.0 (TAR), blocked by slow" in shown
+        assert main(["status", server.address(), "--json"]) == 0
+        (federation,) = json.loads(capsys.readouterr().out)
+        assert federation["federates"][0]["blocked_by"] == ["slow"]
+        for rti in pair.rti:
+            rti._lose_connection()
+
+
+def test_a_status_of_nothing() -> None:
+    assert lines([]) == ["no federations"]
