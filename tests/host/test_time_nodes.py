@@ -1,4 +1,4 @@
-"""Logical time over nodes and wires: who blocks, told at an embedded node, over a mesh and over the Federate Protocol (issue 5)."""
+"""Logical time over nodes and wires: who blocks, as told embedded, over a mesh and over the Federate Protocol (issue 5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from host.mesh import FOM, NAME
 from host.served import WAIT, serving
 from support.federation import refused
 from support.recorder import Recorder
-from weft import CallbackModel, EmbeddedNode, HLAfloat64Interval, HLAfloat64Time, RTIambassador, RtiConfiguration
+from weft import (
+    CallbackModel,
+    EmbeddedNode,
+    HLAfloat64Interval,
+    HLAfloat64Time,
+    RTIambassador,
+    RtiConfiguration,
+)
 from weft.cli import main
 from weft.cli.status import lines
 from weft.model.errors import RequestForTimeRegulationPending
@@ -60,7 +67,12 @@ def check_blocking(pair: Pair, node: str) -> None:
     fast.time_advance_request(HLAfloat64Time(5.0))
     (told,) = pair.wait(0, "time_advance_blocked")
     for blocking in (told, fast.query_blocking()):
-        assert (blocking.federate, blocking.state, blocking.requested, blocking.galt) == ("fast", "TAR", 5.0, 1.0)
+        assert (blocking.federate, blocking.state, blocking.requested, blocking.galt) == (
+            "fast",
+            "TAR",
+            5.0,
+            1.0,
+        )
         (blocker,) = blocking.blocked_by
         assert blocker[:4] == ("slow", node, "granted", 0.0)
         assert blocker.lookahead == 1.0
