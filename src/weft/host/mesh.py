@@ -20,22 +20,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from weft.fabric import Channel, Delivery, Domains, decode_packet, encode_packet
+from weft.fabric import Batch, Delivery, Domains, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.cbor import decode, encode
+from weft.host.channels import Channels
 from weft.host.journal import Journal
-from weft.host.link import Link
-from weft.host.link_items import (
-    ACKS,
-    DATA,
-    DATAGRAM,
-    PACKET,
-    REACH,
-    Data,
-    decode_acks,
-    decode_data,
-    encode_data,
-)
+from weft.host.link import PORTS_OF_ACKS, PORTS_OF_PACKETS, Link
+from weft.host.link_items import DATA, DATAGRAM, REACH, Data, decode_acks, decode_data, encode_data
 from weft.host.links import Links
 from weft.host.reach import Entry, Reach
 from weft.host.settings import Fabric
@@ -72,24 +63,30 @@ class Mesh:
         self._reach = Reach(topology, self._own)
         self.links = Links(domains, name, self.settings, self, report, folder)
         self.journal: Journal | None = None
-        saved = None
         if journal is not None:
             self.journal = Journal(journal, name, topology.fingerprint, self.settings.synchronous)
-            saved = self.journal.saved()
-        self.channel = Channel(topology, self._own, saved, durable=journal is not None)
+        in_memory = self.settings.packets_in_memory
+        opened = self.journal
+        self.channels = Channels(
+            topology,
+            self._own,
+            None if opened is None else lambda port: opened.saved(port, in_memory),
+            in_memory,
+        )
         self.sent = 0  # messages of this node's residents
         self.received = 0  # … and for them
         self.failed: asyncio.Future[str] | None = None
         self._residents: dict[int, Resident] = {}
-        self._deliveries: deque[Delivery] = deque()
-        self._unclaimed: dict[int, list[Delivery]] = {}  # for ports where nobody has settled yet
+        self._deliveries: dict[int, deque[Delivery]] = {port: deque() for port in Port}
         self._kept: dict[str, bytes | None] = {}
         self._memory: dict[str, bytes] = {}  # in place of a journal's
         self._outbox: list[tuple[int, Data]] = []
         self._turn_due = False
         self._doubts: dict[int, asyncio.TimerHandle] = {}  # nodes that are away, and not told to be lost yet
+        self._unseen: set[int] = set()  # … those that were never there since this process began
         self._started = False
         self._backlogged: set[int] = set()
+        self._allowed: dict[int, int] = {}  # bytes of the federations' packets that a neighbour may leave
 
     # --- as a Carrier -----------------------------------------------------------------------------------------------
 
@@ -103,7 +100,6 @@ class Mesh:
 
     def settle(self, port: Port, resident: Resident) -> None:
         self._residents[port] = resident
-        self._deliveries.extend(self._unclaimed.pop(port, []))
         if self._started:
             now = time.monotonic()
             for node in range(len(self.nodes)):
@@ -126,7 +122,10 @@ class Mesh:
     def spread(self, nodes: Iterable[str], port: Port, payload: bytes) -> None:
         """One causal message to several nodes, this one too if it is among them."""
         self._check_size(payload)
-        self.channel.send([self._number(node) for node in nodes], bytes([port]) + payload)
+        numbers = [self._number(node) for node in nodes]
+        if port is Port.AGENTS:
+            self._check_room(numbers)
+        self.channels.of(port).send(numbers, payload)
         self.sent += 1
         self.turn_soon()
 
@@ -149,6 +148,28 @@ class Mesh:
             raise FabricError(f"there is no node {node!r}; there are {', '.join(self.nodes)}")
         return number
 
+    def check_room(self, nodes: Iterable[str]) -> None:
+        """Agents may fill a queue to a neighbour that is away up to a limit; beyond it their messages are refused."""
+        self._check_room([self._number(node) for node in nodes])
+
+    def _check_room(self, numbers: list[int]) -> None:
+        channel = self.channels.of(Port.AGENTS)
+        setting, most = self._most_bytes()
+        for number in numbers:
+            peer = channel.next_server[number]
+            if peer >= 0 and channel.backlog_bytes(peer) > most:
+                way = "" if peer == number else f", the way to {self.nodes[number]}"
+                raise FabricError(
+                    f"{channel.backlog(peer)} messages of agents ({channel.backlog_bytes(peer)} bytes) wait for"
+                    f" {self.nodes[peer]}{way}, more than fabric.{setting} ({most}): start {self.nodes[peer]}, or"
+                    " allow for more"
+                )
+
+    def _most_bytes(self) -> tuple[str, int]:
+        """What may wait for one neighbour: on the disk, or without a journal in memory."""
+        setting = "queue_bytes" if self.journal is None else "backlog_bytes"
+        return setting, getattr(self.settings, setting)
+
     def _check_size(self, payload: bytes) -> None:
         if len(payload) > PAYLOAD_BYTES:
             raise FabricError(
@@ -162,7 +183,17 @@ class Mesh:
         self.failed = asyncio.get_running_loop().create_future()
         await self.links.start()
         self._started = True
+        if self.channels.restored:
+            self._doubt_all()
         self.turn_soon()
+
+    def _doubt_all(self) -> None:
+        """Whoever was lost to the process before is unknown to this one: it waits for all, but not for ever."""
+        why = "not reached since this node was started again"
+        for node in range(len(self.nodes)):
+            if self._reach.next_hop(node) >= 0 and not self._reach.is_reachable(node):
+                self._unseen.add(node)
+                self._doubt(node, why)
 
     async def stop(self) -> None:
         """Commit and send what there is, then close."""
@@ -181,7 +212,7 @@ class Mesh:
 
     def status(self) -> dict[str, Any]:
         """For the table of `weft run`."""
-        counts = self.channel.counts
+        counts = self.channels.counts()
         return {
             "node": self._name,
             "links": sum(link.up for link in self.links.links.values()),
@@ -191,29 +222,25 @@ class Mesh:
             "packets": counts.stamped,
             "stamp_entries": counts.stamp_entries,
             "stamp_bytes": counts.stamp_bytes,
-            "clock_bytes": self.channel.clock_bytes(),
-            "backlog": sum(self.channel.backlog(peer) for peer in self.links.links),
-            "waiting": self.channel.waiting(),
+            "clock_bytes": self.channels.clock_bytes(),
+            "backlog": sum(self.channels.backlog(peer) for peer in self.links.links),
+            "waiting": self.channels.waiting(),
             "commits": 0 if self.journal is None else self.journal.commits,
         }
 
     # --- what the links tell ----------------------------------------------------------------------------------------
 
-    def counts(self, link: Link) -> tuple[int, int]:
-        for side in self.channel.sides.values():
-            place = side.place.get(link.peer, -1)
-            if place >= 0:
-                clock = side.clock
-                return clock.value[clock.own * clock.size + place], clock.value[
-                    place * clock.size + clock.own
-                ]
-        return 0, 0
+    def counts(self, link: Link) -> dict[int, tuple[int, int]]:
+        return self.channels.known(link.peer)
 
     def link_up(self, link: Link, boot: int) -> None:
         self._report(f"link to {link.name}: up")
         self._backlogged.discard(link.peer)
         self._reach.link_up(link.peer, boot, link.way)
-        self.channel.reconnected(link.peer)
+        self.channels.reconnected(link.peer)
+        self._allowed[link.peer] = self._most_bytes()[1] + self.channels.of(Port.FEDERATIONS).backlog_bytes(
+            link.peer
+        )
         self._tell_reach()
         self.turn_soon()
 
@@ -224,14 +251,18 @@ class Mesh:
         self._tell_reach(link.peer if for_good else -1)
 
     def item(self, link: Link, kind: int, body: bytes) -> None:
-        if kind == PACKET:
-            self.channel.receive(link.peer, decode_packet(body))
-            self._deliveries.extend(self.channel.take_deliveries())
-        elif kind == ACKS:
+        if kind in PORTS_OF_PACKETS:
+            port = PORTS_OF_PACKETS[kind]
+            channel = self.channels.of(port)
+            channel.receive(link.peer, decode_packet(body))
+            self._deliveries[port].extend(channel.take_deliveries())
+        elif kind in PORTS_OF_ACKS:
+            port = PORTS_OF_ACKS[kind]
+            channel = self.channels.of(port)
             pairs = decode_acks(body)
             for domain, number in pairs:
-                self.channel.acknowledged(link.peer, domain, number)
-            link.acknowledged(len(pairs))
+                channel.acknowledged(link.peer, domain, number)
+            link.acknowledged(port, len(pairs))
         elif kind in (DATA, DATAGRAM):
             self._data(link, decode_data(body))
         elif kind == REACH:
@@ -273,19 +304,26 @@ class Mesh:
                 doubt.cancel()
             node = self.nodes[change.node]
             if not change.lost:
-                if doubt is not None and not change.restarted:
+                if doubt is not None and not change.restarted and change.node not in self._unseen:
                     self._report(f"the way to {node} was broken: reliable messages may have been lost on it")
+                self._unseen.discard(change.node)
+                self.channels.found(change.node)
                 for resident in list(self._residents.values()):
                     resident.found(node, change.restarted, now)
             elif change.node == gone:
                 self._is_lost(change.node, change.lost)
             else:
-                self._doubts[change.node] = asyncio.get_running_loop().call_later(
-                    self.settings.lost_seconds, self._is_lost, change.node, change.lost
-                )
+                self._doubt(change.node, change.lost)
+
+    def _doubt(self, node: int, why: str) -> None:
+        self._doubts[node] = asyncio.get_running_loop().call_later(
+            self.settings.lost_seconds, self._is_lost, node, why
+        )
 
     def _is_lost(self, node: int, why: str) -> None:
+        """The federations go on without it, and so does their channel; the agents' channel waits for it."""
         self._doubts.pop(node, None)
+        self.channels.lost(node)
         now = time.monotonic()
         for resident in list(self._residents.values()):
             resident.lost(self.nodes[node], why, now)
@@ -314,29 +352,28 @@ class Mesh:
             self.links.touch(link)
         self._send_outbox()
         self.links.flush(time.monotonic())
-        if self._deliveries:
+        if any(self._deliveries[port] for port in self._residents):
             self.turn_soon()
 
     def _deliver(self) -> None:
-        channel = self.channel
-        deliveries = self._deliveries
-        deliveries.extend(channel.take_deliveries())
-        for _ in range(min(DELIVERIES, len(deliveries))):
-            delivery = deliveries.popleft()
-            payload = delivery.payload
-            port = payload[0] if payload else 0
+        """To those who have settled; what comes for others waits for them."""
+        for port, channel in list(self.channels.made.items()):
+            deliveries = self._deliveries[port]
+            deliveries.extend(channel.take_deliveries())
             resident = self._residents.get(port)
             if resident is None:
-                self._unclaimed.setdefault(port, []).append(delivery)
                 continue
-            self.received += 1
-            self._hand_over(resident, delivery.origin, payload[1:])
-            channel.consumed(delivery.number)
-        deliveries.extend(channel.take_deliveries())
+            for _ in range(min(DELIVERIES, len(deliveries))):
+                delivery = deliveries.popleft()
+                self.received += 1
+                self._hand_over(resident, delivery.origin, delivery.payload)
+                channel.consumed(delivery.number)
+            deliveries.extend(channel.take_deliveries())
 
     def _commit(self) -> None:
         """Save, then hand over to the links."""
-        batch = self.channel.take_batch()
+        batches = self.channels.take_batches()
+        changes = {port: batch.changes for port, batch in batches.items() if batch.changes}
         encoded: dict[int, bytes] = {}
         if self.journal is None:
             for key, value in self._kept.items():
@@ -344,16 +381,23 @@ class Mesh:
                     self._memory.pop(key, None)
                 else:
                     self._memory[key] = value
-        elif batch.changes or self._kept:
-            self.journal.commit(batch.changes, self._kept, encoded)
+        elif changes or self._kept:
+            self.journal.commit(changes, self._kept, encoded)
         self._kept = {}
+        for port, batch in batches.items():
+            self._transmit(port, batch, encoded)
+        self._check_allowed(batches[Port.FEDERATIONS])
+        if self.journal is not None:
+            self._load(self.journal)
+
+    def _transmit(self, port: int, batch: Batch, encoded: dict[int, bytes]) -> None:
         links = self.links.links
         for peer, packet in batch.transmit:
             link = links[peer]
             if link.up:
-                link.put_packet(encoded.get(id(packet)) or encode_packet(packet))
+                link.put_packet(port, encoded.get(id(packet)) or encode_packet(packet))
                 self.links.touch(link)
-            elif peer not in self._backlogged and self.channel.backlog(peer) > BACKLOG:
+            elif peer not in self._backlogged and self.channels.backlog(peer) > BACKLOG:
                 self._backlogged.add(peer)
                 self._report(f"more than {BACKLOG} packets wait for {link.name}, which is away")
         acks: dict[int, list[tuple[int, int]]] = {}
@@ -361,8 +405,26 @@ class Mesh:
             acks.setdefault(peer, []).append((domain, number))
         for peer, pairs in acks.items():
             if links[peer].up:
-                links[peer].put_acks(pairs)
+                links[peer].put_acks(port, pairs)
                 self.links.touch(links[peer])
+
+    def _check_allowed(self, batch: Batch) -> None:
+        """A neighbour that is there and leaves too much of the federations' packets is lost: commands cannot be refused."""
+        channel = self.channels.of(Port.FEDERATIONS)
+        for peer in {one.peer for one in batch.transmit}:
+            link = self.links.links[peer]
+            waits = channel.backlog_bytes(peer)
+            if link.up and waits > self._allowed.get(peer, waits):
+                setting = self._most_bytes()[0]
+                self.links.cut(link, f"it has left {waits} bytes of causal packets (fabric.{setting})")
+
+    def _load(self, journal: Journal) -> None:
+        """The next of a queue that is too long for the memory, when the neighbour has taken what was before it."""
+        for port, channel in self.channels.made.items():
+            if channel.beyond:
+                for portion in channel.wanted():
+                    channel.loaded(portion, journal.portion(port, portion))
+                    self.turn_soon()
 
     def _send_outbox(self) -> None:
         outbox, self._outbox = self._outbox, []
