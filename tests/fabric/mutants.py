@@ -35,8 +35,10 @@ MUTANTS = {
     ),
     "no check of the column": ("clock", "if values[index] > value[rows[index] * size + own]:", "if False:"),
     "duplicates are delivered": ("clock", "return DUPLICATE if number <= delivered else WAIT", "return DELIVER"),
-    "what waited is not looked at again": ("channel", "            self._deliver(side, arrived)\n            self._release(side)\n",
-        "            self._deliver(side, arrived)\n"),
+    "what waited is not looked at again": (
+        "channel", "            self._deliver(side, arrived)\n            self._release(side)\n",
+        "            self._deliver(side, arrived)\n",
+    ),
     "the clock is not saved": ("channel", "        if not clock.unsaved:\n", "        if True:\n"),
     "what waits is not saved": (
         "channel", "self._changes.waiting[side.domain, sender, packet.number] = packet", "pass",

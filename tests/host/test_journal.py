@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.fabric import Changes, Channel, Packet, Saved, Topology, encode_packet
+from weft.fabric import Changes, Channel, Packet, Saved, Topology, encode_packet, encode_stamp
 from weft.host.carrier import Port
 from weft.host.journal import Journal
 from weft.model.errors import FabricError
@@ -40,10 +40,7 @@ def _plain(saved: Saved) -> tuple[object, ...]:
 
 
 STEPS = st.lists(
-    st.tuples(
-        st.integers(0, 2),
-        st.sampled_from(["send", "receive", "late", "lost", "found", "commit", "reopen", "consume", "keep"]),
-    ),
+    st.tuples(st.integers(0, 2), st.sampled_from(["send", "receive", "commit", "reopen", "consume", "keep"])),
     max_size=40,
 )
 
@@ -82,6 +79,30 @@ def test_a_journal_on_disk_is_the_journal_in_memory(
             here = Channel(TOPOLOGY, 1, memory)
             kept = journal.kept("")
         assert _plain(journal.saved(PORT)) == _plain(memory)
+    journal.close()
+
+
+def test_each_channel_has_rows_of_its_own(tmp_path: Path) -> None:
+    """The same keys in both, and what is missing of a lost server in one."""
+    journal = _open(tmp_path / "j")
+    written: dict[int, Saved] = {}
+    changed: dict[int, Changes] = {}
+    for port in Port:
+        channel = Channel(Topology(("S1", "S2", "S3"), {"A": ("S1", "S2", "S3")}), 0)
+        channel.send([1, 0], b"of port %d" % port)
+        tells = encode_stamp(1, [2 * 3], [5 + port])  # S3 has sent us so many, says S2
+        channel.receive(1, Packet(0, 1, [0], 1, tells, b""))
+        if port == Port.FEDERATIONS:
+            channel.lost(2)
+        changed[port] = channel.take_batch().changes
+        written[port] = Saved(FINGERPRINT)
+        written[port].apply(changed[port])
+    journal.commit(changed)
+    for port in Port:
+        assert _plain(journal.saved(port)) == _plain(written[port])
+    assert journal.saved(Port.FEDERATIONS).missing == {(0, 2): 6}
+    assert journal.saved(Port.AGENTS).missing == {}
+    assert list(journal.saved(Port.AGENTS).waiting) == [(0, 1, 1)]
     journal.close()
 
 
@@ -155,6 +176,15 @@ def test_alien_newer_and_damaged_files_are_refused(tmp_path: Path) -> None:
     base.close()
     with pytest.raises(FabricError, match="newer: the journal has version 99"):
         _open(newer)
+    older = tmp_path / "older"
+    _open(older).close()
+    base = sqlite3.connect(older)
+    base.execute("PRAGMA user_version = 1")  # one channel for federations and agents
+    base.close()
+    with pytest.raises(
+        FabricError, match=r"version 1 and this Weft writes version 2; .* start with empty journals on all"
+    ):
+        _open(older)
     with pytest.raises(FabricError, match=r"cannot be opened|no journal"):
         _open(tmp_path)
 

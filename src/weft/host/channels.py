@@ -30,7 +30,7 @@ class Channels:
         self._own = own
         self._saved = saved
         self._in_memory = in_memory
-        self._made: dict[int, Channel] = {}
+        self.made: dict[int, Channel] = {}  # those that there are
         self.restored = False  # an earlier process of this node has left something
         for port in Port:
             left = Saved() if saved is None else saved(port)
@@ -38,25 +38,20 @@ class Channels:
                 self._make(port, left)
             self.restored |= bool(left)
 
-    @property
-    def made(self) -> dict[int, Channel]:
-        """Those that there are."""
-        return self._made
-
     def of(self, port: int) -> Channel:
-        found = self._made.get(port)
+        found = self.made.get(port)
         return self._make(_known(port), Saved()) if found is None else found
 
     def _make(self, port: Port, left: Saved) -> Channel:
         durable = self._saved is not None
         made = Channel(self._topology, self._own, left, durable, self._in_memory)
-        self._made[port] = made
+        self.made[port] = made
         return made
 
     # --- who is there -------------------------------------------------------------------------------------------------
 
     def reconnected(self, peer: int) -> None:
-        for channel in self._made.values():
+        for channel in self.made.values():
             channel.reconnected(peer)
 
     def lost(self, server: int) -> None:
@@ -68,27 +63,27 @@ class Channels:
 
     def known(self, peer: int) -> dict[int, tuple[int, int]]:
         """For each channel: packets sent to a neighbour so far, and those that it is known to have sent here."""
-        return {port: _known_packets(channel, peer) for port, channel in self._made.items()}
+        return {port: _known_packets(channel, peer) for port, channel in self.made.items()}
 
     # --- effects ------------------------------------------------------------------------------------------------------
 
     def take_batches(self) -> dict[int, Batch]:
-        return {port: channel.take_batch() for port, channel in self._made.items()}
+        return {port: channel.take_batch() for port, channel in self.made.items()}
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def backlog(self, peer: int) -> int:
-        return sum(channel.backlog(peer) for channel in self._made.values())
+        return sum(channel.backlog(peer) for channel in self.made.values())
 
     def waiting(self) -> int:
-        return sum(channel.waiting() for channel in self._made.values())
+        return sum(channel.waiting() for channel in self.made.values())
 
     def clock_bytes(self) -> int:
-        return sum(channel.clock_bytes() for channel in self._made.values())
+        return sum(channel.clock_bytes() for channel in self.made.values())
 
     def counts(self) -> Counts:
         total = Counts()
-        for channel in self._made.values():
+        for channel in self.made.values():
             total.add(channel.counts)
         return total
 

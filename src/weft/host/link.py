@@ -27,10 +27,10 @@ WINDOW = 4096  # causal packets under way …
 WINDOW_BYTES = 4 << 20  # … and their bytes
 FRAME_BYTES = 512 << 10  # a frame is closed when it has grown to this
 
-_PACKETS = {Port.FEDERATIONS: PACKET, Port.AGENTS: AGENT_PACKET}
-_ACKS = {Port.FEDERATIONS: ACKS, Port.AGENTS: AGENT_ACKS}
-PORTS_OF_PACKETS = {kind: port for port, kind in _PACKETS.items()}
-PORTS_OF_ACKS = {kind: port for port, kind in _ACKS.items()}
+PACKETS: dict[int, int] = {Port.FEDERATIONS: PACKET, Port.AGENTS: AGENT_PACKET}
+_ACKS: dict[int, int] = {Port.FEDERATIONS: ACKS, Port.AGENTS: AGENT_ACKS}
+PORTS_OF_PACKETS: dict[int, int] = {kind: port for port, kind in PACKETS.items()}
+PORTS_OF_ACKS: dict[int, int] = {kind: port for port, kind in _ACKS.items()}
 
 
 class Link:
@@ -74,15 +74,15 @@ class Link:
         if len(self._items) > FRAME_BYTES:
             self._frame()
 
-    def put_packet(self, port: int, packet: bytes) -> None:
-        self._pending.append((_PACKETS[Port(port)], packet))
+    def put_packet(self, kind: int, packet: bytes) -> None:
+        self._pending.append((kind, packet))
 
     def put_acks(self, port: int, pairs: list[tuple[int, int]]) -> None:
-        self.put(_ACKS[Port(port)], encode_acks(pairs))
+        self.put(_ACKS[port], encode_acks(pairs))
 
     def acknowledged(self, port: int, count: int) -> None:
         """So many packets of a channel have arrived; they come in the order in which they were sent."""
-        sizes = self._under_way[_PACKETS[Port(port)]]
+        sizes = self._under_way[PACKETS[port]]
         for _ in range(min(count, len(sizes))):
             self._under_way_bytes -= sizes.popleft()
             self._under_way_count -= 1

@@ -25,7 +25,7 @@ from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.cbor import decode, encode
 from weft.host.channels import Channels
 from weft.host.journal import Journal
-from weft.host.link import PORTS_OF_ACKS, PORTS_OF_PACKETS, Link
+from weft.host.link import PACKETS, PORTS_OF_ACKS, PORTS_OF_PACKETS, Link
 from weft.host.link_items import DATA, DATAGRAM, REACH, Data, decode_acks, decode_data, encode_data
 from weft.host.links import Links
 from weft.host.reach import Entry, Reach
@@ -33,6 +33,7 @@ from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
 
 PAYLOAD_BYTES = 48 << 20  # the largest message
+AGENTS = int(Port.AGENTS)
 DELIVERIES = 512  # handed over in one turn
 BACKLOG = 100_000  # packets that wait for one neighbour, when it is reported
 
@@ -123,7 +124,7 @@ class Mesh:
         """One causal message to several nodes, this one too if it is among them."""
         self._check_size(payload)
         numbers = [self._number(node) for node in nodes]
-        if port is Port.AGENTS:
+        if port == AGENTS:
             self._check_room(numbers)
         self.channels.of(port).send(numbers, payload)
         self.sent += 1
@@ -251,8 +252,8 @@ class Mesh:
         self._tell_reach(link.peer if for_good else -1)
 
     def item(self, link: Link, kind: int, body: bytes) -> None:
-        if kind in PORTS_OF_PACKETS:
-            port = PORTS_OF_PACKETS[kind]
+        port = PORTS_OF_PACKETS.get(kind)
+        if port is not None:
             channel = self.channels.of(port)
             channel.receive(link.peer, decode_packet(body))
             self._deliveries[port].extend(channel.take_deliveries())
@@ -392,10 +393,11 @@ class Mesh:
 
     def _transmit(self, port: int, batch: Batch, encoded: dict[int, bytes]) -> None:
         links = self.links.links
+        kind = PACKETS[port]
         for peer, packet in batch.transmit:
             link = links[peer]
             if link.up:
-                link.put_packet(port, encoded.get(id(packet)) or encode_packet(packet))
+                link.put_packet(kind, encoded.get(id(packet)) or encode_packet(packet))
                 self.links.touch(link)
             elif peer not in self._backlogged and self.channels.backlog(peer) > BACKLOG:
                 self._backlogged.add(peer)
