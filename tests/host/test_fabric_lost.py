@@ -41,6 +41,27 @@ def die(network: FabricNetwork, node: str) -> None:
         network.crash(node)
 
 
+def plan_returns(network: FabricNetwork, random: Random) -> None:
+    """Nodes that are given up come back, started again or only cut off: what they had sent is late."""
+    servers = network.topology.servers
+    now = network.clock.now
+    for node in random.sample(servers, min(len(servers), 2)):
+        when = random.random() * LASTS
+        network.clock.at(now + when, partial(die, network, node))
+        network.clock.at(now + when + 2.5, partial(come_back, network, node))
+    for _ in range(2):
+        one = random.choice(servers)
+        other = random.choice(network.topology.neighbours(one))
+        when = random.random() * LASTS
+        network.clock.at(now + when, partial(network.cut, one, other))
+        network.clock.at(now + when + 2.5, partial(network.heal, one, other))
+
+
+def come_back(network: FabricNetwork, node: str) -> None:
+    if node not in network.carriers:
+        network.restart(node)
+
+
 def second(network: FabricNetwork, random: Random) -> list[Seat]:
     """Another federation, at home elsewhere: its commands follow those of the first only in that nodes have both."""
     made = seats(network, *[random.choice(network.topology.servers) for _ in range(SEATS)])
@@ -51,8 +72,8 @@ def second(network: FabricNetwork, random: Random) -> list[Seat]:
     return made
 
 
-def storm(topology: Topology, seed: int, calls: int = 40) -> FabricNetwork:
-    """Two federations, of which nodes die for good."""
+def storm(topology: Topology, seed: int, deaths: bool = True, calls: int = 40) -> FabricNetwork:
+    """Two federations, of which nodes die for good, or are given up and come back."""
     random = Random(seed)
     network = FabricNetwork(topology, seed, LEAKY, lost_seconds=1.0)
     first = federation(network, *[random.choice(topology.servers) for _ in range(SEATS)])
@@ -61,7 +82,7 @@ def storm(topology: Topology, seed: int, calls: int = 40) -> FabricNetwork:
     for driver in drivers:
         for call in script(draw(random, calls), SEATS, SEATS):
             driver.at(random.random() * LASTS, call)
-    plan_deaths(network, random)
+    (plan_deaths if deaths else plan_returns)(network, random)
     run_all(network, drivers)
     return network
 
@@ -102,6 +123,12 @@ def test_the_others_go_on_in_one_domain(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(14))
 def test_the_others_go_on_in_several_domains(seed: int) -> None:
     check_survivors(storm(some(seed), seed))
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_who_was_given_up_comes_back(seed: int) -> None:
+    """What it had sent comes late, behind what followed it, and does no harm."""
+    check_survivors(storm(plan(3 + seed % 4, "flat") if seed % 2 else some(seed), seed, deaths=False))
 
 
 @pytest.mark.soak
@@ -192,6 +219,17 @@ def test_a_restarted_node_is_told_again_who_is_lost() -> None:
     assert federations.waiting() == 1
     network.settle()
     assert federations.waiting() == 0
+
+
+def test_a_channel_that_is_made_late_knows_who_is_lost() -> None:
+    """Each is made for the first of its messages; what was told before holds for it."""
+    both = channels.Channels(FLAT, 0, None)
+    both.lost(1)
+    both.lost(2)
+    both.found(2)
+    assert both.made == {}
+    assert both.of(Port.FEDERATIONS).sides[0].lost == [False, True, False, False, False]
+    assert both.of(Port.AGENTS).sides[0].lost_count == 0
 
 
 def test_a_node_without_agents_has_one_clock() -> None:

@@ -5,7 +5,8 @@ There is no causal promise between the two, and they differ in what they do abou
     FEDERATIONS   the federations go on without it, so its packets are not waited for while it is lost
     AGENTS        agents are durable and outlast any outage, so all is waited for, however long it takes
 
-The channel of the agents is made when there is something for it: a node without agents has no second matrix.
+A channel is made when there is something for it: a node without agents, and without those of others to pass on, has no second
+matrix.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ class Channels:
         self._in_memory = in_memory
         self.made: dict[int, Channel] = {}  # those that there are
         self.restored = False  # an earlier process of this node has left something
+        self._lost: set[int] = set()
         for port in Port:
             left = Saved() if saved is None else saved(port)
-            if left or port is Port.FEDERATIONS:
+            if left:
                 self._make(port, left)
-            self.restored |= bool(left)
+                self.restored = True
 
     def of(self, port: int) -> Channel:
         found = self.made.get(port)
@@ -46,6 +48,9 @@ class Channels:
         durable = self._saved is not None
         made = Channel(self._topology, self._own, left, durable, self._in_memory)
         self.made[port] = made
+        if port is Port.FEDERATIONS:
+            for server in self._lost:
+                made.lost(server)
         return made
 
     # --- who is there -------------------------------------------------------------------------------------------------
@@ -56,10 +61,16 @@ class Channels:
 
     def lost(self, server: int) -> None:
         """Say it before the residents are told: what is released comes to them after the news."""
-        self.of(Port.FEDERATIONS).lost(server)
+        self._lost.add(server)
+        federations = self.made.get(Port.FEDERATIONS)
+        if federations is not None:
+            federations.lost(server)
 
     def found(self, server: int) -> None:
-        self.of(Port.FEDERATIONS).found(server)
+        self._lost.discard(server)
+        federations = self.made.get(Port.FEDERATIONS)
+        if federations is not None:
+            federations.found(server)
 
     def known(self, peer: int) -> dict[int, tuple[int, int]]:
         """For each channel: packets sent to a neighbour so far, and those that it is known to have sent here."""
@@ -75,8 +86,15 @@ class Channels:
     def backlog(self, peer: int) -> int:
         return sum(channel.backlog(peer) for channel in self.made.values())
 
+    def backlog_bytes(self, port: int, peer: int) -> int:
+        channel = self.made.get(port)
+        return 0 if channel is None else channel.backlog_bytes(peer)
+
     def waiting(self) -> int:
         return sum(channel.waiting() for channel in self.made.values())
+
+    def stranded(self) -> int:
+        return sum(channel.stranded() for channel in self.made.values())
 
     def clock_bytes(self) -> int:
         return sum(channel.clock_bytes() for channel in self.made.values())

@@ -22,13 +22,14 @@ from typing import Any
 
 from weft.fabric import Batch, Delivery, Domains, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.cbor import decode, encode
+from weft.host.cbor import encode
 from weft.host.channels import Channels
 from weft.host.journal import Journal
 from weft.host.link import PACKETS, PORTS_OF_ACKS, PORTS_OF_PACKETS, Link
 from weft.host.link_items import DATA, DATAGRAM, REACH, Data, decode_acks, decode_data, encode_data
 from weft.host.links import Links
-from weft.host.reach import Entry, Reach
+from weft.host.reach import Reach, read_table
+from weft.host.room import Room
 from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
 
@@ -74,6 +75,7 @@ class Mesh:
             None if opened is None else lambda port: opened.saved(port, in_memory),
             in_memory,
         )
+        self._room = Room(self.channels, topology.servers, self.settings, journal is not None)
         self.sent = 0  # messages of this node's residents
         self.received = 0  # … and for them
         self.failed: asyncio.Future[str] | None = None
@@ -87,7 +89,6 @@ class Mesh:
         self._unseen: set[int] = set()  # … those that were never there since this process began
         self._started = False
         self._backlogged: set[int] = set()
-        self._allowed: dict[int, int] = {}  # bytes of the federations' packets that a neighbour may leave
 
     # --- as a Carrier -----------------------------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ class Mesh:
         self._check_size(payload)
         numbers = [self._number(node) for node in nodes]
         if port == AGENTS:
-            self._check_room(numbers)
+            self._room.check(numbers)
         self.channels.of(port).send(numbers, payload)
         self.sent += 1
         self.turn_soon()
@@ -151,25 +152,7 @@ class Mesh:
 
     def check_room(self, nodes: Iterable[str]) -> None:
         """Agents may fill a queue to a neighbour that is away up to a limit; beyond it their messages are refused."""
-        self._check_room([self._number(node) for node in nodes])
-
-    def _check_room(self, numbers: list[int]) -> None:
-        channel = self.channels.of(Port.AGENTS)
-        setting, most = self._most_bytes()
-        for number in numbers:
-            peer = channel.next_server[number]
-            if peer >= 0 and channel.backlog_bytes(peer) > most:
-                way = "" if peer == number else f", the way to {self.nodes[number]}"
-                raise FabricError(
-                    f"{channel.backlog(peer)} messages of agents ({channel.backlog_bytes(peer)} bytes) wait for"
-                    f" {self.nodes[peer]}{way}, more than fabric.{setting} ({most}): start {self.nodes[peer]}, or"
-                    " allow for more"
-                )
-
-    def _most_bytes(self) -> tuple[str, int]:
-        """What may wait for one neighbour: on the disk, or without a journal in memory."""
-        setting = "queue_bytes" if self.journal is None else "backlog_bytes"
-        return setting, getattr(self.settings, setting)
+        self._room.check([self._number(node) for node in nodes])
 
     def _check_size(self, payload: bytes) -> None:
         if len(payload) > PAYLOAD_BYTES:
@@ -226,6 +209,7 @@ class Mesh:
             "clock_bytes": self.channels.clock_bytes(),
             "backlog": sum(self.channels.backlog(peer) for peer in self.links.links),
             "waiting": self.channels.waiting(),
+            "stranded": self.channels.stranded(),
             "commits": 0 if self.journal is None else self.journal.commits,
         }
 
@@ -239,9 +223,7 @@ class Mesh:
         self._backlogged.discard(link.peer)
         self._reach.link_up(link.peer, boot, link.way)
         self.channels.reconnected(link.peer)
-        self._allowed[link.peer] = self._most_bytes()[1] + self.channels.of(Port.FEDERATIONS).backlog_bytes(
-            link.peer
-        )
+        self._room.link_up(link.peer)
         self._tell_reach()
         self.turn_soon()
 
@@ -267,7 +249,7 @@ class Mesh:
         elif kind in (DATA, DATAGRAM):
             self._data(link, decode_data(body))
         elif kind == REACH:
-            self._reach.told(link.peer, _read_table(body))
+            self._reach.told(link.peer, read_table(body))
             self._tell_reach()
         else:
             raise FabricError(f"there is no item of kind {kind}; use the same Weft on all servers")
@@ -387,7 +369,8 @@ class Mesh:
         self._kept = {}
         for port, batch in batches.items():
             self._transmit(port, batch, encoded)
-        self._check_allowed(batches[Port.FEDERATIONS])
+        if Port.FEDERATIONS in batches:
+            self._check_allowed(batches[Port.FEDERATIONS])
         if self.journal is not None:
             self._load(self.journal)
 
@@ -411,14 +394,11 @@ class Mesh:
                 self.links.touch(links[peer])
 
     def _check_allowed(self, batch: Batch) -> None:
-        """A neighbour that is there and leaves too much of the federations' packets is lost: commands cannot be refused."""
-        channel = self.channels.of(Port.FEDERATIONS)
         for peer in {one.peer for one in batch.transmit}:
             link = self.links.links[peer]
-            waits = channel.backlog_bytes(peer)
-            if link.up and waits > self._allowed.get(peer, waits):
-                setting = self._most_bytes()[0]
-                self.links.cut(link, f"it has left {waits} bytes of causal packets (fabric.{setting})")
+            why = self._room.overdue(peer) if link.up else ""
+            if why:
+                self.links.cut(link, why)
 
     def _load(self, journal: Journal) -> None:
         """The next of a queue that is too long for the memory, when the neighbour has taken what was before it."""
@@ -445,18 +425,3 @@ class Mesh:
         self._report(f"node {self._name} stops: {why}")
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(why)
-
-
-def _read_table(body: bytes) -> dict[int, Entry | None]:
-    """What a neighbour says that it reaches, looked at before it is believed."""
-    table = decode(body)
-    found: dict[int, Entry | None] = {}
-    for node, entry in table.items() if isinstance(table, dict) else [(None, None)]:
-        if type(node) is not int or not (entry is None or _is_pair(entry)):
-            raise FabricError("it tells of what it reaches in a way that this Weft does not know")
-        found[node] = None if entry is None else Entry(entry[0], entry[1])
-    return found
-
-
-def _is_pair(entry: object) -> bool:
-    return isinstance(entry, list) and len(entry) == 2 and all(type(one) is int for one in entry)
