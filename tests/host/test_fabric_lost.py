@@ -115,17 +115,17 @@ def check_survivors(network: FabricNetwork) -> None:
             visitor.join(f"of {place}")
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(16))
 def test_the_others_go_on_in_one_domain(seed: int) -> None:
     check_survivors(storm(plan(3 + seed % 4, "flat"), seed))
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_others_go_on_in_several_domains(seed: int) -> None:
     check_survivors(storm(some(seed), seed))
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(8))
 def test_who_was_given_up_comes_back(seed: int) -> None:
     """What it had sent comes late, behind what followed it, and does no harm."""
     check_survivors(storm(plan(3 + seed % 4, "flat") if seed % 2 else some(seed), seed, deaths=False))
@@ -145,13 +145,12 @@ def test_the_others_go_on_in_thousands_of_storms(kind: str) -> None:
 def test_a_channel_that_waits_for_the_dead_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant that releases nothing: some storm leaves a survivor waiting."""
     monkeypatch.setattr(channels, "Channel", load("what waits for a lost server waits for ever"))
-    caught = 0
     for seed in range(24):
         try:
             check_survivors(storm(plan(3 + seed % 4, "flat"), seed))
         except (AssertionError, RTIinternalError):  # a call that is never answered
-            caught += 1
-    assert caught
+            return
+    pytest.fail("no storm has shown that survivors wait for the dead")
 
 
 class Listener:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.fabric import Beyond, Changes, Packet, Portion, Saved, decode_packet, encode_packet
+from weft.host.carrier import Port
 from weft.model.errors import FabricError
 
 APPLICATION = 0x57454654  # "WEFT"
@@ -45,6 +46,23 @@ CREATE TABLE kept (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 """
 
 
+class _Statements:
+    """What is written for one channel; its number stands in the text, for the rows do not have it."""
+
+    def __init__(self, port: int) -> None:
+        packet = f"WHERE port = {port} AND domain = ? AND peer = ? AND number = ?"
+        self.clocks = f"REPLACE INTO clocks VALUES ({port}, ?, ?)"
+        self.told = f"REPLACE INTO told VALUES ({port}, ?, ?, ?)"
+        self.cells = f"REPLACE INTO cells VALUES ({port}, ?, ?, ?, ?, ?)"
+        self.missing = f"REPLACE INTO missing VALUES ({port}, ?, ?, ?)"
+        self.out = f"INSERT INTO out VALUES ({port}, ?, ?, ?, ?)"
+        self.waiting = f"INSERT INTO waiting VALUES ({port}, ?, ?, ?, ?)"
+        self.inbox = f"INSERT INTO inbox VALUES ({port}, ?, ?, ?)"
+        self.out_removed = f"DELETE FROM out {packet}"
+        self.waiting_removed = f"DELETE FROM waiting {packet}"
+        self.inbox_removed = f"DELETE FROM inbox WHERE port = {port} AND number = ?"
+
+
 class Journal:
     """Open it, take what it holds with `saved` and `kept`, then `commit` batch after batch."""
 
@@ -53,6 +71,7 @@ class Journal:
         self.node = node
         self.fingerprint = fingerprint
         self.commits = 0
+        self._statements = {int(port): _Statements(int(port)) for port in Port}
         if synchronous not in SYNCHRONOUS:
             raise FabricError(f"a journal is synchronous {' or '.join(SYNCHRONOUS)}, not {synchronous!r}")
         try:
@@ -208,27 +227,27 @@ class Journal:
         self.commits += 1
 
     def _write(self, port: int, changes: Changes, encoded: dict[int, bytes]) -> None:
-        """`port` is a number of ours, so it may stand in the statements."""
         many = self._base.executemany
+        said = self._statements[port]
         if changes.clocks:
-            many(f"REPLACE INTO clocks VALUES ({port}, ?, ?)", changes.clocks)
-            many(f"REPLACE INTO told VALUES ({port}, ?, ?, ?)", changes.told)
-            many(f"REPLACE INTO cells VALUES ({port}, ?, ?, ?, ?, ?)", changes.cells)
+            many(said.clocks, changes.clocks)
+            many(said.told, changes.told)
+            many(said.cells, changes.cells)
         if changes.missing:
-            many(f"REPLACE INTO missing VALUES ({port}, ?, ?, ?)", changes.missing)
+            many(said.missing, changes.missing)
         if changes.out_removed:
-            many(_delete("out", port, "domain = ? AND peer = ? AND number = ?"), changes.out_removed)
+            many(said.out_removed, changes.out_removed)
         if changes.waiting_removed:
-            many(_delete("waiting", port, "domain = ? AND peer = ? AND number = ?"), changes.waiting_removed)
+            many(said.waiting_removed, changes.waiting_removed)
         if changes.inbox_removed:
-            many(_delete("inbox", port, "number = ?"), ((number,) for number in changes.inbox_removed))
+            many(said.inbox_removed, ((number,) for number in changes.inbox_removed))
         if changes.out:
-            many(f"INSERT INTO out VALUES ({port}, ?, ?, ?, ?)", _rows(changes.out.items(), encoded))
+            many(said.out, _rows(changes.out.items(), encoded))
         if changes.waiting:
-            many(f"INSERT INTO waiting VALUES ({port}, ?, ?, ?, ?)", _rows(changes.waiting.items(), encoded))
+            many(said.waiting, _rows(changes.waiting.items(), encoded))
         if changes.inbox:
             many(
-                f"INSERT INTO inbox VALUES ({port}, ?, ?, ?)",
+                said.inbox,
                 ((number, origin, payload) for number, (origin, payload) in changes.inbox.items()),
             )
 
@@ -240,10 +259,6 @@ class Journal:
     def close(self) -> None:
         """What was committed stays; the lock is given up."""
         self._base.close()
-
-
-def _delete(table: str, port: int, which: str) -> str:
-    return f"DELETE FROM {table} WHERE port = {port} AND {which}"
 
 
 def _rows(
