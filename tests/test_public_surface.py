@@ -26,9 +26,9 @@ PUBLIC = {
         "read_sources", "shared_node",
     ],
     "weft.fabric": [
-        "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Certificate", "Changes", "Channel", "Cost", "Counts", "Delivery",
-        "Domains", "DomainsFindings", "Fault", "Hop", "MatrixClock", "Packet", "Release", "Repair", "Saved", "Stamp",
-        "Topology", "Transmission", "cost", "decode_packet", "decode_stamp", "encode_packet", "encode_stamp",
+        "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Beyond", "Certificate", "Changes", "Channel", "Cost", "Counts",
+        "Delivery", "Domains", "DomainsFindings", "Fault", "Hop", "MatrixClock", "Packet", "Portion", "Release", "Repair",
+        "Saved", "Stamp", "Topology", "Transmission", "cost", "decode_packet", "decode_stamp", "encode_packet", "encode_stamp",
         "examine_domains", "faults", "is_forest", "kept_back", "kept_names", "parse_domains", "parts", "plan",
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],

@@ -35,10 +35,62 @@ class Weather:
     cuts: int = 0
     lazy: float = 0.0  # that a host commits later, with more than one stimulus
     heals_at: float = 150.0
+    deaths: int = 0  # hosts that crash for good
+    patience: float = 0.0  # so long after a neighbour cannot be reached it is given up; 0: never
 
 
 CLEAR = Weather()
 STORM = Weather(loss=0.15, repeat=0.1, crash=0.04, cuts=3, lazy=0.4)
+LOSSES = Weather(loss=0.15, repeat=0.1, crash=0.03, cuts=5, lazy=0.4, deaths=2, patience=15.0)
+
+
+class Outages:
+    """Who was lost to whom, and when: what a message may be delivered without (see weft/fabric/channel.py).
+
+    A message need not be waited for by a server whose neighbour, from which it was to come, was lost to it at some time since it
+    was sent; nor by servers farther along its way, to which others are sent on without it.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self.now = 0
+        self.sent_at: dict[int, int] = {}
+        self.ended: dict[tuple[int, int], int] = {}  # (who, of whom): when it was last lost; inf while it is
+        number = topology.numbers
+        self.hops = {
+            (number[one], number[other]): [
+                (number[hop.sender], number[hop.receiver]) for hop in topology.route(one, other)
+            ]
+            for one in topology.servers
+            for other in topology.next_hops(one)
+        }
+
+    def sent(self, message: int) -> None:
+        self.now += 1
+        self.sent_at[message] = self.now
+
+    def told(self, lost: bool, who: int, of: int) -> None:
+        self.now += 1
+        if lost:
+            self.ended[who, of] = 1 << 60
+        elif (who, of) in self.ended:
+            self.ended[who, of] = min(self.now, self.ended[who, of])
+
+    def restarted(self, who: int) -> None:
+        """It knows of nobody who is lost."""
+        for one, of in list(self.ended):
+            if one == who:
+                self.told(False, one, of)
+
+    def excused(self, origin: int, message: int, server: int) -> bool:
+        return any(
+            self.ended.get((receiver, sender), 0) > self.sent_at[message]
+            for sender, receiver in self.hops.get((origin, server), ())
+        )
+
+    def must_arrive(self, alive: list[bool], origin: int, server: int) -> bool:
+        """All on its way live in the end."""
+        on_the_way = {server, origin, *(one for hop in self.hops.get((origin, server), ()) for one in hop)}
+        return all(alive[one] for one in on_the_way)
 
 
 class Checker:
@@ -46,32 +98,49 @@ class Checker:
 
     def __init__(self, servers: int) -> None:
         self.past: dict[int, int] = {}
+        self.origin: dict[int, int] = {}
+        self.excused = 0  # messages that came before one of their causes because of a lost server
         self.addressed = [0] * servers
         self.delivered = [0] * servers
         self.deliveries = 0
         self.faults: list[str] = []
 
-    def sent(self, message: int, destinations: Iterable[int], past: int) -> None:
+    def sent(self, message: int, destinations: Iterable[int], past: int, origin: int) -> None:
         self.past[message] = past
+        self.origin[message] = origin
         for server in destinations:
             self.addressed[server] |= 1 << message
 
-    def got(self, server: int, message: int) -> None:
+    def got(self, server: int, message: int, excused: Callable[[int, int, int], bool] | None = None) -> None:
+        """`excused`: need a message of that origin, to that server, not be waited for?  Those of one origin always must."""
         self.deliveries += 1
         if self.delivered[server] >> message & 1:
             self.faults.append(f"{server} got {message} twice")
         missing = self.past[message] & self.addressed[server] & ~self.delivered[server]
+        if missing and excused is not None:
+            origin = self.origin[message]
+            kept = [
+                one
+                for one in _bits(missing)
+                if self.origin[one] == origin or not excused(self.origin[one], one, server)
+            ]
+            self.excused += len(kept) < missing.bit_count()
+            missing = sum(1 << one for one in kept)
         if missing:
             self.faults.append(f"{server} got {message} before {missing.bit_length() - 1}, its cause")
         if not self.addressed[server] >> message & 1:
             self.faults.append(f"{server} got {message}, which is not for it")
         self.delivered[server] |= 1 << message
 
-    def finish(self) -> None:
+    def finish(self, must_arrive: Callable[[int, int], bool] = lambda message, server: True) -> None:
         for server, addressed in enumerate(self.addressed):
-            left = addressed & ~self.delivered[server]
+            left = [one for one in _bits(addressed & ~self.delivered[server]) if must_arrive(one, server)]
             if left:
-                self.faults.append(f"{left.bit_count()} messages are stuck on their way to {server}")
+                self.faults.append(f"{len(left)} messages are stuck on their way to {server}")
+
+
+def _bits(mask: int) -> list[int]:
+    return [at for at in range(mask.bit_length()) if mask >> at & 1]
 
 
 class Host:
@@ -83,6 +152,7 @@ class Host:
         self.journal = Saved()
         self.past = self.saved_past = 0
         self.staged: list[Callable[[], None]] = []
+        self.dead = False
         self.life = 0  # counts restarts: what was planned in an earlier life is void
         self.commit_planned = False
 
@@ -109,6 +179,10 @@ class Network:
         self.channel_class = channel_class
         self.hosts = [Host(number) for number in range(len(topology.servers))]
         self.checker = Checker(len(self.hosts))
+        self.outages = Outages(topology)
+        self.away: dict[tuple[int, int], float] = {}  # who does not reach which neighbour, and since when
+        self.given_up: set[tuple[int, int]] = set()
+        self.unwaited = 0
         self.cut: set[frozenset[int]] = set()
         self.pasts: dict[int, int] = {}  # the causal past of every message ever sent, committed or not
         self.now = 0.0
@@ -132,6 +206,10 @@ class Network:
             )
         for _ in range(self.weather.cuts):
             self._after(self.random.uniform(0, 90), self._cut)
+        for _ in range(self.weather.deaths):
+            self._after(self.random.uniform(0, 90), self._die)
+        if self.weather.patience:
+            self._after(1.0, self._look)
         self._after(RETRY, self._retry)
         calm = 0
         while self.queue and calm < CALM_RETRIES:
@@ -142,8 +220,17 @@ class Network:
             action()
         for host in self.hosts:
             self._count(host)
-        self.checker.finish()
+        self._finish()
         return self.checker
+
+    def _finish(self) -> None:
+        alive = [not host.dead for host in self.hosts]
+        self.checker.finish(
+            lambda message, server: self.outages.must_arrive(alive, self.checker.origin[message], server)
+        )
+        left = sum(host.channel.waiting() for host in self.hosts if host.channel is not None)
+        if left:
+            self.checker.faults.append(f"{left} packets wait for what will not come")
 
     def _stormy(self, chance: float) -> bool:
         return chance > 0 and self.now < self.weather.heals_at and self.random.random() < chance
@@ -159,15 +246,49 @@ class Network:
             self.cut.add(link)
             self._after(self.random.uniform(10, 60), lambda: self.cut.discard(link))
 
+    def _die(self) -> None:
+        host = self.random.choice(self.hosts)
+        if sum(not one.dead for one in self.hosts) > 2:
+            host.dead = True
+            if host.channel is not None:
+                self._crash(host)
+
+    def _look(self) -> None:
+        """Neighbours that a host has not reached for too long are lost to it; those that it reaches are found."""
+        for host in self.hosts:
+            for peer in self.neighbours[host.number] if host.channel is not None else ():
+                key = (host.number, peer)
+                if self.hosts[peer].channel is not None and frozenset(key) not in self.cut:
+                    self.away.pop(key, None)
+                    if key in self.given_up:
+                        self.given_up.discard(key)
+                        self._tell(host, False, peer)
+                elif self.now - self.away.setdefault(key, self.now) >= self.weather.patience:
+                    if key not in self.given_up:
+                        self.given_up.add(key)
+                        self._tell(host, True, peer)
+        if self._busy() or self.now < self.weather.heals_at + 100 + self.weather.patience:
+            self._after(1.0, self._look)
+
+    def _tell(self, host: Host, lost: bool, peer: int) -> None:
+        """That a server is lost counts from the moment that its host hears of it."""
+        self.outages.told(lost, host.number, peer)
+        channel = host.channel
+        self._stimulus(host, partial(channel.lost if lost else channel.found, peer))
+
     def _retry(self) -> None:
         """Hosts send again what is not acknowledged; ends when nobody has anything left."""
         for host in self.hosts:
             self._stimulus(host, lambda: None)
             for peer in self.neighbours[host.number]:
-                if host.channel is not None and host.channel.backlog(peer):
+                if host.channel is not None and host.channel.backlog(peer) and not self.hosts[peer].dead:
                     self._stimulus(host, partial(host.channel.reconnected, peer))
-        if self.queue or self.now < self.weather.heals_at:
+        if self._busy() or self.now < self.weather.heals_at:
             self._after(RETRY, self._retry)
+
+    def _busy(self) -> bool:
+        """Is there anything to happen but that neighbours are looked at?"""
+        return len(self.queue) > (self.weather.patience > 0)
 
     # Hosts
 
@@ -195,7 +316,7 @@ class Network:
 
     def _react(self, host: Host, delivery: Any) -> None:
         message = int.from_bytes(delivery.payload, "big")
-        host.staged.append(lambda: self.checker.got(host.number, message))
+        host.staged.append(lambda: self.checker.got(host.number, message, self.outages.excused))
         host.past |= self.pasts[message]
         host.past |= 1 << message
         host.channel.consumed(delivery.number)
@@ -211,7 +332,8 @@ class Network:
         destinations = sorted({self.random.randrange(len(self.hosts)) for _ in range(count)})
         past = host.past
         self.pasts[message] = past
-        host.staged.append(lambda: self.checker.sent(message, destinations, past))
+        self.outages.sent(message)
+        host.staged.append(lambda: self.checker.sent(message, destinations, past, host.number))
         host.past |= 1 << message
         host.channel.send(destinations, message.to_bytes(4, "big"))
 
@@ -244,10 +366,20 @@ class Network:
         host.life += 1
         host.commit_planned = False
         host.staged.clear()
-        self._after(self.random.uniform(1, 40), lambda: self._start(host))
+        self._forget(host)
+        if not host.dead:
+            self._after(self.random.uniform(1, 40), lambda: None if host.dead else self._start(host))
+
+    def _forget(self, host: Host) -> None:
+        """Its next process does not know whom it had given up."""
+        for peer in self.neighbours[host.number]:
+            self.away.pop((host.number, peer), None)
+            self.given_up.discard((host.number, peer))
+        self.outages.restarted(host.number)
 
     def _count(self, host: Host) -> None:
         if host.channel is not None:
+            self.unwaited += host.channel.counts.unwaited
             self.entries += host.channel.counts.stamp_entries
             self.stamps += host.channel.counts.stamped
 

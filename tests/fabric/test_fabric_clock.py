@@ -57,7 +57,7 @@ class Pair:
         ]
         Random(old.now).shuffle(cells)
         self.clock = MatrixClock(size, old.own)
-        self.clock.restore(old.now, dict(enumerate(old.told)), cells)
+        self.clock.restore(old.now, dict(enumerate(old.told)), cells, {})
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fabric.mutants import MUTANTS, load
-from fabric.network import CLEAR, STORM, Network
+from fabric.mutants import LOST, MUTANTS, load
+from fabric.network import CLEAR, LOSSES, STORM, Network, Weather
 from weft.fabric import Channel, plan
 from weft.model.errors import FabricError
 
@@ -53,10 +53,10 @@ def test_the_printed_algorithm_fails_as_foretold_in_many_runs() -> None:
     check_printed_defects(SOAK_RUNS)
 
 
-def noticed(channel_class: Any) -> bool:
+def noticed(channel_class: Any, weather: Weather = STORM, seeds: int = 10) -> bool:
     """By the checker, or by the channel itself, which refuses what cannot be."""
-    for seed in range(10):
-        network = Network(plan(5, "flat"), seed, STORM, 100, several=0.3, channel_class=channel_class)
+    for seed in range(seeds):
+        network = Network(plan(5, "flat"), seed, weather, 100, several=0.3, channel_class=channel_class)
         try:
             if network.run().faults:
                 return True
@@ -65,11 +65,17 @@ def noticed(channel_class: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in FOR_ALL_WEATHERS])
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in (*FOR_ALL_WEATHERS, *LOST)])
 def test_a_defect_is_caught_within_a_few_seeds(name: str) -> None:
     assert noticed(load(name))
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_defect_about_lost_servers_is_caught(name: str) -> None:
+    assert noticed(load(name), LOSSES, 40)
 
 
 def test_the_control_is_not_caught() -> None:
     """The source as it stands, read as the mutants are."""
     assert not noticed(load(""))
+    assert not noticed(load(""), LOSSES, 40)

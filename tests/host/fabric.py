@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
-from fabric.network import Checker
+from fabric.network import Checker, Outages
 from fabric.topologies import FIGURE_2
 from weft.fabric import Topology, plan
 from weft.host.carrier import Port, ServiceClass
@@ -29,19 +29,38 @@ def fabric(topology: Topology = THREE, seed: int = 1, lost_seconds: float = 1.0)
 
 
 def check_causality(network: FabricNetwork, stuck: bool = True) -> Checker:
-    """Replay what was committed: causal order everywhere, each message once, and at the end none under way."""
+    """Replay what was committed: causal order everywhere, each message once, and at the end none under way.
+
+    Federations and agents have an order of their own each.  That of federations does not hold for what came from a node
+    while it was taken for lost; that of agents always does, so theirs may wait for ever for one that died for good.
+    """
     numbers = network.topology.numbers
     checker = Checker(len(numbers))
-    past = dict.fromkeys(network.topology.servers, 0)
-    for what, message, node, destination in network.trace:
+    outages = Outages(network.topology)
+    federal: set[int] = set()
+    past = {(node, port): 0 for node in network.topology.servers for port in Port}
+    for what, message, node, other, port in network.trace:
+        if what in ("lost", "found"):
+            outages.told(what == "lost", numbers[node], numbers[other])
+            continue
         if what == "sent":
-            checker.sent(message, [numbers[destination]], past[node])
+            checker.sent(message, [numbers[other]], past[node, port], numbers[node])
+            outages.sent(message)
+            if port is Port.FEDERATIONS:
+                federal.add(message)
         else:
-            checker.got(numbers[node], message)
-            past[node] |= checker.past[message]
-        past[node] |= 1 << message
+            excused = outages.excused if port is Port.FEDERATIONS else None
+            checker.got(numbers[node], message, excused)
+            past[node, port] |= checker.past[message]
+        past[node, port] |= 1 << message
     if stuck:
-        checker.finish()
+        alive = [name in network.carriers for name in network.topology.servers]
+        checker.finish(
+            lambda message, server: (
+                (message in federal or all(alive))
+                and outages.must_arrive(alive, checker.origin[message], server)
+            )
+        )
     return checker
 
 

@@ -35,6 +35,9 @@ class Desk:
         self.away: list[tuple[str, bytes]] = []
         self.reports: list[str] = []
 
+    def check_room(self, nodes: Iterable[str]) -> None:
+        pass
+
     def spread(self, nodes: Iterable[str], port: Port, payload: bytes) -> None:
         for node in nodes:
             if node == self.name:

@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.fabric import Changes, Channel, Packet, Saved, Topology, encode_packet
+from weft.fabric import Changes, Channel, Packet, Saved, Topology, encode_packet, encode_stamp
+from weft.host.carrier import Port
 from weft.host.journal import Journal
 from weft.model.errors import FabricError
 
 TOPOLOGY = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 FINGERPRINT = TOPOLOGY.fingerprint
+PORT = Port.AGENTS
 
 
 def _open(path: Path, **more: str) -> Journal:
@@ -30,6 +32,7 @@ def _plain(saved: Saved) -> tuple[object, ...]:
         saved.clocks,
         saved.told,
         saved.cells,
+        saved.missing,
         {key: encode_packet(packet) for key, packet in saved.out.items()},
         {key: encode_packet(packet) for key, packet in saved.waiting.items()},
         saved.inbox,
@@ -69,20 +72,44 @@ def test_a_journal_on_disk_is_the_journal_in_memory(
         elif step == "commit":
             changes = here.take_batch().changes
             memory.apply(changes)
-            journal.commit(changes, kept)
+            journal.commit({PORT: changes}, kept)
         else:
             journal.close()
             journal = Journal(path, "S2", FINGERPRINT)
             here = Channel(TOPOLOGY, 1, memory)
             kept = journal.kept("")
-        assert _plain(journal.saved()) == _plain(memory)
+        assert _plain(journal.saved(PORT)) == _plain(memory)
+    journal.close()
+
+
+def test_each_channel_has_rows_of_its_own(tmp_path: Path) -> None:
+    """The same keys in both, and what is missing of a lost server in one."""
+    journal = _open(tmp_path / "j")
+    written: dict[int, Saved] = {}
+    changed: dict[int, Changes] = {}
+    for port in Port:
+        channel = Channel(Topology(("S1", "S2", "S3"), {"A": ("S1", "S2", "S3")}), 0)
+        channel.send([1, 0], b"of port %d" % port)
+        tells = encode_stamp(1, [2 * 3], [5 + port])  # S3 has sent us so many, says S2
+        channel.receive(1, Packet(0, 1, [0], 1, tells, b""))
+        if port == Port.FEDERATIONS:
+            channel.lost(2)
+        changed[port] = channel.take_batch().changes
+        written[port] = Saved(FINGERPRINT)
+        written[port].apply(changed[port])
+    journal.commit(changed)
+    for port in Port:
+        assert _plain(journal.saved(port)) == _plain(written[port])
+    assert journal.saved(Port.FEDERATIONS).missing == {(0, 2): 6}
+    assert journal.saved(Port.AGENTS).missing == {}
+    assert list(journal.saved(Port.AGENTS).waiting) == [(0, 1, 1)]
     journal.close()
 
 
 def test_kept_values_by_prefix(tmp_path: Path) -> None:
     journal = _open(tmp_path / "j")
-    journal.commit(Changes(FINGERPRINT), {"a/2": b"2", "a/1": b"1", "b/1": b"x", "a_": b"no", "a%": b"no"})
-    journal.commit(Changes(FINGERPRINT), {"b/1": None})
+    journal.commit({}, {"a/2": b"2", "a/1": b"1", "b/1": b"x", "a_": b"no", "a%": b"no"})
+    journal.commit({}, {"b/1": None})
     journal.close()
     journal = _open(tmp_path / "j")
     assert list(journal.kept("a/").items()) == [("a/1", b"1"), ("a/2", b"2")]
@@ -97,8 +124,8 @@ def test_a_failed_commit_leaves_nothing(tmp_path: Path) -> None:
     changes.out[0, 1, 1] = Packet(0, 0, [1], 1, b"\x01\x00", b"whole")
     changes.inbox[1] = (0, {"no": "bytes"})
     with pytest.raises(FabricError, match=r"j: the journal cannot be written"):
-        journal.commit(changes, {"key": b"value"})
-    assert not journal.saved().out
+        journal.commit({PORT: changes}, {"key": b"value"})
+    assert not journal.saved(PORT).out
     assert journal.kept("") == {}
     journal.close()
 
@@ -116,12 +143,11 @@ def test_a_killed_process_leaves_its_commits_and_no_lock(tmp_path: Path) -> None
     """SIGKILL behind a commit and within the next: the first is there, of the second nothing."""
     code = (
         "import os, signal\n"
-        "from weft.fabric import Changes\n"
         "from weft.host.journal import Journal\n"
         f"journal = Journal({str(tmp_path / 'j')!r}, 'S1', {FINGERPRINT!r})\n"
-        f"journal.commit(Changes({FINGERPRINT!r}), {{'first': b'1'}})\n"
+        f"journal.commit({{}}, {{'first': b'1'}})\n"
         "journal._write_kept = lambda kept: (Journal._write_kept(journal, kept), os.kill(os.getpid(), signal.SIGKILL))\n"
-        f"journal.commit(Changes({FINGERPRINT!r}), {{'second': b'2'}})\n"
+        f"journal.commit({{}}, {{'second': b'2'}})\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)
     assert done.returncode == -signal.SIGKILL
@@ -150,6 +176,15 @@ def test_alien_newer_and_damaged_files_are_refused(tmp_path: Path) -> None:
     base.close()
     with pytest.raises(FabricError, match="newer: the journal has version 99"):
         _open(newer)
+    older = tmp_path / "older"
+    _open(older).close()
+    base = sqlite3.connect(older)
+    base.execute("PRAGMA user_version = 1")  # one channel for federations and agents
+    base.close()
+    with pytest.raises(
+        FabricError, match=r"version 1 and this Weft writes version 2; .* start with empty journals on all"
+    ):
+        _open(older)
     with pytest.raises(FabricError, match=r"cannot be opened|no journal"):
         _open(tmp_path)
 
@@ -157,7 +192,7 @@ def test_alien_newer_and_damaged_files_are_refused(tmp_path: Path) -> None:
 def test_a_damaged_page_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "j"
     journal = _open(path)
-    journal.commit(Changes(FINGERPRINT), {f"key{n}": os.urandom(500) for n in range(200)})
+    journal.commit({}, {f"key{n}": os.urandom(500) for n in range(200)})
     journal.close()
     data = bytearray(path.read_bytes())
     data[-40_000:-30_000] = b"\xff" * 10_000

@@ -61,11 +61,11 @@ def test_a_crash_between_commit_and_transmission(tmp_path: Path, moment: str) ->
         journal = meshes.meshes[victim].journal
         assert journal is not None
         if victim == "S1":
-            await until(lambda: len(journal.saved().out) == 20, "all are saved")
+            await until(lambda: len(journal.saved(GUESTS).out) == 20, "all are saved")
         else:
             guest = meshes.guests["S3"]
             await until(lambda: len(guest.heard) == 20, "all are received")
-            await until(lambda: bool(journal.saved().cells), "and that is saved")
+            await until(lambda: bool(journal.saved(GUESTS).cells), "and that is saved")
         heard = meshes.guests["S3"].said()
         await meshes.crash(victim)
         await meshes.start(victim)
@@ -154,7 +154,7 @@ def test_what_nobody_takes_waits_for_somebody(tmp_path: Path) -> None:
         meshes = Meshes(loopback(PAIR), tmp_path)
         await meshes.start()
         meshes.meshes["S1"].send("S2", Port.AGENTS, CAUSAL, b"early")
-        await until(lambda: meshes.meshes["S2"].channel.counts.delivered == 1, "it has arrived")
+        await until(lambda: meshes.meshes["S2"].channels.counts().delivered == 1, "it has arrived")
         await until(lambda: meshes.meshes["S1"].status()["backlog"] == 0, "it is acknowledged")
         await meshes.crash("S2")
         await meshes.start("S2")

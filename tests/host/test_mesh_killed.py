@@ -12,6 +12,7 @@ import pytest
 
 from host.mesh_nodes import NodeProcess, ended, wait_until, write_file
 from weft.fabric import Topology
+from weft.host.carrier import Port
 from weft.host.cbor import decode
 from weft.host.journal import Journal
 
@@ -31,10 +32,11 @@ def _logs(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for server in SERVERS:
         journal = Journal(folder / "journal" / f"{server}.journal", server, TOPOLOGY.fingerprint)
-        saved = journal.saved()
-        assert not saved.out, f"{server} still has to send"
-        assert not saved.inbox, f"{server} still has to react"
-        assert not saved.waiting, f"{server} still waits"
+        for port in Port:
+            saved = journal.saved(port)
+            assert not saved.out, f"{server} still has to send"
+            assert not saved.inbox, f"{server} still has to react"
+            assert not saved.waiting, f"{server} still waits"
         assert not journal.kept("dead/")
         found[f"Walker@{server}"] = decode(journal.kept("agent/")["agent/Walker"])
         journal.close()

@@ -16,10 +16,10 @@ from weft.fabric.domains_file import (
     parse_domains,
 )
 from weft.fabric.forest import Fault, Repair, faults, is_forest, parts, shortest_cycle, smallest_repair
-from weft.fabric.journal import Changes, Saved
+from weft.fabric.journal import Beyond, Changes, Saved
 from weft.fabric.plans import TOPOLOGIES, plan, write_domains
 from weft.fabric.release import Release, kept_back, kept_names
-from weft.fabric.sides import Acknowledgement, Batch, Counts, Delivery, Transmission
+from weft.fabric.sides import Acknowledgement, Batch, Counts, Delivery, Portion, Transmission
 from weft.fabric.stamps import Packet, Stamp, decode_packet, decode_stamp, encode_packet, encode_stamp
 from weft.fabric.topology import Hop, Topology
 
@@ -28,6 +28,7 @@ __all__ = [
     "Acknowledgement",
     "AgentPlace",
     "Batch",
+    "Beyond",
     "Certificate",
     "Changes",
     "Channel",
@@ -40,6 +41,7 @@ __all__ = [
     "Hop",
     "MatrixClock",
     "Packet",
+    "Portion",
     "Release",
     "Repair",
     "Saved",

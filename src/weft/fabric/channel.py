@@ -28,39 +28,54 @@ Links may lose, repeat and reorder; `reconnected` sends again all that a peer ha
 calls it by a timer too.  `consumed` may come much later than the delivery, also after a restart: `take_deliveries` gives
 what is left over once more.  A host without a journal says durable=False, and gets no changes.
 
+Servers that are lost
+---------------------
+A message waits for those that caused it, and if one of these never left a server that died it would wait for ever.  A host that
+has given a server up, and whose residents go on without it, says `lost`: what others tell of packets from that server is not
+waited for from then on, and what waited for nothing else is delivered or sent on at once, in an order that is causal for
+all servers that are not lost.  `found` ends that.  Nothing is lost or doubled by it: what the server had sent and is late
+is delivered once and in its own order, whenever it comes.  What was once not waited for is not waited for again.  Each
+server decides for itself; only servers that share a domain matter to one another.  A restarted channel knows of no lost
+server: its host has to say it again.  A host that never says `lost` gets causal order whatever the outage.
+
+Long queues
+-----------
+With `in_memory` only so many packets to each neighbour are in memory; those behind them are in the journal alone until there is
+room (half of it).  After a commit the host reads what `wanted` names and gives it to `loaded`.
+
 An error (FabricError) names the peer and leaves the channel as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from weft.fabric.clock import DELIVER, DUPLICATE
 from weft.fabric.journal import Changes, Saved
-from weft.fabric.sides import Acknowledgement, Arrived, Batch, Counts, Delivery, Side, Transmission
-from weft.fabric.stamps import Packet, decode_stamp, encode_stamp
+from weft.fabric.sides import Acknowledgement, Arrived, Batch, Counts, Delivery, Portion, Side, Transmission
+from weft.fabric.stamps import Packet, encode_stamp
 from weft.fabric.topology import Topology
+from weft.fabric.ways import UNREACHABLE, Ways
 from weft.model.errors import FabricError
 
-UNREACHABLE: Final = -1
-BYTES_PER_CELL: Final = 24  # value, changed and source, at eight bytes each
 
-
-class Channel:
+class Channel(Ways):
     """See the head of this file."""
 
     def __init__(
-        self, topology: Topology, own: int, saved: Saved | None = None, durable: bool = True
+        self,
+        topology: Topology,
+        own: int,
+        saved: Saved | None = None,
+        durable: bool = True,
+        in_memory: int = 0,
     ) -> None:
-        self.names = list(topology.servers)
-        self.domain_names = list(topology.domains)
-        self.own = own
+        """`in_memory`: packets to one neighbour, 0 for all of them; needs a journal."""
+        super().__init__(topology, own)
         self.fingerprint = topology.fingerprint
         self.durable = durable
+        self.in_memory = in_memory if durable else 0
         self.counts = Counts()
-        self.sides: dict[int, Side] = {}
-        self._ways(topology)
         self._changes = Changes(self.fingerprint)
         self._transmit: list[Transmission] = []
         self._acknowledge: list[Acknowledgement] = []
@@ -69,19 +84,6 @@ class Channel:
         self._last = 0  # the number of the last delivery
         if saved is not None:
             self._restore(saved)
-
-    def _ways(self, topology: Topology) -> None:
-        own = topology.servers[self.own]
-        domain_numbers = {name: number for number, name in enumerate(topology.domains)}
-        for name in topology.memberships[own]:
-            members = [topology.numbers[server] for server in topology.domains[name]]
-            self.sides[domain_numbers[name]] = Side(domain_numbers[name], members, self.own)
-        self.next_domain = [UNREACHABLE] * len(topology.servers)
-        self.next_server = [UNREACHABLE] * len(topology.servers)
-        for destination, hop in topology.next_hops(own).items():
-            number = topology.numbers[destination]
-            self.next_domain[number] = domain_numbers[hop.domain]
-            self.next_server[number] = topology.numbers[hop.receiver]
 
     # Stimuli
 
@@ -115,12 +117,20 @@ class Channel:
             side.waiting_count += 1
             if self.durable:
                 self._changes.waiting[side.domain, sender, packet.number] = packet
+            if side.lost_count:
+                self._release(side)
 
     def acknowledged(self, peer: int, domain: int, number: int) -> None:
         """The peer has saved this packet; said twice is said once."""
         side = self._side(peer, domain)
         place = side.place[peer]
-        if side.out[place].pop(number, None) is None or not self.durable:
+        packet = side.out[place].pop(number, None)
+        if packet is None:
+            return
+        side.out_bytes[place] -= _size(packet.payload)
+        if not side.out[place] and not side.beyond[place]:
+            side.out_bytes[place] = 0  # what a journal said of packets that it did not give is a little more
+        if not self.durable:
             return
         key = (domain, place, number)
         if key in self._changes.out:
@@ -136,6 +146,34 @@ class Channel:
             if place >= 0:
                 for packet in side.out[place].values():
                     self._transmit.append(Transmission(peer, packet))
+
+    def lost(self, server: int) -> None:
+        """It has been given up: packets from it are no longer waited for."""
+        for side in self.sides.values():
+            place = side.place.get(server, -1)
+            if place >= 0 and server != self.own and not side.lost[place]:
+                side.lost[place] = True
+                side.lost_count += 1
+                self._release(side)
+
+    def found(self, server: int) -> None:
+        """It is there again: packets from it are waited for."""
+        for side in self.sides.values():
+            place = side.place.get(server, -1)
+            if place >= 0 and side.lost[place]:
+                side.lost[place] = False
+                side.lost_count -= 1
+
+    def loaded(self, portion: Portion, packets: list[Packet]) -> None:
+        """What the journal has of a portion."""
+        side, place = self.sides[portion.domain], portion.place
+        for packet in packets:
+            side.out[place][packet.number] = packet
+            side.reached[place] = packet.number
+            self._transmit.append(Transmission(side.members[place], packet))
+        found = len(packets) if packets else side.beyond[place]
+        side.beyond[place] -= found
+        self.beyond -= found
 
     def consumed(self, number: int) -> None:
         """A delivery has had its effect, which the next commit makes durable."""
@@ -167,6 +205,9 @@ class Channel:
 
     def _save_clock(self, side: Side, changes: Changes) -> None:
         clock, domain = side.clock, side.domain
+        for peer in clock.unsaved_missing:
+            changes.missing.append((domain, peer, clock.missing(peer)))
+        clock.unsaved_missing.clear()
         if not clock.unsaved:
             return
         for cell in clock.unsaved:
@@ -176,25 +217,6 @@ class Channel:
         changes.clocks.append((domain, clock.now))
         self.counts.cells_saved += len(clock.unsaved)
         clock.saved()
-
-    # Questions
-
-    def backlog(self, peer: int) -> int:
-        """How many packets the peer has not acknowledged."""
-        found = 0
-        for side in self.sides.values():
-            place = side.place.get(peer, -1)
-            if place >= 0:
-                found += len(side.out[place])
-        return found
-
-    def waiting(self) -> int:
-        """How many packets wait for others."""
-        return sum([side.waiting_count for side in self.sides.values()])
-
-    def clock_bytes(self) -> int:
-        """The size of the saved clocks when every cell has changed."""
-        return sum([len(side.clock.value) for side in self.sides.values()]) * BYTES_PER_CELL
 
     # Inside
 
@@ -230,51 +252,19 @@ class Channel:
         value = clock.value
         stamp = encode_stamp(number, cells, [value[cell] for cell in cells])
         packet = Packet(side.domain, origin, beyond, number, stamp, payload)
-        side.out[place][number] = packet
+        side.out_bytes[place] += _size(payload)
         if self.durable:
             self._changes.out[side.domain, place, number] = packet
-        self._transmit.append(Transmission(peer, packet))
+        if self.in_memory and (side.beyond[place] or len(side.out[place]) >= self.in_memory):
+            side.beyond[place] += 1
+            self.beyond += 1
+        else:
+            side.out[place][number] = packet
+            side.reached[place] = number
+            self._transmit.append(Transmission(peer, packet))
         self.counts.stamped += 1
         self.counts.stamp_entries += len(cells) + 1
         self.counts.stamp_bytes += len(stamp)
-
-    def _read(self, side: Side, peer: int, packet: Packet) -> Arrived:
-        """The packet with its stamp decoded, refused if a peer with the same domains and whole journals cannot have sent it."""
-        clock = side.clock
-        size, own = clock.size, clock.own
-        try:
-            stamp = decode_stamp(packet.stamp, size * size)
-        except FabricError as error:
-            raise self._misfit(peer, f"sends a packet that cannot be read: {error}") from None
-        self._check_destinations(peer, packet)
-        arrived = Arrived(packet, side.place[peer], stamp.cells, stamp.values)
-        for index in range(len(stamp.cells)):
-            cell = stamp.cells[index]
-            count = stamp.values[index]
-            if cell // size == own and count > clock.value[cell]:
-                me = self.names[self.own]
-                raise self._misfit(
-                    peer,
-                    f"knows of more packets from {me} than {me}; was a journal lost, or an older one put in its place?",
-                )
-            if cell % size == own:
-                arrived.rows.append(cell // size)
-                arrived.counts.append(count)
-        return arrived
-
-    def _check_destinations(self, peer: int, packet: Packet) -> None:
-        """A packet never leaves by the domain it came by: that would be a loop."""
-        if not packet.destinations:
-            raise self._misfit(peer, "sends a packet for nobody")
-        for destination in packet.destinations:
-            if destination != self.own and (
-                not 0 <= destination < len(self.names)
-                or self.next_domain[destination] in (UNREACHABLE, packet.domain)
-            ):
-                raise self._misfit(
-                    peer,
-                    f"sends a packet for server number {destination}, which is not this way; are the domains files equal?",
-                )
 
     def _deliver(self, side: Side, arrived: Arrived) -> None:
         packet = arrived.packet
@@ -284,25 +274,49 @@ class Channel:
         self._spread(packet.origin, packet.destinations, packet.payload)
 
     def _release(self, side: Side) -> None:
-        """Deliver what waited, until nothing more can be."""
+        """Deliver what waited, until nothing more can be; what has to do without a lost server only if nothing else can."""
         progress = True
         while progress and side.waiting_count:
             progress = False
             for sender in range(len(side.members)):
                 queue = side.waiting[sender]
                 while queue:
-                    number = side.clock.value[sender * side.clock.size + side.clock.own] + 1
+                    number = side.clock.received[sender] + 1
                     arrived = queue.get(number)
                     if (
                         arrived is None
                         or side.clock.judge(sender, number, arrived.rows, arrived.counts) != DELIVER
                     ):
                         break
-                    del queue[number]
-                    side.waiting_count -= 1
-                    self._forget_waiting((side.domain, sender, number))
-                    self._deliver(side, arrived)
+                    self._let_go(side, arrived)
                     progress = True
+            if side.lost_count and not progress:
+                progress = self._release_without_lost(side)
+
+    def _release_without_lost(self, side: Side) -> bool:
+        """One packet that waits only for lost servers; one of theirs first, since others may wait for it."""
+        clock = side.clock
+        for lost in (True, False):
+            for sender in range(len(side.members)):
+                if side.lost[sender] != lost:
+                    continue
+                number = clock.received[sender] + 1
+                arrived = side.waiting[sender].get(number)
+                if arrived is not None and clock.passes(
+                    sender, number, arrived.rows, arrived.counts, side.lost
+                ):
+                    self.counts.unwaited += 1
+                    self._let_go(side, arrived)
+                    clock.went_without(arrived.rows)
+                    return True
+        return False
+
+    def _let_go(self, side: Side, arrived: Arrived) -> None:
+        number = arrived.packet.number
+        del side.waiting[arrived.sender][number]
+        side.waiting_count -= 1
+        self._forget_waiting((side.domain, arrived.sender, number))
+        self._deliver(side, arrived)
 
     def _forget_waiting(self, key: tuple[int, int, int]) -> None:
         if not self.durable:
@@ -334,9 +348,11 @@ class Channel:
                 for (domain, cell), row in saved.cells.items()
                 if domain == side.domain
             ]
-            side.clock.restore(saved.clocks.get(side.domain, 1), told, cells)
-        for key in sorted(saved.out):
-            self.sides[key[0]].out[key[1]][key[2]] = saved.out[key]
+            missing = {
+                peer: count for (domain, peer), count in saved.missing.items() if domain == side.domain
+            }
+            side.clock.restore(saved.clocks.get(side.domain, 1), told, cells, missing)
+        self._restore_out(saved)
         for key in sorted(saved.waiting):
             side = self.sides[key[0]]
             side.waiting[key[1]][key[2]] = self._read(side, side.members[key[1]], saved.waiting[key])
@@ -348,15 +364,22 @@ class Channel:
             self._deliveries.append(delivery)
             self._last = number
 
-    def _side(self, peer: int, domain: int) -> Side:
-        side = self.sides.get(domain)
-        if side is None or peer not in side.place or peer == self.own:
-            name = self.domain_names[domain] if 0 <= domain < len(self.domain_names) else f"number {domain}"
-            raise self._misfit(
-                peer, f"speaks of domain {name}, which the two do not share; are the domains files equal?"
-            )
-        return side
+    def _restore_out(self, saved: Saved) -> None:
+        for domain, place, number in sorted(saved.out):
+            side = self.sides[domain]
+            packet = saved.out[domain, place, number]
+            side.out_bytes[place] += _size(packet.payload)
+            if self.in_memory and len(side.out[place]) >= self.in_memory:
+                side.beyond[place] += 1
+                self.beyond += 1
+            else:
+                side.out[place][number] = packet
+                side.reached[place] = number
+        for (domain, place), beyond in saved.beyond.items():
+            self.sides[domain].beyond[place] += beyond.packets
+            self.sides[domain].out_bytes[place] += beyond.size
+            self.beyond += beyond.packets
 
-    def _misfit(self, peer: int, what: str) -> FabricError:
-        name = self.names[peer] if 0 <= peer < len(self.names) else f"server number {peer}"
-        return FabricError(f"{self.names[self.own]}: {name} {what}")
+
+def _size(payload: object) -> int:
+    return len(payload) if isinstance(payload, bytes) else 0

@@ -22,6 +22,11 @@ it sends can overtake it there.
 Stamps need every earlier stamp of the same sender; the packet's own number says which is the next, so a receiver keeps what
 comes too early and knows what came before.  The channel need not be FIFO, only lossless in the end.
 
+Packets that are not waited for.  Of a server that is lost the channel does not wait for what others say it has sent
+(`passes`).  Then the cell (k, i) is ahead of what has come from k: it stays what is known to have been sent, and
+`received[k]` says what has come.  What is not waited for once is not waited for again, so the cell is what is compared
+with; what comes late is counted by `received`, once and in the order of k.  For all others the two are equal.
+
 Speed.  The cells that ever changed are chained in the order of their last change, newest first, so a send looks only at cells
 that changed since the last send to that receiver, and never at the whole matrix.
 """
@@ -48,12 +53,14 @@ class MatrixClock:
         self.value = [0] * cells
         self.changed = [0] * cells
         self.source = [NOBODY] * cells
+        self.received = [0] * size  # the number of the last packet delivered from each
         # The chain of changed cells.  The extra cell at the end is its head and its tail.
         self.older = [cells] * (cells + 1)
         self.newer = [cells] * (cells + 1)
         # What a journal has not seen yet.
         self.unsaved: dict[int, None] = {}
         self.unsaved_told: dict[int, None] = {}
+        self.unsaved_missing: dict[int, None] = {}
 
     # Sending
 
@@ -88,7 +95,7 @@ class MatrixClock:
     def judge(self, peer: int, number: int, rows: list[int], values: list[int]) -> int:
         """DELIVER, WAIT or DUPLICATE; `rows` and `values` are the entries in this server's own column."""
         size, own, value = self.size, self.own, self.value
-        delivered = value[peer * size + own]
+        delivered = self.received[peer]
         if number != delivered + 1:
             return DUPLICATE if number <= delivered else WAIT
         for index in range(len(rows)):
@@ -96,14 +103,40 @@ class MatrixClock:
                 return WAIT
         return DELIVER
 
+    def passes(self, peer: int, number: int, rows: list[int], values: list[int], lost: list[bool]) -> bool:
+        """May it be delivered if nothing of those that are lost is waited for?"""
+        size, own, value = self.size, self.own, self.value
+        if number != self.received[peer] + 1:
+            return False
+        for index in range(len(rows)):
+            row = rows[index]
+            if values[index] > value[row * size + own] and not lost[row]:
+                return False
+        return True
+
     def deliver(self, peer: int, number: int, cells: list[int], values: list[int]) -> None:
         """Take over what the stamp tells."""
-        self._set(peer * self.size + self.own, number, peer)
         value = self.value
+        cell = peer * self.size + self.own
+        self.received[peer] = number
+        if number > value[cell]:
+            self._set(cell, number, peer)
+        else:  # it was not waited for
+            self.unsaved_missing[peer] = None
         for index in range(len(cells)):
             cell = cells[index]
             if values[index] > value[cell]:
                 self._set(cell, values[index], peer)
+
+    def missing(self, peer: int) -> int:
+        """How many packets from there are known to have been sent, were not waited for, and have not come."""
+        return self.value[peer * self.size + self.own] - self.received[peer]
+
+    def went_without(self, rows: list[int]) -> None:
+        """A packet was delivered that `judge` would have let wait for these."""
+        for row in rows:
+            if self.missing(row):
+                self.unsaved_missing[row] = None
 
     def _set(self, cell: int, value: int, source: int) -> None:
         older, newer = self.older, self.newer
@@ -123,7 +156,13 @@ class MatrixClock:
 
     # Saving and restoring
 
-    def restore(self, now: int, told: dict[int, int], cells: list[tuple[int, int, int, int]]) -> None:
+    def restore(
+        self,
+        now: int,
+        told: dict[int, int],
+        cells: list[tuple[int, int, int, int]],
+        missing: dict[int, int],
+    ) -> None:
         """Into a fresh clock: cells as (cell, value, changed, source)."""
         for cell, value, changed, source in sorted(cells, key=_by_change):
             self.now = changed
@@ -131,11 +170,14 @@ class MatrixClock:
         for peer, when in told.items():
             self.told[peer] = when
         self.now = now
+        for peer in range(self.size):
+            self.received[peer] = self.value[peer * self.size + self.own] - missing.get(peer, 0)
         self.unsaved.clear()
 
     def saved(self) -> None:
         self.unsaved.clear()
         self.unsaved_told.clear()
+        self.unsaved_missing.clear()
 
 
 def _by_change(entry: tuple[int, int, int, int]) -> tuple[int, int]:

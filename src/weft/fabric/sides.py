@@ -32,6 +32,15 @@ class Transmission(NamedTuple):
     packet: Packet
 
 
+class Portion(NamedTuple):
+    """The next packets to a peer that are to be read from the journal: behind the number `after`, and at most how many."""
+
+    domain: int
+    place: int
+    after: int
+    most: int
+
+
 class Batch(NamedTuple):
     """Commit `changes`, then do the rest."""
 
@@ -49,10 +58,24 @@ class Counts:
         self.stamp_bytes = 0
         self.received = 0
         self.waited = 0
+        self.unwaited = 0  # delivered without something of a lost server
         self.duplicates = 0
         self.forwarded = 0
         self.delivered = 0
         self.cells_saved = 0
+
+    def add(self, other: Counts) -> None:
+        """What another channel has done, too."""
+        self.stamped += other.stamped
+        self.stamp_entries += other.stamp_entries
+        self.stamp_bytes += other.stamp_bytes
+        self.received += other.received
+        self.waited += other.waited
+        self.unwaited += other.unwaited
+        self.duplicates += other.duplicates
+        self.forwarded += other.forwarded
+        self.delivered += other.delivered
+        self.cells_saved += other.cells_saved
 
 
 class Arrived:
@@ -75,6 +98,15 @@ class Side:
         self.members = members
         self.place: dict[int, int] = {server: place for place, server in enumerate(members)}
         self.clock = MatrixClock(len(members), self.place[own])
-        self.out: list[dict[int, Packet]] = [{} for _ in members]
+        self.out: list[dict[int, Packet]] = [{} for _ in members]  # to be acknowledged; only those in memory
+        self.beyond = [0] * len(members)  # … how many are behind them, in the journal alone
+        self.reached = [0] * len(members)  # … the number of the last that was in memory
+        self.out_bytes = [0] * len(members)  # … and the payloads of all
         self.waiting: list[dict[int, Arrived]] = [{} for _ in members]
         self.waiting_count = 0
+        self.lost = [False] * len(members)
+        self.lost_count = 0
+
+    def waiting_of(self, lost: bool) -> int:
+        """How many packets wait, of servers that are lost or of those that are not."""
+        return sum([len(self.waiting[place]) for place in range(len(self.lost)) if self.lost[place] == lost])

@@ -5,6 +5,9 @@ handled; if the reaction raises, the state is put back as it was, nothing is sen
 times the event is set aside, with the error, as a dead letter, and the agent goes on with the next: one event must not block
 all others.
 
+A server that is away for long does not block the agents of all others either: a reaction that sends to one for which too much
+waits (`fabric.backlog_bytes`) fails like one that raises, so that its event is set aside with that error.
+
 An agent's state is its attributes, except those whose names begin with an underscore: plain data, as `weft.host.cbor` has it.
 
 Agents go by name.  `directory` says on which node the agents of the domains file live; others are called name@node.  An
@@ -56,6 +59,8 @@ class Post(Protocol):
     def nodes(self) -> tuple[str, ...]: ...
 
     def spread(self, nodes: Iterable[str], port: Port, payload: bytes) -> None: ...
+
+    def check_room(self, nodes: Iterable[str]) -> None: ...
 
     def keep(self, key: str, value: bytes | None) -> None: ...
 
@@ -162,7 +167,9 @@ class Engine:
             known = ", ".join([*self._directory, *self._agents]) or "none"
             raise FabricError(f"agent {agent._name} sends to {to!r}, whom nobody knows; known are: {known}")
         payload = _LIST_OF_THREE + encode(name) + encode(agent._name) + value
-        return (self._mesh.nodes if node == "*" else (node,)), payload
+        nodes = self._mesh.nodes if node == "*" else (node,)
+        self._mesh.check_room(nodes)
+        return nodes, payload
 
     def _full(self, name: str) -> str:
         return name if self._directory.get(name) == self._mesh.name else f"{name}@{self._mesh.name}"

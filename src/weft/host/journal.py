@@ -1,7 +1,9 @@
 """The journal of a node: one SQLite file (WAL) with the tables of `weft.fabric.journal`, and values by key (S1-7, S1-8).
 
-Each batch of the channel is one transaction, together with the values that were kept meanwhile.  A process that is killed at any
-instant finds, at its next start, all of a batch or nothing of it.
+A node has more than one causal channel (`weft.host.channels`): the first column of the tables, `port`, says whose a row is.
+
+A batch of each channel is one transaction, together with the values that were kept meanwhile.  A process that is killed at any
+instant finds, at its next start, all of it or nothing.
 
 `synchronous` is SQLite's: NORMAL survives the end of the process, however it comes; FULL survives the loss of power as well, at
 the price of a flush to the disk for each commit.
@@ -12,30 +14,53 @@ The file is locked as long as it is open, so that two processes never write one 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from weft.fabric import Changes, Packet, Saved, decode_packet, encode_packet
+from weft.fabric import Beyond, Changes, Packet, Portion, Saved, decode_packet, encode_packet
+from weft.host.carrier import Port
 from weft.model.errors import FabricError
 
 APPLICATION = 0x57454654  # "WEFT"
-VERSION = 1
+VERSION = 2  # 1: one channel for federations and agents
 SYNCHRONOUS = ("NORMAL", "FULL")
 LOCK_SECONDS = 2.0
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE clocks (domain INTEGER PRIMARY KEY, now INTEGER NOT NULL);
-CREATE TABLE told (domain INTEGER, peer INTEGER, told INTEGER NOT NULL, PRIMARY KEY (domain, peer)) WITHOUT ROWID;
-CREATE TABLE cells (domain INTEGER, cell INTEGER, value INTEGER NOT NULL, changed INTEGER NOT NULL, source INTEGER NOT NULL,
-                    PRIMARY KEY (domain, cell)) WITHOUT ROWID;
-CREATE TABLE out (domain INTEGER, peer INTEGER, number INTEGER, packet BLOB NOT NULL,
-                  PRIMARY KEY (domain, peer, number)) WITHOUT ROWID;
-CREATE TABLE waiting (domain INTEGER, peer INTEGER, number INTEGER, packet BLOB NOT NULL,
-                      PRIMARY KEY (domain, peer, number)) WITHOUT ROWID;
-CREATE TABLE inbox (number INTEGER PRIMARY KEY, origin INTEGER NOT NULL, payload BLOB NOT NULL);
+CREATE TABLE clocks (port INTEGER, domain INTEGER, now INTEGER NOT NULL, PRIMARY KEY (port, domain)) WITHOUT ROWID;
+CREATE TABLE told (port INTEGER, domain INTEGER, peer INTEGER, told INTEGER NOT NULL,
+                   PRIMARY KEY (port, domain, peer)) WITHOUT ROWID;
+CREATE TABLE cells (port INTEGER, domain INTEGER, cell INTEGER, value INTEGER NOT NULL, changed INTEGER NOT NULL,
+                    source INTEGER NOT NULL, PRIMARY KEY (port, domain, cell)) WITHOUT ROWID;
+CREATE TABLE missing (port INTEGER, domain INTEGER, peer INTEGER, missing INTEGER NOT NULL,
+                      PRIMARY KEY (port, domain, peer)) WITHOUT ROWID;
+CREATE TABLE out (port INTEGER, domain INTEGER, peer INTEGER, number INTEGER, packet BLOB NOT NULL,
+                  PRIMARY KEY (port, domain, peer, number)) WITHOUT ROWID;
+CREATE TABLE waiting (port INTEGER, domain INTEGER, peer INTEGER, number INTEGER, packet BLOB NOT NULL,
+                      PRIMARY KEY (port, domain, peer, number)) WITHOUT ROWID;
+CREATE TABLE inbox (port INTEGER, number INTEGER, origin INTEGER NOT NULL, payload BLOB NOT NULL,
+                    PRIMARY KEY (port, number)) WITHOUT ROWID;
 CREATE TABLE kept (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 """
+
+
+class _Statements:
+    """What is written for one channel; its number stands in the text, for the rows do not have it."""
+
+    def __init__(self, port: int) -> None:
+        packet = f"WHERE port = {port} AND domain = ? AND peer = ? AND number = ?"
+        self.clocks = f"REPLACE INTO clocks VALUES ({port}, ?, ?)"
+        self.told = f"REPLACE INTO told VALUES ({port}, ?, ?, ?)"
+        self.cells = f"REPLACE INTO cells VALUES ({port}, ?, ?, ?, ?, ?)"
+        self.missing = f"REPLACE INTO missing VALUES ({port}, ?, ?, ?)"
+        self.out = f"INSERT INTO out VALUES ({port}, ?, ?, ?, ?)"
+        self.waiting = f"INSERT INTO waiting VALUES ({port}, ?, ?, ?, ?)"
+        self.inbox = f"INSERT INTO inbox VALUES ({port}, ?, ?, ?)"
+        self.out_removed = f"DELETE FROM out {packet}"
+        self.waiting_removed = f"DELETE FROM waiting {packet}"
+        self.inbox_removed = f"DELETE FROM inbox WHERE port = {port} AND number = ?"
 
 
 class Journal:
@@ -46,6 +71,7 @@ class Journal:
         self.node = node
         self.fingerprint = fingerprint
         self.commits = 0
+        self._statements = {int(port): _Statements(int(port)) for port in Port}
         if synchronous not in SYNCHRONOUS:
             raise FabricError(f"a journal is synchronous {' or '.join(SYNCHRONOUS)}, not {synchronous!r}")
         try:
@@ -91,8 +117,9 @@ class Journal:
             raise FabricError(f"{self.path}: this is a database, but no journal of Weft; name another file")
         if version != VERSION:
             raise FabricError(
-                f"{self.path}: the journal has version {version} and this Weft writes version {VERSION};"
-                " use the Weft that wrote it"
+                f"{self.path}: the journal has version {version} and this Weft writes version {VERSION}; use the Weft that"
+                " wrote it, or, when all its queues are empty (`weft journal` of that Weft), start with empty journals on"
+                " all servers"
             )
         whole = self._base.execute("PRAGMA quick_check(1)").fetchone()[0]
         if whole != "ok":
@@ -119,19 +146,50 @@ class Journal:
 
     # What an earlier process left
 
-    def saved(self) -> Saved:
-        """The tables of the channel."""
-        run = self._base.execute
+    def saved(self, port: int, in_memory: int = 0) -> Saved:
+        """The tables of one channel; of the packets out at most `in_memory` for each neighbour, 0 for all."""
         found = Saved(self.fingerprint)
-        found.clocks = dict(run("SELECT domain, now FROM clocks"))
-        found.told = {(row[0], row[1]): row[2] for row in run("SELECT * FROM told")}
-        found.cells = {(row[0], row[1]): (row[2], row[3], row[4]) for row in run("SELECT * FROM cells")}
-        found.out = {(row[0], row[1], row[2]): decode_packet(row[3]) for row in run("SELECT * FROM out")}
-        found.waiting = {
-            (row[0], row[1], row[2]): decode_packet(row[3]) for row in run("SELECT * FROM waiting")
+        found.clocks = dict(self._rows("domain, now FROM clocks", port))
+        found.told = {row[:2]: row[2] for row in self._rows("domain, peer, told FROM told", port)}
+        found.cells = {
+            row[:2]: row[2:] for row in self._rows("domain, cell, value, changed, source FROM cells", port)
         }
-        found.inbox = {row[0]: (row[1], row[2]) for row in run("SELECT * FROM inbox")}
+        found.missing = {row[:2]: row[2] for row in self._rows("domain, peer, missing FROM missing", port)}
+        for domain, peer, count in self._rows(
+            "domain, peer, count(*) FROM out", port, "GROUP BY domain, peer"
+        ):
+            self._saved_out(found, port, Portion(domain, peer, 0, in_memory or count), count)
+        found.waiting = {
+            row[:3]: decode_packet(row[3])
+            for row in self._rows("domain, peer, number, packet FROM waiting", port)
+        }
+        found.inbox = {row[0]: row[1:] for row in self._rows("number, origin, payload FROM inbox", port)}
         return found
+
+    def _rows(self, what: str, port: int, rest: str = "") -> Iterator[tuple[Any, ...]]:
+        # Names of tables and columns are those above, none comes from outside.
+        return self._base.execute(f"SELECT {what} WHERE port = ? {rest}", (port,))
+
+    def _saved_out(self, found: Saved, port: int, portion: Portion, count: int) -> None:
+        domain, peer = portion.domain, portion.place
+        last = 0
+        for packet in self.portion(port, portion):
+            last = packet.number
+            found.out[domain, peer, last] = packet
+        if count > portion.most:
+            (size,) = self._base.execute(
+                "SELECT sum(length(packet)) FROM out WHERE port = ? AND domain = ? AND peer = ? AND number > ?",
+                (port, domain, peer, last),
+            ).fetchone()
+            found.beyond[domain, peer] = Beyond(count - portion.most, size)
+
+    def portion(self, port: int, portion: Portion) -> list[Packet]:
+        """The next packets of a long queue."""
+        rows = self._base.execute(
+            "SELECT packet FROM out WHERE port = ? AND domain = ? AND peer = ? AND number > ? ORDER BY number LIMIT ?",
+            (port, portion.domain, portion.place, portion.after, portion.most),
+        )
+        return [decode_packet(row[0]) for row in rows]
 
     def kept(self, prefix: str = "") -> dict[str, bytes]:
         rows = self._base.execute(
@@ -143,15 +201,19 @@ class Journal:
 
     def commit(
         self,
-        changes: Changes,
+        changes: Mapping[int, Changes],
         kept: Mapping[str, bytes | None] | None = None,
         encoded: dict[int, bytes] | None = None,
     ) -> None:
-        """One transaction.  `encoded` gets the bytes of the packets that were written, by id, for whoever sends them next."""
+        """One transaction, of the changes of each channel.
+
+        `encoded` gets the bytes of the packets that were written, by id, for whoever sends them next.
+        """
         base = self._base
         try:
             base.execute("BEGIN IMMEDIATE")
-            self._write(changes, {} if encoded is None else encoded)
+            for port, those in changes.items():
+                self._write(port, those, {} if encoded is None else encoded)
             if kept:
                 self._write_kept(kept)
             base.execute("COMMIT")
@@ -164,25 +226,28 @@ class Journal:
             ) from error
         self.commits += 1
 
-    def _write(self, changes: Changes, encoded: dict[int, bytes]) -> None:
+    def _write(self, port: int, changes: Changes, encoded: dict[int, bytes]) -> None:
         many = self._base.executemany
+        said = self._statements[port]
         if changes.clocks:
-            many("REPLACE INTO clocks VALUES (?, ?)", changes.clocks)
-            many("REPLACE INTO told VALUES (?, ?, ?)", changes.told)
-            many("REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", changes.cells)
+            many(said.clocks, changes.clocks)
+            many(said.told, changes.told)
+            many(said.cells, changes.cells)
+        if changes.missing:
+            many(said.missing, changes.missing)
         if changes.out_removed:
-            many("DELETE FROM out WHERE domain = ? AND peer = ? AND number = ?", changes.out_removed)
+            many(said.out_removed, changes.out_removed)
         if changes.waiting_removed:
-            many("DELETE FROM waiting WHERE domain = ? AND peer = ? AND number = ?", changes.waiting_removed)
+            many(said.waiting_removed, changes.waiting_removed)
         if changes.inbox_removed:
-            many("DELETE FROM inbox WHERE number = ?", ((number,) for number in changes.inbox_removed))
+            many(said.inbox_removed, ((number,) for number in changes.inbox_removed))
         if changes.out:
-            many("INSERT INTO out VALUES (?, ?, ?, ?)", _rows(changes.out.items(), encoded))
+            many(said.out, _rows(changes.out.items(), encoded))
         if changes.waiting:
-            many("INSERT INTO waiting VALUES (?, ?, ?, ?)", _rows(changes.waiting.items(), encoded))
+            many(said.waiting, _rows(changes.waiting.items(), encoded))
         if changes.inbox:
             many(
-                "INSERT INTO inbox VALUES (?, ?, ?)",
+                said.inbox,
                 ((number, origin, payload) for number, (origin, payload) in changes.inbox.items()),
             )
 

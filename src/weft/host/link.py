@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from weft.host.link_items import ACKS, PACKET, encode_acks, write_item
+from weft.host.carrier import Port
+from weft.host.link_items import ACKS, AGENT_ACKS, AGENT_PACKET, PACKET, encode_acks, write_item
 from weft.wire.session_client import ClientSession
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import State
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 WINDOW = 4096  # causal packets under way …
 WINDOW_BYTES = 4 << 20  # … and their bytes
 FRAME_BYTES = 512 << 10  # a frame is closed when it has grown to this
+
+PACKETS: dict[int, int] = {Port.FEDERATIONS: PACKET, Port.AGENTS: AGENT_PACKET}
+_ACKS: dict[int, int] = {Port.FEDERATIONS: ACKS, Port.AGENTS: AGENT_ACKS}
+PORTS_OF_PACKETS: dict[int, int] = {kind: port for port, kind in PACKETS.items()}
+PORTS_OF_ACKS: dict[int, int] = {kind: port for port, kind in _ACKS.items()}
 
 
 class Link:
@@ -44,8 +50,9 @@ class Link:
         self.said_at = 0.0
         self.dropped = 0  # reliable messages that were lost because the link was down
         self._items = bytearray()
-        self._pending: deque[bytes] = deque()
-        self._under_way: deque[int] = deque()
+        self._pending: deque[tuple[int, bytes]] = deque()  # with the kind of item
+        self._under_way: dict[int, deque[int]] = {kind: deque() for kind in PORTS_OF_PACKETS}  # sizes
+        self._under_way_count = 0
         self._under_way_bytes = 0
 
     @property
@@ -57,7 +64,9 @@ class Link:
         """A new session: nothing of the old one is under way."""
         self._items = bytearray()
         self._pending.clear()
-        self._under_way.clear()
+        for sizes in self._under_way.values():
+            sizes.clear()
+        self._under_way_count = 0
         self._under_way_bytes = 0
 
     def put(self, kind: int, body: bytes) -> None:
@@ -65,16 +74,18 @@ class Link:
         if len(self._items) > FRAME_BYTES:
             self._frame()
 
-    def put_packet(self, packet: bytes) -> None:
-        self._pending.append(packet)
+    def put_packet(self, kind: int, packet: bytes) -> None:
+        self._pending.append((kind, packet))
 
-    def put_acks(self, pairs: list[tuple[int, int]]) -> None:
-        self.put(ACKS, encode_acks(pairs))
+    def put_acks(self, port: int, pairs: list[tuple[int, int]]) -> None:
+        self.put(_ACKS[port], encode_acks(pairs))
 
-    def acknowledged(self, count: int) -> None:
-        """So many packets have arrived; they come in the order in which they were sent."""
-        for _ in range(min(count, len(self._under_way))):
-            self._under_way_bytes -= self._under_way.popleft()
+    def acknowledged(self, port: int, count: int) -> None:
+        """So many packets of a channel have arrived; they come in the order in which they were sent."""
+        sizes = self._under_way[PACKETS[port]]
+        for _ in range(min(count, len(sizes))):
+            self._under_way_bytes -= sizes.popleft()
+            self._under_way_count -= 1
 
     def flush(self, now: float) -> None:
         """Hand over to the session what there is room for, and to the connection what there is one for."""
@@ -83,11 +94,12 @@ class Link:
             return
         if self.up:
             pending, under_way = self._pending, self._under_way
-            while pending and len(under_way) < WINDOW and self._under_way_bytes < WINDOW_BYTES:
-                packet = pending.popleft()
-                under_way.append(len(packet))
+            while pending and self._under_way_count < WINDOW and self._under_way_bytes < WINDOW_BYTES:
+                kind, packet = pending.popleft()
+                under_way[kind].append(len(packet))
+                self._under_way_count += 1
                 self._under_way_bytes += len(packet)
-                self.put(PACKET, packet)
+                self.put(kind, packet)
         if self._items:
             self._frame()
             self.said_at = now

@@ -4,8 +4,9 @@ item        kind (one byte), size (varint), body
 
 HELLO       who this is (CBOR); the first item of a session, from both sides
 REFUSED     why not (text); the connection is closed behind it
-PACKET      a packet of the causal channel
-ACKS        pairs of domain and number
+PACKET      a packet of the causal channel of the federations …
+ACKS        … and what has come of it: pairs of domain and number
+AGENT_PACKET, AGENT_ACKS    the same for the causal channel of the agents
 DATA        origin, destination, port, class of service (varints), payload
 REACH       which nodes are beyond the sender (CBOR), only what has changed
 PING        nothing; so that silence means that the peer is gone
@@ -28,6 +29,8 @@ DATA: Final = 5
 REACH: Final = 6
 PING: Final = 7
 BYE: Final = 8
+AGENT_PACKET: Final = 9
+AGENT_ACKS: Final = 10
 
 
 def write_item(out: bytearray, kind: int, body: bytes) -> None:

@@ -18,7 +18,7 @@ import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from weft.fabric import Domains
 from weft.host.carrier import STOPPED
@@ -35,20 +35,20 @@ from weft.wire.session_greeting import Greeting, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import ACCEPTED, INVALID_SESSION, RESUMED, Action, SessionSettings, State
 
-VERSION = 1  # of what is said over links
+VERSION = 2  # of what is said over links
 GREETING_SECONDS = 10.0
 GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
 STRANGERS = 64  # connections of which it is not known whose they are
 DATAGRAM_BYTES = 1200  # what passes any network in one piece
 _TOKEN = 8
-_NUMBERS = ("version", "boot", "way", "token", "sent", "delivered")
+_NUMBERS = ("version", "boot", "way", "token")
 
 
 class Host(Protocol):
     """What the links tell: the mesh."""
 
-    def counts(self, link: Link) -> tuple[int, int]:
-        """Causal packets so far: sent to this neighbour, and delivered from it."""
+    def counts(self, link: Link) -> dict[int, tuple[int, int]]:
+        """Causal packets so far, for each channel: sent to this neighbour, and known to have been sent by it."""
         ...
 
     def link_up(self, link: Link, boot: int) -> None: ...
@@ -175,11 +175,7 @@ class Links:
             session = link.session
             if session is not None and session.unacknowledged_bytes > self._settings.queue_bytes:
                 waits = session.unacknowledged_bytes
-                self._cut(
-                    link,
-                    f"it has left {waits} bytes unread (fabric.queue_bytes)",
-                    self._settings.retry_seconds,
-                )
+                self.cut(link, f"it has left {waits} bytes unread (fabric.queue_bytes)")
 
     def send_datagram(self, link: Link, body: bytes) -> bool:
         """False if it has to go another way."""
@@ -443,14 +439,18 @@ class Links:
             return f"its certificate is of {_list(line.names)}, and not of {name}; check [certificates]"
         return self._forgotten(self._by_name[name], hello)
 
-    def _forgotten(self, link: Link, hello: dict[str, int]) -> str:
+    def _forgotten(self, link: Link, hello: dict[str, Any]) -> str:
         """Has one of the two forgotten what it sent?  What it sends next would pass for repeated, and be dropped."""
-        sent, delivered = self._host.counts(link)
+        here = self._host.counts(link)
+        there = {port: (sent, known) for port, sent, known in hello["packets"]}
         forgetful = ""
-        if delivered > hello["sent"]:
-            forgetful = link.name
-        elif hello["delivered"] > sent:
-            forgetful = self.node
+        for port in {*here, *there}:
+            sent, known = here.get(port, (0, 0))
+            sent_there, known_there = there.get(port, (0, 0))
+            if known > sent_there:
+                forgetful = link.name
+            elif known_there > sent:
+                forgetful = self.node
         if not forgetful:
             return ""
         return (
@@ -464,7 +464,6 @@ class Links:
         self._by_token.pop(link.token, None)
         link.token = secrets.randbits(63)
         self._by_token[link.token] = link
-        sent, delivered = self._host.counts(link)
         hello = {
             "version": VERSION,
             "name": self.node,
@@ -472,8 +471,7 @@ class Links:
             "boot": self.boot,
             "way": link.way,
             "token": link.token,
-            "sent": sent,
-            "delivered": delivered,
+            "packets": [[port, *counts] for port, counts in self._host.counts(link).items()],
         }
         link.put(HELLO, encode(hello))
 
@@ -486,7 +484,7 @@ class Links:
             raise FabricError(refusal)
         self._is_up(link, hello)
 
-    def _is_up(self, link: Link, hello: dict[str, int]) -> None:
+    def _is_up(self, link: Link, hello: dict[str, Any]) -> None:
         link.peer_token = hello["token"]
         link.up = True
         link.complaint = ""
@@ -516,6 +514,10 @@ class Links:
         line.close()
 
     # --- the end of a session ----------------------------------------------------------------------------------------
+
+    def cut(self, link: Link, why: str) -> None:
+        """It does not take what is sent to it; a new session may begin."""
+        self._cut(link, why, self._settings.retry_seconds)
 
     def _cut(self, link: Link, why: str, patience: float) -> None:
         self._report(f"the link to {link.name} is cut: {why}")
@@ -590,7 +592,16 @@ def split_address(address: str) -> tuple[str, int]:
 
 def _is_hello(hello: dict[object, object]) -> bool:
     texts = all(isinstance(hello.get(key), str) for key in ("name", "fingerprint"))
-    return texts and all(type(hello.get(key)) is int for key in _NUMBERS)
+    return (
+        texts and all(type(hello.get(key)) is int for key in _NUMBERS) and _are_packets(hello.get("packets"))
+    )
+
+
+def _are_packets(packets: object) -> bool:
+    """Port, packets sent, packets known of; for each channel."""
+    return isinstance(packets, list) and all(
+        isinstance(row, list) and len(row) == 3 and all(type(one) is int for one in row) for row in packets
+    )
 
 
 def _list(names: frozenset[str]) -> str:

@@ -20,28 +20,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from weft.fabric import Channel, Delivery, Domains, decode_packet, encode_packet
+from weft.fabric import Batch, Delivery, Domains, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.cbor import decode, encode
+from weft.host.cbor import encode
+from weft.host.channels import Channels
 from weft.host.journal import Journal
-from weft.host.link import Link
-from weft.host.link_items import (
-    ACKS,
-    DATA,
-    DATAGRAM,
-    PACKET,
-    REACH,
-    Data,
-    decode_acks,
-    decode_data,
-    encode_data,
-)
+from weft.host.link import PACKETS, PORTS_OF_ACKS, PORTS_OF_PACKETS, Link
+from weft.host.link_items import DATA, DATAGRAM, REACH, Data, decode_acks, decode_data, encode_data
 from weft.host.links import Links
-from weft.host.reach import Entry, Reach
+from weft.host.reach import Reach, read_table
+from weft.host.room import Room
 from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
 
 PAYLOAD_BYTES = 48 << 20  # the largest message
+AGENTS = int(Port.AGENTS)
 DELIVERIES = 512  # handed over in one turn
 BACKLOG = 100_000  # packets that wait for one neighbour, when it is reported
 
@@ -72,22 +65,28 @@ class Mesh:
         self._reach = Reach(topology, self._own)
         self.links = Links(domains, name, self.settings, self, report, folder)
         self.journal: Journal | None = None
-        saved = None
         if journal is not None:
             self.journal = Journal(journal, name, topology.fingerprint, self.settings.synchronous)
-            saved = self.journal.saved()
-        self.channel = Channel(topology, self._own, saved, durable=journal is not None)
+        in_memory = self.settings.packets_in_memory
+        opened = self.journal
+        self.channels = Channels(
+            topology,
+            self._own,
+            None if opened is None else lambda port: opened.saved(port, in_memory),
+            in_memory,
+        )
+        self._room = Room(self.channels, topology.servers, self.settings, journal is not None)
         self.sent = 0  # messages of this node's residents
         self.received = 0  # … and for them
         self.failed: asyncio.Future[str] | None = None
         self._residents: dict[int, Resident] = {}
-        self._deliveries: deque[Delivery] = deque()
-        self._unclaimed: dict[int, list[Delivery]] = {}  # for ports where nobody has settled yet
+        self._deliveries: dict[int, deque[Delivery]] = {port: deque() for port in Port}
         self._kept: dict[str, bytes | None] = {}
         self._memory: dict[str, bytes] = {}  # in place of a journal's
         self._outbox: list[tuple[int, Data]] = []
         self._turn_due = False
         self._doubts: dict[int, asyncio.TimerHandle] = {}  # nodes that are away, and not told to be lost yet
+        self._unseen: set[int] = set()  # … those that were never there since this process began
         self._started = False
         self._backlogged: set[int] = set()
 
@@ -103,7 +102,6 @@ class Mesh:
 
     def settle(self, port: Port, resident: Resident) -> None:
         self._residents[port] = resident
-        self._deliveries.extend(self._unclaimed.pop(port, []))
         if self._started:
             now = time.monotonic()
             for node in range(len(self.nodes)):
@@ -126,7 +124,10 @@ class Mesh:
     def spread(self, nodes: Iterable[str], port: Port, payload: bytes) -> None:
         """One causal message to several nodes, this one too if it is among them."""
         self._check_size(payload)
-        self.channel.send([self._number(node) for node in nodes], bytes([port]) + payload)
+        numbers = [self._number(node) for node in nodes]
+        if port == AGENTS:
+            self._room.check(numbers)
+        self.channels.of(port).send(numbers, payload)
         self.sent += 1
         self.turn_soon()
 
@@ -149,6 +150,10 @@ class Mesh:
             raise FabricError(f"there is no node {node!r}; there are {', '.join(self.nodes)}")
         return number
 
+    def check_room(self, nodes: Iterable[str]) -> None:
+        """Agents may fill a queue to a neighbour that is away up to a limit; beyond it their messages are refused."""
+        self._room.check([self._number(node) for node in nodes])
+
     def _check_size(self, payload: bytes) -> None:
         if len(payload) > PAYLOAD_BYTES:
             raise FabricError(
@@ -162,7 +167,17 @@ class Mesh:
         self.failed = asyncio.get_running_loop().create_future()
         await self.links.start()
         self._started = True
+        if self.channels.restored:
+            self._doubt_all()
         self.turn_soon()
+
+    def _doubt_all(self) -> None:
+        """Whoever was lost to the process before is unknown to this one: it waits for all, but not for ever."""
+        why = "not reached since this node was started again"
+        for node in range(len(self.nodes)):
+            if self._reach.next_hop(node) >= 0 and not self._reach.is_reachable(node):
+                self._unseen.add(node)
+                self._doubt(node, why)
 
     async def stop(self) -> None:
         """Commit and send what there is, then close."""
@@ -181,7 +196,7 @@ class Mesh:
 
     def status(self) -> dict[str, Any]:
         """For the table of `weft run`."""
-        counts = self.channel.counts
+        counts = self.channels.counts()
         return {
             "node": self._name,
             "links": sum(link.up for link in self.links.links.values()),
@@ -191,29 +206,24 @@ class Mesh:
             "packets": counts.stamped,
             "stamp_entries": counts.stamp_entries,
             "stamp_bytes": counts.stamp_bytes,
-            "clock_bytes": self.channel.clock_bytes(),
-            "backlog": sum(self.channel.backlog(peer) for peer in self.links.links),
-            "waiting": self.channel.waiting(),
+            "clock_bytes": self.channels.clock_bytes(),
+            "backlog": sum(self.channels.backlog(peer) for peer in self.links.links),
+            "waiting": self.channels.waiting(),
+            "stranded": self.channels.stranded(),
             "commits": 0 if self.journal is None else self.journal.commits,
         }
 
     # --- what the links tell ----------------------------------------------------------------------------------------
 
-    def counts(self, link: Link) -> tuple[int, int]:
-        for side in self.channel.sides.values():
-            place = side.place.get(link.peer, -1)
-            if place >= 0:
-                clock = side.clock
-                return clock.value[clock.own * clock.size + place], clock.value[
-                    place * clock.size + clock.own
-                ]
-        return 0, 0
+    def counts(self, link: Link) -> dict[int, tuple[int, int]]:
+        return self.channels.known(link.peer)
 
     def link_up(self, link: Link, boot: int) -> None:
         self._report(f"link to {link.name}: up")
         self._backlogged.discard(link.peer)
         self._reach.link_up(link.peer, boot, link.way)
-        self.channel.reconnected(link.peer)
+        self.channels.reconnected(link.peer)
+        self._room.link_up(link.peer)
         self._tell_reach()
         self.turn_soon()
 
@@ -224,18 +234,22 @@ class Mesh:
         self._tell_reach(link.peer if for_good else -1)
 
     def item(self, link: Link, kind: int, body: bytes) -> None:
-        if kind == PACKET:
-            self.channel.receive(link.peer, decode_packet(body))
-            self._deliveries.extend(self.channel.take_deliveries())
-        elif kind == ACKS:
+        port = PORTS_OF_PACKETS.get(kind)
+        if port is not None:
+            channel = self.channels.of(port)
+            channel.receive(link.peer, decode_packet(body))
+            self._deliveries[port].extend(channel.take_deliveries())
+        elif kind in PORTS_OF_ACKS:
+            port = PORTS_OF_ACKS[kind]
+            channel = self.channels.of(port)
             pairs = decode_acks(body)
             for domain, number in pairs:
-                self.channel.acknowledged(link.peer, domain, number)
-            link.acknowledged(len(pairs))
+                channel.acknowledged(link.peer, domain, number)
+            link.acknowledged(port, len(pairs))
         elif kind in (DATA, DATAGRAM):
             self._data(link, decode_data(body))
         elif kind == REACH:
-            self._reach.told(link.peer, _read_table(body))
+            self._reach.told(link.peer, read_table(body))
             self._tell_reach()
         else:
             raise FabricError(f"there is no item of kind {kind}; use the same Weft on all servers")
@@ -273,19 +287,26 @@ class Mesh:
                 doubt.cancel()
             node = self.nodes[change.node]
             if not change.lost:
-                if doubt is not None and not change.restarted:
+                if doubt is not None and not change.restarted and change.node not in self._unseen:
                     self._report(f"the way to {node} was broken: reliable messages may have been lost on it")
+                self._unseen.discard(change.node)
+                self.channels.found(change.node)
                 for resident in list(self._residents.values()):
                     resident.found(node, change.restarted, now)
             elif change.node == gone:
                 self._is_lost(change.node, change.lost)
             else:
-                self._doubts[change.node] = asyncio.get_running_loop().call_later(
-                    self.settings.lost_seconds, self._is_lost, change.node, change.lost
-                )
+                self._doubt(change.node, change.lost)
+
+    def _doubt(self, node: int, why: str) -> None:
+        self._doubts[node] = asyncio.get_running_loop().call_later(
+            self.settings.lost_seconds, self._is_lost, node, why
+        )
 
     def _is_lost(self, node: int, why: str) -> None:
+        """The federations go on without it, and so does their channel; the agents' channel waits for it."""
         self._doubts.pop(node, None)
+        self.channels.lost(node)
         now = time.monotonic()
         for resident in list(self._residents.values()):
             resident.lost(self.nodes[node], why, now)
@@ -314,29 +335,28 @@ class Mesh:
             self.links.touch(link)
         self._send_outbox()
         self.links.flush(time.monotonic())
-        if self._deliveries:
+        if any(self._deliveries[port] for port in self._residents):
             self.turn_soon()
 
     def _deliver(self) -> None:
-        channel = self.channel
-        deliveries = self._deliveries
-        deliveries.extend(channel.take_deliveries())
-        for _ in range(min(DELIVERIES, len(deliveries))):
-            delivery = deliveries.popleft()
-            payload = delivery.payload
-            port = payload[0] if payload else 0
+        """To those who have settled; what comes for others waits for them."""
+        for port, channel in list(self.channels.made.items()):
+            deliveries = self._deliveries[port]
+            deliveries.extend(channel.take_deliveries())
             resident = self._residents.get(port)
             if resident is None:
-                self._unclaimed.setdefault(port, []).append(delivery)
                 continue
-            self.received += 1
-            self._hand_over(resident, delivery.origin, payload[1:])
-            channel.consumed(delivery.number)
-        deliveries.extend(channel.take_deliveries())
+            for _ in range(min(DELIVERIES, len(deliveries))):
+                delivery = deliveries.popleft()
+                self.received += 1
+                self._hand_over(resident, delivery.origin, delivery.payload)
+                channel.consumed(delivery.number)
+            deliveries.extend(channel.take_deliveries())
 
     def _commit(self) -> None:
         """Save, then hand over to the links."""
-        batch = self.channel.take_batch()
+        batches = self.channels.take_batches()
+        changes = {port: batch.changes for port, batch in batches.items() if batch.changes}
         encoded: dict[int, bytes] = {}
         if self.journal is None:
             for key, value in self._kept.items():
@@ -344,16 +364,25 @@ class Mesh:
                     self._memory.pop(key, None)
                 else:
                     self._memory[key] = value
-        elif batch.changes or self._kept:
-            self.journal.commit(batch.changes, self._kept, encoded)
+        elif changes or self._kept:
+            self.journal.commit(changes, self._kept, encoded)
         self._kept = {}
+        for port, batch in batches.items():
+            self._transmit(port, batch, encoded)
+        if Port.FEDERATIONS in batches:
+            self._check_allowed(batches[Port.FEDERATIONS])
+        if self.journal is not None:
+            self._load(self.journal)
+
+    def _transmit(self, port: int, batch: Batch, encoded: dict[int, bytes]) -> None:
         links = self.links.links
+        kind = PACKETS[port]
         for peer, packet in batch.transmit:
             link = links[peer]
             if link.up:
-                link.put_packet(encoded.get(id(packet)) or encode_packet(packet))
+                link.put_packet(kind, encoded.get(id(packet)) or encode_packet(packet))
                 self.links.touch(link)
-            elif peer not in self._backlogged and self.channel.backlog(peer) > BACKLOG:
+            elif peer not in self._backlogged and self.channels.backlog(peer) > BACKLOG:
                 self._backlogged.add(peer)
                 self._report(f"more than {BACKLOG} packets wait for {link.name}, which is away")
         acks: dict[int, list[tuple[int, int]]] = {}
@@ -361,8 +390,23 @@ class Mesh:
             acks.setdefault(peer, []).append((domain, number))
         for peer, pairs in acks.items():
             if links[peer].up:
-                links[peer].put_acks(pairs)
+                links[peer].put_acks(port, pairs)
                 self.links.touch(links[peer])
+
+    def _check_allowed(self, batch: Batch) -> None:
+        for peer in {one.peer for one in batch.transmit}:
+            link = self.links.links[peer]
+            why = self._room.overdue(peer) if link.up else ""
+            if why:
+                self.links.cut(link, why)
+
+    def _load(self, journal: Journal) -> None:
+        """The next of a queue that is too long for the memory, when the neighbour has taken what was before it."""
+        for port, channel in self.channels.made.items():
+            if channel.beyond:
+                for portion in channel.wanted():
+                    channel.loaded(portion, journal.portion(port, portion))
+                    self.turn_soon()
 
     def _send_outbox(self) -> None:
         outbox, self._outbox = self._outbox, []
@@ -381,18 +425,3 @@ class Mesh:
         self._report(f"node {self._name} stops: {why}")
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(why)
-
-
-def _read_table(body: bytes) -> dict[int, Entry | None]:
-    """What a neighbour says that it reaches, looked at before it is believed."""
-    table = decode(body)
-    found: dict[int, Entry | None] = {}
-    for node, entry in table.items() if isinstance(table, dict) else [(None, None)]:
-        if type(node) is not int or not (entry is None or _is_pair(entry)):
-            raise FabricError("it tells of what it reaches in a way that this Weft does not know")
-        found[node] = None if entry is None else Entry(entry[0], entry[1])
-    return found
-
-
-def _is_pair(entry: object) -> bool:
-    return isinstance(entry, list) and len(entry) == 2 and all(type(one) is int for one in entry)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from weft.fabric import Topology
+from weft.host.cbor import decode
 from weft.model.errors import FabricError
 
 _MODULUS = (1 << 61) - 1
@@ -104,3 +105,18 @@ class Reach:
         for peer in self._up:
             if peer != node and self._by[peer] != self._by[node]:
                 self._announce.setdefault(peer, {})[node] = entry
+
+
+def read_table(body: bytes) -> dict[int, Entry | None]:
+    """What a neighbour says that it reaches, looked at before it is believed."""
+    table = decode(body)
+    found: dict[int, Entry | None] = {}
+    for node, entry in table.items() if isinstance(table, dict) else [(None, None)]:
+        if type(node) is not int or not (entry is None or _is_pair(entry)):
+            raise FabricError("it tells of what it reaches in a way that this Weft does not know")
+        found[node] = None if entry is None else Entry(entry[0], entry[1])
+    return found
+
+
+def _is_pair(entry: object) -> bool:
+    return isinstance(entry, list) and len(entry) == 2 and all(type(one) is int for one in entry)

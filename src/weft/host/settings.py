@@ -81,6 +81,8 @@ class Fabric:
 
     lost_seconds: float = 10.0  # without a connection, until a node counts as lost
     queue_bytes: int = 64 << 20  # of reliable messages that a neighbour has not taken, until the link is cut
+    packets_in_memory: int = 16_384  # causal ones that wait for one neighbour; more are in the journal alone
+    backlog_bytes: int = 1 << 30  # of causal packets that wait for one neighbour, in the journal
     retry_seconds: float = 0.1  # from one attempt to connect to the next, at first …
     retry_most_seconds: float = 5.0  # … and at most
     synchronous: str = "NORMAL"  # of the journal; FULL survives the loss of power, too
@@ -93,8 +95,9 @@ class Fabric:
                 raise SettingsError(f"fabric.{one.name} is {value}; it must be more than 0")
         if self.synchronous not in ("NORMAL", "FULL"):
             raise SettingsError(f"fabric.synchronous is {self.synchronous!r}; it must be NORMAL or FULL")
-        if self.queue_bytes < 1 << 20:
-            raise SettingsError(f"fabric.queue_bytes is {self.queue_bytes}; it must be at least 1048576")
+        for name in ("queue_bytes", "backlog_bytes"):
+            if getattr(self, name) < 1 << 20:
+                raise SettingsError(f"fabric.{name} is {getattr(self, name)}; it must be at least 1048576")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ As `weft.host.simulated`, of which this has clock, seed, sites and connections. 
 * A node that cannot be reached for `lost_seconds` is taken for gone by those who cannot reach it.  One that is started again has
   its journal: what was committed, and no session.
 
-`trace` is what happened to causal messages, for a checker: ("sent", message, node, destination) and ("got", message, node, ""),
-in the order of the commits.
+`trace` is what happened to causal messages, for a checker, in the order of the commits: what, which message, by which node, for
+which node, by whose channel.  "sent", "got" (for nobody), and, without a message, "lost" and "found": the node gave that other
+up, or has it back.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from weft.fabric import Channel, Packet, Release, Saved, Topology, decode_packet, encode_packet
+from weft.fabric import Packet, Release, Saved, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
+from weft.host.channels import Channels
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel import Carried, Effect
 
-_MESSAGE = struct.Struct(">QB")  # which message, for the trace, and its port
+_MESSAGE = struct.Struct(">Q")  # which message, for the trace
+Happened = tuple[str, int, str, str, Port]
 _LATE = 4  # how much later than others a packet may come, in jitters and delays, so that it is overtaken
 
 
@@ -42,7 +45,7 @@ class FabricProfile(LinkProfile):
 class _Disk:
     """What outlives a crash."""
 
-    tables: Saved = field(default_factory=Saved)
+    tables: dict[int, Saved] = field(default_factory=lambda: {port: Saved() for port in Port})
     kept: dict[str, bytes] = field(default_factory=dict)
 
 
@@ -53,12 +56,14 @@ class SimulatedCarrier:
         self.name = name
         self.nodes = network.topology.servers
         self.network = network
-        self.channel = Channel(network.topology, network.topology.numbers[name], disk.tables)
+        self.channels = Channels(
+            network.topology, network.topology.numbers[name], lambda port: disk.tables[port]
+        )
         self.residents: dict[Port, Resident] = {}
         self.life = network.lives[name]
         self._disk = disk
         self._kept: dict[str, bytes | None] = {}  # since the last commit
-        self._happened: list[tuple[str, int, str, str]] = []
+        self._happened: list[Happened] = []
         self._due = False
 
     # --- what residents use -----------------------------------------------------------------------------------
@@ -70,9 +75,9 @@ class SimulatedCarrier:
         network = self.network
         if kind is ServiceClass.CAUSAL:
             network.messages += 1
-            self._happened.append(("sent", network.messages, self.name, node))
-            whole = _MESSAGE.pack(network.messages, port) + payload
-            self.channel.send([network.topology.numbers[node]], whole)
+            self._happened.append(("sent", network.messages, self.name, node, port))
+            whole = _MESSAGE.pack(network.messages) + payload
+            self.channels.of(port).send([network.topology.numbers[node]], whole)
             self.commit_soon()
         else:
             network.forward(self.name, self.name, node, port, kind, payload)
@@ -87,17 +92,33 @@ class SimulatedCarrier:
     # --- what the network does --------------------------------------------------------------------------------
 
     def handle(self) -> None:
-        """Hand over what the channel has delivered."""
-        while deliveries := self.channel.take_deliveries():
-            for delivery in deliveries:
-                message, port = _MESSAGE.unpack_from(delivery.payload)
-                self._happened.append(("got", message, self.name, ""))
-                resident = self.residents.get(Port(port))
-                if resident is not None:
-                    origin = self.nodes[delivery.origin]
-                    resident.received(origin, delivery.payload[_MESSAGE.size :], self.network.clock.now)
-                self.channel.consumed(delivery.number)
+        """Hand over what the channels have delivered."""
+        for port in Port:
+            channel = self.channels.made.get(port)
+            while channel is not None and (deliveries := channel.take_deliveries()):
+                for delivery in deliveries:
+                    (message,) = _MESSAGE.unpack_from(delivery.payload)
+                    self._happened.append(("got", message, self.name, "", port))
+                    resident = self.residents.get(port)
+                    if resident is not None:
+                        origin = self.nodes[delivery.origin]
+                        resident.received(origin, delivery.payload[_MESSAGE.size :], self.network.clock.now)
+                    channel.consumed(delivery.number)
         self.commit_soon()
+
+    def lost(self, node: str, why: str) -> None:
+        """The federations' channel first, then the residents, then what that has released."""
+        self._happened.append(("lost", 0, self.name, node, Port.FEDERATIONS))
+        self.channels.lost(self.network.topology.numbers[node])
+        for resident in self.residents.values():
+            resident.lost(node, why, self.network.clock.now)
+        self.handle()
+
+    def found(self, node: str, restarted: bool) -> None:
+        self._happened.append(("found", 0, self.name, node, Port.FEDERATIONS))
+        self.channels.found(self.network.topology.numbers[node])
+        for resident in self.residents.values():
+            resident.found(node, restarted, self.network.clock.now)
 
     def commit_soon(self) -> None:
         if not self._due:
@@ -108,8 +129,9 @@ class SimulatedCarrier:
 
     def commit(self) -> None:
         self._due = False
-        batch = self.channel.take_batch()
-        self._disk.tables.apply(batch.changes)
+        batches = self.channels.take_batches()
+        for port, batch in batches.items():
+            self._disk.tables[port].apply(batch.changes)
         for key, value in self._kept.items():
             if value is None:
                 self._disk.kept.pop(key, None)
@@ -118,10 +140,11 @@ class SimulatedCarrier:
         self._kept.clear()
         self.network.trace += self._happened
         self._happened.clear()
-        for peer, packet in batch.transmit:
-            self.network.transmit_packet(self.name, self.nodes[peer], packet)
-        for peer, domain, number in batch.acknowledge:
-            self.network.acknowledge(self.name, self.nodes[peer], domain, number)
+        for port, batch in batches.items():
+            for peer, packet in batch.transmit:
+                self.network.transmit_packet(self.name, self.nodes[peer], port, packet)
+            for peer, domain, number in batch.acknowledge:
+                self.network.acknowledge(self.name, self.nodes[peer], port, domain, number)
 
 
 class FabricNetwork(SimulatedNetwork):
@@ -139,7 +162,7 @@ class FabricNetwork(SimulatedNetwork):
         self.rules = tuple(rules)
         self.lost_seconds = lost_seconds
         self.messages = 0
-        self.trace: list[tuple[str, int, str, str]] = []
+        self.trace: list[Happened] = []
         self.crossed: list[tuple[str, str, bytes]] = []  # what crossed each link, if `watched`
         self.watched = False
         self.lives = dict.fromkeys(topology.servers, 0)
@@ -276,8 +299,7 @@ class FabricNetwork(SimulatedNetwork):
                         self.later(one, self.lost_seconds, self._give_up(key, self._outage))
                 elif self._outages.pop(key, None) is not None or self._told.get(key):
                     if self._told.pop(key, False) or other == restarted:
-                        for resident in self.carriers[one].residents.values():
-                            resident.found(other, other == restarted, self.clock.now)
+                        self.carriers[one].found(other, other == restarted)
         for key in [k for k in self._outages if k[0] not in self._nodes]:
             del self._outages[key]
 
@@ -287,27 +309,25 @@ class FabricNetwork(SimulatedNetwork):
         def tell() -> None:
             if self._outages.get(key) == outage:
                 self._told[key] = True
-                why = f"not reached for {self.lost_seconds:g} s"
-                for resident in self.carriers[one].residents.values():
-                    resident.lost(other, why, self.clock.now)
+                self.carriers[one].lost(other, f"not reached for {self.lost_seconds:g} s")
 
         return tell
 
     # --- causal packets ---------------------------------------------------------------------------------------
 
-    def transmit_packet(self, sender: str, receiver: str, packet: Packet) -> None:
+    def transmit_packet(self, sender: str, receiver: str, port: int, packet: Packet) -> None:
         data = encode_packet(packet)
         self._watch(sender, receiver, data)
         self._hurl(
             sender,
             receiver,
-            lambda there: there.channel.receive(self.topology.numbers[sender], decode_packet(data)),
+            lambda there: there.channels.of(port).receive(self.topology.numbers[sender], decode_packet(data)),
         )
         self._retry_later(sender, receiver)
 
-    def acknowledge(self, sender: str, receiver: str, domain: int, number: int) -> None:
+    def acknowledge(self, sender: str, receiver: str, port: int, domain: int, number: int) -> None:
         own = self.topology.numbers[sender]
-        self._hurl(sender, receiver, lambda there: there.channel.acknowledged(own, domain, number))
+        self._hurl(sender, receiver, lambda there: there.channels.of(port).acknowledged(own, domain, number))
 
     def _hurl(self, sender: str, receiver: str, act: Callable[[SimulatedCarrier], None]) -> None:
         """Once, twice or not at all, and in any order."""
@@ -352,8 +372,8 @@ class FabricNetwork(SimulatedNetwork):
             if carrier is None or receiver not in self._nodes or self._links[sender, receiver].cut:
                 continue
             number = self.topology.numbers[receiver]
-            if carrier.channel.backlog(number):
-                carrier.channel.reconnected(number)
+            if carrier.channels.backlog(number):
+                carrier.channels.reconnected(number)
                 carrier.commit_soon()
 
     # --- the other classes ------------------------------------------------------------------------------------

@@ -120,12 +120,12 @@ async def _flood(mesh: Mesh, to: str, count: int) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     sent = 0
     while sent < count:
-        if mesh.channel.backlog(place) < UNDER_WAY:
+        if mesh.channels.backlog(place) < UNDER_WAY:
             for _ in range(AT_ONCE):
                 mesh.send(to, Port.FEDERATIONS, ServiceClass.CAUSAL, PAYLOAD)
             sent += AT_ONCE
         await asyncio.sleep(0)
-    while mesh.channel.backlog(place):
+    while mesh.channels.backlog(place):
         await asyncio.sleep(0)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     commits = mesh.status()["commits"]
