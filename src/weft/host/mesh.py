@@ -7,6 +7,8 @@ and the next commit is for all of that: under load commits grow instead of queue
 
 A commit that fails (a full disk) ends the node: nothing of it has left, so the node can be started again where it was.
 
+Who runs the loop pass by pass (`weft.host.drive`) sets `by_hand` and looks at `turn_due` after each: a turn then costs no pass.
+
 Residents must not raise; one that does is reported, and its message counts as handled.
 """
 
@@ -86,7 +88,9 @@ class Mesh:
         self._kept: dict[str, bytes | None] = {}
         self._memory: dict[str, bytes] = {}  # in place of a journal's
         self._outbox: list[tuple[int, Data]] = []
-        self._turn_due = False
+        self.turn_due = False
+        self.by_hand = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._doubts: dict[int, asyncio.TimerHandle] = {}  # nodes that are away, and not told to be lost yet
         self._started = False
         self._backlogged: set[int] = set()
@@ -159,7 +163,8 @@ class Mesh:
 
     async def start(self) -> None:
         """Settle residents first: what an earlier process left over is handed to them now."""
-        self.failed = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self.failed = self._loop.create_future()
         await self.links.start()
         self._started = True
         self.turn_soon()
@@ -167,7 +172,7 @@ class Mesh:
     async def stop(self) -> None:
         """Commit and send what there is, then close."""
         if self._started:
-            self._turn()
+            self.turn()
         self._started = False
         for doubt in self._doubts.values():
             doubt.cancel()
@@ -280,7 +285,8 @@ class Mesh:
             elif change.node == gone:
                 self._is_lost(change.node, change.lost)
             else:
-                self._doubts[change.node] = asyncio.get_running_loop().call_later(
+                assert self._loop is not None
+                self._doubts[change.node] = self._loop.call_later(
                     self.settings.lost_seconds, self._is_lost, change.node, change.lost
                 )
 
@@ -294,12 +300,15 @@ class Mesh:
     # --- turns ------------------------------------------------------------------------------------------------------
 
     def turn_soon(self) -> None:
-        if not self._turn_due and self._started:
-            self._turn_due = True
-            asyncio.get_running_loop().call_soon(self._turn)
+        if not self.turn_due and self._started:
+            self.turn_due = True
+            if not self.by_hand:
+                assert self._loop is not None
+                self._loop.call_soon(self.turn)
 
-    def _turn(self) -> None:
-        self._turn_due = False
+    def turn(self) -> None:
+        """Commit what has gathered, and send it."""
+        self.turn_due = False
         if not self._started:
             return
         self._deliver()
