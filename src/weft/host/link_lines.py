@@ -116,7 +116,7 @@ class LinkLine(asyncio.BufferedProtocol):
         if self._transport is None or not parts:
             return
         if self._tls is None:
-            self._transport.writelines(parts)
+            self._transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
         else:
             self._tls.write(b"".join(parts))
             self._write(self._tls.outgoing())

@@ -311,17 +311,20 @@ class Mesh:
         self.turn_due = False
         if not self._started:
             return
-        self._deliver()
-        try:
-            self._commit()
-        except FabricError as error:
-            self._fail(str(error))
-            return
-        for peer, table in self._reach.take_announcements().items():
-            link = self.links.links[peer]
-            link.put(REACH, encode({n: None if e is None else list(e) for n, e in table.items()}))
-            self.links.touch(link)
-        self._send_outbox()
+        if self._deliveries or self._kept or self.channel.has_news():
+            self._deliver()
+            try:
+                self._commit()
+            except FabricError as error:
+                self._fail(str(error))
+                return
+        if self._reach.has_news:
+            for peer, table in self._reach.take_announcements().items():
+                link = self.links.links[peer]
+                link.put(REACH, encode({n: None if e is None else list(e) for n, e in table.items()}))
+                self.links.touch(link)
+        if self._outbox:
+            self._send_outbox()
         self.links.flush(time.monotonic())
         if self._deliveries:
             self.turn_soon()

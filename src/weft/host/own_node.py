@@ -30,7 +30,7 @@ from weft.host.settings import Settings
 from weft.kernel import PAUSES, Alarm, Callback, Carried, Effect, Fetch, Notice, Record, Refuse, Reply, Store
 from weft.model.errors import NotConnected, RTIinternalError
 
-GATHER = 0.0002  # seconds that messages of a burst wait for one another
+GATHER = 0.0005  # seconds that messages of a burst wait for one another
 NEVER = float("inf")
 _NAP = 1.0
 _HOT = ("send_interaction", "update_attribute_values")
@@ -74,11 +74,12 @@ class OwnNode:
         self._reports = ReportFiles(self._report, settings.limits.report_bytes)
         self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
         self._keeping: set[threading.Thread] = set()
-        self._drive = Drive(f"weft node {name}", lambda: mesh.turn_due, self._turn)
+        self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
         self._connections: dict[int, OwnConnection] = {}
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
+        self._gathers = False  # something of it waits for more
         self._alarm_at = NEVER
         self._started = False
 
@@ -149,6 +150,11 @@ class OwnNode:
 
     def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
         drive = self._drive
+        if drive.is_held:
+            raise RTIinternalError(
+                f"{service} was called while the node of this process is at work in the same thread, as from a signal handler; "
+                "let the handler only take note"
+            )
         drive.mutex.acquire()
         try:
             if self.failure:
@@ -183,21 +189,24 @@ class OwnNode:
         return waiting.answer or Refuse(0, number, RTIinternalError(f"not answered: {_STOPPED}"))
 
     def _send(self, hot: bool, now: float) -> None:
-        if hot and now - self._left_at < GATHER:
-            self._drive.nudge()
-        else:
+        if not hot or now - self._left_at >= GATHER:
+            self._gathers = False
             self._mesh.turn()
             self._left_at = now
+        elif not self._gathers:
+            self._gathers = True
+            self._drive.look_after(GATHER)
+
+    def is_due(self) -> bool:
+        """Is there something that does not wait for more of a burst?"""
+        return self._mesh.turn_due and not self._gathers
 
     def flush(self) -> None:
         """What has gathered leaves, before somebody waits; with the mutex held."""
+        self._gathers = False
+        self._left_at = 0.0  # what comes next is not of the same burst
         if self._mesh.turn_due:
-            self._turn()
-
-    def _turn(self) -> None:
-        """By who waits, or the attendant: what comes next is not of the same burst."""
-        self._left_at = 0.0
-        self._mesh.turn()
+            self._mesh.turn()
 
     # --- what the kernel decided ------------------------------------------------------------------------------
 
