@@ -144,8 +144,8 @@ class RTIambassador(
     ) -> tuple[Connection, ConfigurationResult]:
         """To a node of a fabric, which this process is."""
         _refuse_credentials(credentials)
-        place = own_nodes.place_of(configuration)
-        assert place is not None
+        role = own_nodes.role_of(configuration)
+        assert role is not None
         used = AdditionalSettingsResultCode.SETTINGS_APPLIED
         result = ConfigurationResult(
             configuration_used=False,
@@ -153,9 +153,9 @@ class RTIambassador(
             additional_settings_result=used
             if configuration.additional_settings
             else AdditionalSettingsResultCode.SETTINGS_IGNORED,
-            message=f"node {place.server} of {place.file}, inside this process",
+            message=f"node {role.server} of {role.file}, inside this process",
         )
-        return own_nodes.own_node(place).connect(), result
+        return own_nodes.own_node(role).connect(), result
 
     def disconnect(self) -> None:
         """Clause 4.3."""

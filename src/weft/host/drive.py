@@ -28,7 +28,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 IDLE = 0.003  # seconds without a caller that drives, until the attendant does
-_FAREWELL = 0.25  # seconds for connections that were closed to go
+FAREWELL = 5.0  # seconds for a neighbour to take what is still on its way when the loop ends
 
 
 class _Selector(selectors.DefaultSelector):
@@ -234,9 +234,9 @@ class Drive:
         return task.result()
 
     def end(self) -> None:
-        """Let connections go that were closed, then everything; without the mutex."""
+        """Let connections go that were closed, with what is still to be sent on them, then everything; without the mutex."""
         with self.mutex:
-            self.until(lambda: not self._is_busy(), _FAREWELL)
+            self.until(lambda: not self._is_busy(), FAREWELL)
             self._ended = True
             if self.asleep:
                 self.loop.wake()

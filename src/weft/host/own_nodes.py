@@ -38,7 +38,7 @@ _PATIENCE = 5.0  # seconds for a node to stop when the process ends
 
 
 @dataclass(frozen=True)
-class Place:
+class Role:
     """Which node this process is to be, and how."""
 
     server: str
@@ -51,11 +51,11 @@ class Place:
         return str(self.file.resolve()), self.server
 
 
-_nodes: dict[tuple[str, str], tuple[Place, OwnNode]] = {}
+_nodes: dict[tuple[str, str], tuple[Role, OwnNode]] = {}
 _lock = threading.Lock()
 
 
-def place_of(configuration: RtiConfiguration) -> Place | None:
+def role_of(configuration: RtiConfiguration) -> Role | None:
     """None if the address is not of this kind."""
     address = configuration.rti_address
     if not address.startswith(SCHEME):
@@ -72,53 +72,53 @@ def place_of(configuration: RtiConfiguration) -> Place | None:
             f"the additional settings: there is no setting {next(iter(given))!r} for a node of this process; "
             "there are Weft.journal, Weft.settings"
         )
-    return Place(found[1], Path(found[2]), journal, settings)
+    return Role(found[1], Path(found[2]), journal, settings)
 
 
-def own_node(place: Place, environment: Mapping[str, str] = os.environ) -> OwnNode:
+def own_node(role: Role, environment: Mapping[str, str] = os.environ) -> OwnNode:
     """The node; it is started if nobody has.  ConnectionFailed says what is in the way."""
     with _lock:
-        found = _nodes.get(place.key)
+        found = _nodes.get(role.key)
         if found is not None and found[1].failure:
-            _nodes.pop(place.key)[1].stop()
+            _nodes.pop(role.key)[1].stop()
             found = None
         if found is None:
             try:
-                found = place, _start(place, environment)
+                found = role, _start(role, environment)
             except (SettingsError, FabricError) as error:
-                raise ConnectionFailed(f"mesh://{place.server}@{place.file}: {error}") from error
-            _nodes[place.key] = found
-        elif (found[0].journal, found[0].settings) != (place.journal, place.settings):
+                raise ConnectionFailed(f"mesh://{role.server}@{role.file}: {error}") from error
+            _nodes[role.key] = found
+        elif (found[0].journal, found[0].settings) != (role.journal, role.settings):
             raise ConnectionFailed(
-                f"this process is {place.server} of {place.file} already, with other settings; give the same, or stop it first "
+                f"this process is {role.server} of {role.file} already, with other settings; give the same, or stop it first "
                 "(weft.stop_node)"
             )
         return found[1]
 
 
-def _start(place: Place, environment: Mapping[str, str]) -> OwnNode:
+def _start(role: Role, environment: Mapping[str, str]) -> OwnNode:
     # Only here: event loop, TLS and SQLite are not for federates that use a server, or nothing but this process.
     from weft.host.fabric_node import read_domains
     from weft.host.links import split_address
     from weft.host.own_node import OwnNode
 
-    domains, folder = read_domains(str(place.file))
-    if place.server not in domains.topology.numbers:
+    domains, folder = read_domains(str(role.file))
+    if role.server not in domains.topology.numbers:
         known = ", ".join(domains.topology.servers)
-        raise SettingsError(f"there is no server {place.server!r} in it; there are {known}")
+        raise SettingsError(f"there is no server {role.server!r} in it; there are {known}")
     text = ""
-    if place.settings:
+    if role.settings:
         try:
-            text = Path(place.settings).read_text()
+            text = Path(role.settings).read_text()
         except OSError as error:
-            raise SettingsError(f"{place.settings}: {error.strerror or error}") from error
-    settings = load_settings({}, environment, text, place.settings)
-    _check_address(place.server, *split_address(domains.addresses[place.server]))
+            raise SettingsError(f"{role.settings}: {error.strerror or error}") from error
+    settings = load_settings({}, environment, text, role.settings)
+    _check_address(role.server, *split_address(domains.addresses[role.server]))
     journal = None
-    if place.journal != NO_JOURNAL:
-        home = Path(place.journal or Path(settings.serve.run_directory) / "journal")
-        journal = home / f"{place.server}.journal"
-    node = OwnNode(domains, place.server, settings, journal, folder)
+    if role.journal != NO_JOURNAL:
+        home = Path(role.journal or Path(settings.serve.run_directory) / "journal")
+        journal = home / f"{role.server}.journal"
+    node = OwnNode(domains, role.server, settings, journal, folder)
     node.start()
     return node
 
@@ -143,11 +143,11 @@ def stop_node(address: str = "") -> None:
     Federates that are still joined there resign by their automatic resign directives and get `connection_lost`; the other nodes
     are told.  Nothing happens if there is none.
     """
-    place = place_of(RtiConfiguration(rti_address=address)) if address else None
-    if address and place is None:
+    role = role_of(RtiConfiguration(rti_address=address)) if address else None
+    if address and role is None:
         raise ConnectionFailed(f"{address!r} is no node of this process; those begin with {SCHEME}//")
     with _lock:
-        keys = list(_nodes) if place is None else [place.key]
+        keys = list(_nodes) if role is None else [role.key]
         for key in keys:
             found = _nodes.pop(key, None)
             if found is not None:

@@ -49,7 +49,7 @@ def join(port: int | str, settings: str = "") -> tuple[weft.RTIambassador, Count
     counter = Counter()
     where = RtiConfiguration(rti_address=f"127.0.0.1:{port}", additional_settings=settings)
     if isinstance(port, str):
-        where = RtiConfiguration(rti_address=port)
+        where = RtiConfiguration(rti_address=port, additional_settings="Weft.journal=none")
     rti.connect(counter, weft.CallbackModel.EVOKED, where)
     with contextlib.suppress(weft.errors.FederationExecutionAlreadyExists):
         rti.create_federation_execution("bench", _FOM)

@@ -1,7 +1,7 @@
 """Messages between two processes that are nodes of a fabric themselves, over loopback; no server between.
 
-* Round trip: one federate sends an interaction of 64 bytes, another answers with one; both pinned to one core, and free to use all.
-  Beside it the same two federates at a server, in the same run.  Floor: two ends in C through a C relay.
+* Round trip: one federate sends an interaction of 64 bytes, another answers with one; both pinned to one core, and free to use
+  all.  Beside it the same two federates at a server, in the same run.  Floor: two ends in C through a C relay.
 * Throughput, one to one, with the CPU of the sender and of the receiver per message.
 
 The federates are those of `weft bench fedpro`, with a "mesh://…" address in place of a port.
@@ -25,7 +25,8 @@ def measure(build: str, folder: str) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, pinned in (("", True), ("_cores", False)):
         say(f"{build}: round trip{', on all cores' if name else ''}")
-        taken = fedpro.round_trips(build, *_places(folder), pinned=pinned)
+        first, second = _places(folder)
+        taken = fedpro.round_trips(build, second, first, pinned=pinned)
         figures[f"round_trip{name}_us"] = statistics.median(taken)
         figures[f"round_trip{name}_p99_us"] = fedpro.percentile(taken, 99)
         with fedpro.server(build, folder, pinned=pinned) as (_, port):
@@ -39,10 +40,10 @@ def measure(build: str, folder: str) -> dict[str, float]:
 
 def _throughput(build: str, folder: str) -> dict[str, float]:
     turns = fedpro.MESSAGES[build]
-    far, near = _places(folder)
-    ear = fedpro.role(build, "receive", far, turns)
+    first, second = _places(folder)
+    ear = fedpro.role(build, "receive", first, turns)
     fedpro.ready(ear)
-    sender = fedpro.role(build, "send", near, turns, "async")
+    sender = fedpro.role(build, "send", second, turns, "async")
     heard = json.loads(fedpro.output(ear))
     said = json.loads(fedpro.output(sender))
     return {
@@ -53,7 +54,7 @@ def _throughput(build: str, folder: str) -> dict[str, float]:
 
 
 def _places(folder: str) -> tuple[str, str]:
-    """Two servers of a new domains file, with ports that nobody uses just now and no journals of before."""
+    """Two servers of a new domains file, with ports that nobody uses just now; the first has the directory."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
