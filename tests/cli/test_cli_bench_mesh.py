@@ -7,7 +7,7 @@ import json
 import pytest
 
 from weft.cli import bench_mesh, main
-from weft.cli.benchmarks import fedpro
+from weft.cli.benchmarks import fedpro, mesh
 from weft.cli.benchmarks.runner import PURE
 
 FIGURES = {
@@ -16,6 +16,22 @@ FIGURES = {
 }  # fmt: skip
 
 
+def test_how_it_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ratios to the floor and to the same federates at a server; without a C compiler there is no floor."""
+    figures = dict.fromkeys(FIGURES, 50.0) | {
+        "server_round_trip_us": 100.0,
+        "server_round_trip_cores_us": 80.0,
+    }
+    monkeypatch.setattr(mesh, "measure", lambda build, folder: figures)
+    for floor, relay in (({"relay_us": 20.0}, True), ({}, False)):
+        monkeypatch.setattr(fedpro, "measure_floor", lambda folder: floor)  # noqa: B023
+        assert main(["bench", "mesh", "--repeats", "1"]) == 0
+        shown = {line.split("  ")[0]: line.split() for line in capsys.readouterr().out.splitlines()}
+        assert "0.5" in shown["round_trip ÷ server"]
+        assert ("2.5" in shown.get("round_trip ÷ C relay", [])) is relay
+
+
+@pytest.mark.soak
 def test_a_short_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Real processes, few messages: all arrive, and every figure and ratio is there."""
     monkeypatch.setattr(fedpro, "ROUND_TRIPS", 40)

@@ -80,21 +80,24 @@ class OwnNodes:
                     node._drive.until(lambda: False, 0.0)
 
 
-class Peaceful(OwnConnection):
-    """Nothing is under way any more when a call has ended."""
+class Peaceful:
+    """A connection; nothing is under way any more when a call has ended."""
 
-    def __init__(self, nodes: OwnNodes, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, nodes: OwnNodes, connection: OwnConnection) -> None:
         self._nodes = nodes
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
         try:
-            return super().call(service, arguments)
+            return self._connection.call(service, arguments)
         finally:
             self._nodes.settle()
 
     def lose(self) -> None:
-        super().lose()
+        self._connection.lose()
         self._nodes.settle()
 
 
@@ -108,12 +111,8 @@ class OwnSite:
     def kernels(self) -> list[Node]:
         return [node._node for node in self._nodes.nodes.values()]
 
-    def connect(self) -> OwnConnection:
-        node = self._nodes.nodes[self._name]
-        plain = node.connect()
-        made = Peaceful(self._nodes, node, node._drive, plain._session)
-        node._connections[plain._session] = made
-        return made
+    def connect(self) -> Any:
+        return Peaceful(self._nodes, self._nodes.nodes[self._name].connect())
 
 
 _running: list[tuple[OwnNodes, TemporaryDirectory[str]]] = []

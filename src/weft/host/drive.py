@@ -252,16 +252,17 @@ class Drive:
         return len(self.loop._selector.get_map()) > 1
 
     def _close(self) -> None:
+        """Cancel and abort until nothing is left: a connection that was just being made is first made, then aborted."""
         loop = self.loop
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        for key in list(loop._selector.get_map().values()):
-            transport = loop._transports.get(key.fd)  # type: ignore[attr-defined]
-            if transport is not None:
+        for _ in range(20):
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            for transport in list(loop._transports.values()):  # type: ignore[attr-defined]
                 transport.abort()
-        for _ in range(3):  # for who is cancelled or aborted, and who waits for that
             loop.call_soon(int)
             self._run(lambda: True, None)
+            if not asyncio.all_tasks(loop) and not loop._ready:
+                break
         loop.close()
 
 

@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from weft.host.link import Link
     from weft.host.links import Links
 
-_READ = 256 << 10
+READ = 256 << 10
 
 
 class LinkLine(asyncio.BufferedProtocol):
     """One TCP or TLS connection; `link` is whose it is, once that is known."""
-
-    buffer = bytearray(_READ)  # Each read is taken out of it before the next begins.
 
     def __init__(self, links: Links, link: Link | None, context: ssl.SSLContext | None) -> None:
         self.links = links
@@ -40,7 +38,7 @@ class LinkLine(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._tls = None if context is None else Tls(context, server_side=link is None)
         self._open = False  # the certificates were shown
-        self._view = memoryview(LinkLine.buffer)
+        self._view = memoryview(links.buffer)
 
     @property
     def tls_version(self) -> str:
@@ -161,7 +159,7 @@ class Tls:
             if not self.ready:
                 self._object.do_handshake()
                 self.ready = True
-            while (clear := self._object.read(_READ)) != b"":
+            while (clear := self._object.read(READ)) != b"":
                 found.append(clear)
             self.ended = True
         except ssl.SSLWantReadError:

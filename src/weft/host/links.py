@@ -24,7 +24,7 @@ from weft.host.carrier import STOPPED
 from weft.host.cbor import CborError, decode, encode
 from weft.host.link import Link
 from weft.host.link_items import BYE, DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
-from weft.host.link_lines import Datagrams, LinkLine
+from weft.host.link_lines import READ, Datagrams, LinkLine
 from weft.host.link_security import link_context
 from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
@@ -37,6 +37,7 @@ from weft.wire.session_state import ACCEPTED, INVALID_SESSION, RESUMED, Action, 
 VERSION = 1  # of what is said over links
 GREETING_SECONDS = 10.0
 GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
+FAREWELL_SECONDS = 1.0  # for a neighbour to take what is still under way when this node stops
 STRANGERS = 64  # connections of which it is not known whose they are
 DATAGRAM_BYTES = 1200  # what passes any network in one piece
 _TOKEN = 8
@@ -105,6 +106,8 @@ class Links:
             reconnect=settings.lost_seconds,
             calls_are_answered=False,
         )
+        # One for all lines of a node, in one thread at a time: each read is taken out of it before the next begins.
+        self.buffer = bytearray(READ)
         self._touched: set[Link] = set()
         self._lines: set[LinkLine] = set()
         self._doorstep: set[LinkLine] = set()  # connections on which no certificate was shown yet
@@ -150,8 +153,13 @@ class Links:
             if link.up:
                 link.put(BYE, b"")
                 link.flush(time.monotonic())
-        for line in [*self._lines, *self._doorstep]:
+        for _ in range(3):
+            await asyncio.sleep(0)  # a connection that was just being accepted is made now, and aborted
+        lines = [*self._lines, *self._doorstep]
+        for line in lines:
             line.close()
+        if lines:
+            await asyncio.wait([line.closed for line in lines], timeout=FAREWELL_SECONDS)
 
     # --- sending ----------------------------------------------------------------------------------------------------
 
