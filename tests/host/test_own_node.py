@@ -289,6 +289,34 @@ def test_two_threads_talk(file: Path, servers: tuple[str, str]) -> None:
         talker.leave()
 
 
+def test_nodes_of_one_process_do_not_disturb_one_another(file: Path) -> None:
+    """Two threads send and hear large messages at once, each at a node of its own: what arrives is what was sent."""
+    talkers = [Talker(address(file, "S1")), Talker(address(file, "S2"))]
+    lines: list[Any] = [next(iter(running(file, s)._mesh.links.links.values())).line for s in ("S1", "S2")]
+    assert lines[0]._view.obj is not lines[1]._view.obj  # each reads in a thread of its own
+    sent = [[bytes([who]) * 3 + b"%d" % number * 3000 for number in range(300)] for who in range(2)]
+    faults: list[Any] = []
+
+    def talk(who: int) -> None:
+        try:
+            for value in sent[who]:
+                talkers[who].say(value)
+                talkers[who].rti.evoke_callback(0.0)
+            if talkers[who].listen(300) != sent[1 - who]:
+                faults.append(f"{who} heard something else")
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=talk, args=(who,)) for who in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT)
+    assert faults == []
+    for talker in talkers:
+        talker.leave()
+
+
 def test_a_burst_does_not_stay_behind(file: Path) -> None:
     """Who sends and then makes no call any more has sent: the last of a burst, too, and not much later."""
     one, two = Talker(address(file, "S1")), Talker(address(file, "S2"))
