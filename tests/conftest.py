@@ -1,16 +1,18 @@
 """For all tests: Hypothesis measures the machine's load otherwise, which says nothing about Weft.
 
-The tests of services run twice: at one embedded node, and with federates spread over three nodes of two domains.
+The tests of services run three times: at one embedded node, and with federates spread over three nodes of two domains, which are
+simulated, or real ones inside the process of the tests.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import spread
+from support import own, spread
 
 settings.register_profile(
     "weft", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -18,6 +20,8 @@ settings.register_profile(
 settings.load_profile("weft")
 
 ONE_NODE = "one_node"
+# Of those, the other groups say little more about a node inside the process, which has the same kernel.
+OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -25,14 +29,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if services and metafunc.definition.get_closest_marker(ONE_NODE) is None:
         # All the refusals take a minute when spread.
         marks = [pytest.mark.soak] if metafunc.module.__name__.endswith("refusals") else []
-        three = pytest.param("three nodes of two domains", marks=marks)
-        metafunc.parametrize("spread_over", ["embedded", three], indirect=True)
+        three = pytest.param(spread.SIMULATED, marks=marks)
+        few = metafunc.module.__name__.rpartition("_")[2] in OWN_NODES
+        inside = pytest.param(spread.OWN, marks=[] if few else [pytest.mark.soak])
+        metafunc.parametrize("spread_over", ["embedded", three, inside], indirect=True)
 
 
 @pytest.fixture(autouse=True)
 def spread_over(request: pytest.FixtureRequest) -> Iterator[None]:
-    spread.over_nodes = getattr(request, "param", "embedded") != "embedded"
+    over = getattr(request, "param", "embedded")
+    spread.over = "" if over == "embedded" else over
     try:
-        yield
+        with own.cleaned_up() if spread.over == spread.OWN else contextlib.nullcontext():
+            yield
     finally:
-        spread.over_nodes = False
+        spread.over = ""

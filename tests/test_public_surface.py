@@ -17,13 +17,14 @@ PUBLIC = {
         "Agent", "CallbackModel", "Credentials", "EmbeddedNode", "Federate", "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "OrderType",
         "RTIambassador", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join", "load_fom",
+        "stop_node",
     ],
     "weft.federate": [
         "Agent", "Federate", "FederateAmbassador", "Interaction", "LocalObject", "RTIambassador", "RemoteObject", "join",
     ],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
-        "read_sources", "shared_node",
+        "read_sources", "shared_node", "stop_node",
     ],
     "weft.fabric": [
         "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Beyond", "Certificate", "Changes", "Channel", "Cost", "Counts",

@@ -19,7 +19,7 @@ from weft.federate import (  # noqa: E402
     RTIambassador,
     join,
 )
-from weft.host import EmbeddedNode, load_fom  # noqa: E402
+from weft.host import EmbeddedNode, load_fom, stop_node  # noqa: E402
 from weft.model import errors  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
 from weft.model.records import Credentials, RtiConfiguration, Source  # noqa: E402
@@ -54,4 +54,5 @@ __all__ = [
     "errors",
     "join",
     "load_fom",
+    "stop_node",
 ]

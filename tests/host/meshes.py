@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from weft.fabric import Domains
 from weft.host.carrier import Port
 from weft.host.mesh import Mesh
@@ -99,5 +101,11 @@ async def until(condition: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.002)  # between two looks at a condition
 
 
-def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(work)
+LOOPS = ["asyncio", "uvloop"]
+
+
+def run(work: Coroutine[Any, Any, None], loop: str = "asyncio") -> None:
+    """On that event loop; a machine without uvloop cannot say anything about it."""
+    factory = None if loop == "asyncio" else pytest.importorskip(loop).new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(work)

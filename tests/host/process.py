@@ -34,10 +34,12 @@ OWN_QUEUE = "HLAobjectRoot.HLAmanager.HLAfederate"
 
 
 class Process:
+    module = "host.process"
+
     def __init__(self, *arguments: str) -> None:
         paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "host.process", *arguments],
+            [sys.executable, "-m", self.module, *arguments],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

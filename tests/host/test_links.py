@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from host.mesh_nodes import loopback
-from host.meshes import QUICK, Meshes, run, until
+from host.meshes import LOOPS, QUICK, Meshes, run, until
 from weft.fabric import Certificate, Domains, Topology
 from weft.host.carrier import Port, ServiceClass
 from weft.host.links import split_address
@@ -295,7 +295,8 @@ def _secure(topology: Topology, **files: str) -> Domains:
     )
 
 
-def test_links_with_certificates(tmp_path: Path, certificates: Path) -> None:
+@pytest.mark.parametrize("loop", LOOPS)
+def test_links_with_certificates(tmp_path: Path, certificates: Path, loop: str) -> None:
     """TLS 1.3 both ways; best effort goes the same way, since datagrams would be clear text."""
 
     async def work() -> None:
@@ -304,8 +305,7 @@ def test_links_with_certificates(tmp_path: Path, certificates: Path) -> None:
         await meshes.whole()
         line = next(iter(meshes.meshes["S1"].links.links.values())).line
         assert line is not None
-        assert line._transport is not None
-        assert line._transport.get_extra_info("ssl_object").version() == "TLSv1.3"
+        assert line.tls_version == "TLSv1.3"
         assert meshes.meshes["S1"].links._datagrams is None
         for kind in (RELIABLE, BEST_EFFORT, CAUSAL):
             meshes.meshes["S1"].send("S3", GUESTS, kind, kind.name.encode())
@@ -315,7 +315,7 @@ def test_links_with_certificates(tmp_path: Path, certificates: Path) -> None:
         await until(lambda: b"resumed" in meshes.guests["S3"].said(), "the session is resumed")
         await meshes.stop()
 
-    run(work())
+    run(work(), loop)
 
 
 REFUSED = [
@@ -324,9 +324,10 @@ REFUSED = [
 ]
 
 
+@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("file, why", REFUSED)
 def test_a_peer_with_another_certificate_is_refused(
-    tmp_path: Path, certificates: Path, file: str, why: str
+    tmp_path: Path, certificates: Path, file: str, why: str, loop: str
 ) -> None:
     """One of another server of the same authority, and one that another authority made."""
 
@@ -337,13 +338,18 @@ def test_a_peer_with_another_certificate_is_refused(
         shown = {**domains.certificates, "S1": Certificate(f"{file}.pem", f"{file}.key")}
         await meshes.start("S1", domains=replace(domains, certificates=shown))
         await until(lambda: any(why in line for line in meshes.logs["S2"]), "S2 refuses")
+        own = "is this node's certificate from the authority" if file == "forged" else why
+        await until(lambda: any(own in line for line in meshes.logs["S1"]), "S1 knows why")
         assert not any(link.up for mesh in meshes.meshes.values() for link in mesh.links.links.values())
         await meshes.stop()
 
-    run(work())
+    run(work(), loop)
 
 
-def test_a_listener_with_another_certificate_is_refused(tmp_path: Path, certificates: Path) -> None:
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_listener_with_another_certificate_is_refused(
+    tmp_path: Path, certificates: Path, loop: str
+) -> None:
     """Who dials looks, too."""
 
     async def work() -> None:
@@ -356,10 +362,13 @@ def test_a_listener_with_another_certificate_is_refused(tmp_path: Path, certific
         await until(lambda: any(why in line for line in meshes.logs["S1"]), "S1 refuses")
         await meshes.stop()
 
-    run(work())
+    run(work(), loop)
 
 
-def test_clear_text_to_a_node_with_certificates_is_refused(tmp_path: Path, certificates: Path) -> None:
+@pytest.mark.parametrize("loop", LOOPS)
+def test_clear_text_to_a_node_with_certificates_is_refused(
+    tmp_path: Path, certificates: Path, loop: str
+) -> None:
     async def work() -> None:
         domains = _secure(PAIR)
         meshes = Meshes(domains, tmp_path, certificates=certificates)
@@ -369,4 +378,67 @@ def test_clear_text_to_a_node_with_certificates_is_refused(tmp_path: Path, certi
         await until(lambda: any(why in line for line in meshes.logs["S2"]), "S2 refuses")
         await meshes.stop()
 
-    run(work())
+    run(work(), loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_whoever_shows_no_certificate_is_closed(
+    tmp_path: Path, certificates: Path, loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that says nothing, one that speaks no TLS, one that goes away in the middle: closed and reported, others unharmed."""
+    monkeypatch.setattr("weft.host.links.GREETING_SECONDS", 0.2)
+
+    async def work() -> None:
+        domains = _secure(PAIR)
+        meshes = Meshes(domains, tmp_path, certificates=certificates)
+        await meshes.start()
+        await meshes.whole()
+        where = split_address(domains.addresses["S2"])
+        log = meshes.logs["S2"]
+        for said, why in ((b"", "no handshake within 0.2 s"), (b"GET / HTTP/1.1\r\n\r\n", "HTTP_REQUEST")):
+            reader, writer = await asyncio.open_connection(*where)
+            writer.write(said)
+            await reader.read()  # an alert perhaps, then the end
+            assert any("was refused" in line and why in line for line in log), log
+            writer.close()
+        _, writer = await asyncio.open_connection(*where)
+        writer.write(b"\x16\x03\x01")  # the beginning of a handshake
+        writer.close()
+        await until(lambda: "it was closed; servers need" in log[-1], "it is reported")
+        meshes.meshes["S1"].send("S2", GUESTS, CAUSAL, b"still here")
+        await until(lambda: bool(meshes.guests["S2"].heard), "it arrives")
+        await meshes.stop()
+
+    run(work(), loop)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_too_many_strangers_do_not_keep_neighbours_out(
+    tmp_path: Path, certificates: Path, loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of connections without a certificate so many are kept and no more; large messages pass in both directions after."""
+    monkeypatch.setattr("weft.host.links.STRANGERS", 3)
+    monkeypatch.setattr("weft.host.links.GREETING_SECONDS", 0.3)
+
+    async def work() -> None:
+        domains = _secure(PAIR)
+        meshes = Meshes(domains, tmp_path, certificates=certificates)
+        await meshes.start("S2")
+        where = split_address(domains.addresses["S2"])
+        crowd = [await asyncio.open_connection(*where) for _ in range(5)]
+        await until(
+            lambda: sum("too many connections" in line for line in meshes.logs["S2"]) == 2,
+            "two are turned away",
+        )
+        await meshes.start("S1")
+        await meshes.whole()
+        big = bytes(range(256)) * 2000
+        meshes.meshes["S1"].send("S2", GUESTS, RELIABLE, big)
+        meshes.meshes["S2"].send("S1", GUESTS, RELIABLE, big)
+        for name in ("S1", "S2"):
+            await until(lambda: meshes.guests[name].said() == [big], "it arrives as it was")  # noqa: B023
+        for _, writer in crowd:
+            writer.close()
+        await meshes.stop()
+
+    run(work(), loop)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support import spread
+from support import own, spread
 from support.fom import fom
 from support.recorder import Call, Recorder
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
@@ -52,8 +52,8 @@ class Federation:
         nodes: Sequence[NodeHost] | None = None,
     ) -> None:
         self.node = node or EmbeddedNode(save_directory=new_directory())
-        if spread.over_nodes and node is None and nodes is None:
-            nodes = spread.sites(n)
+        if spread.over and node is None and nodes is None:
+            nodes = own.sites(n) if spread.over == spread.OWN else spread.sites(n)
         self.sites = nodes
         self.log = [Recorder() for _ in range(n)]
         self.rti = [RTIambassador(host) for host in nodes or [self.node] * n]
@@ -68,7 +68,7 @@ class Federation:
     def state(self) -> State:
         """The federation as the kernel of its home holds it."""
         site = None if self.sites is None else self.sites[0]
-        kernels = site.kernels() if isinstance(site, spread.Site) else [self.node._node]
+        kernels = site.kernels() if isinstance(site, (spread.Site, own.OwnSite)) else [self.node._node]
         return next(kernel.federations[NAME] for kernel in kernels if NAME in kernel.federations)
 
     def join(self, i: int) -> FederateHandle:

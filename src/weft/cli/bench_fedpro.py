@@ -50,18 +50,18 @@ def measure(repeats: int) -> dict[str, Any]:
             floors.append(fedpro.measure_floor(folder))
             for build in builds:
                 samples[build].append(fedpro.measure(build))
-    results["floor"] = _medians(floors)
+    results["floor"] = medians(floors)
     results["builds"] = []
     for build in builds:
         say(f"{build}: idle federates")
-        figures = {**_medians(samples[build]), "idle_mib": round(fedpro.measure_idle(build), 1)}
+        figures = {**medians(samples[build]), "idle_mib": round(fedpro.measure_idle(build), 1)}
         results["builds"].append({"build": build, **figures, "ratio": _ratios(figures, results["floor"])})
     say("")
     results["machine"]["load_average_after"] = load()["load_average"]
     return results
 
 
-def _medians(samples: list[dict[str, float]]) -> dict[str, float]:
+def medians(samples: list[dict[str, float]]) -> dict[str, float]:
     return {name: round(statistics.median(sample[name] for sample in samples), 2) for name in samples[0]}
 
 
@@ -75,6 +75,11 @@ def _ratios(figures: dict[str, float], floor: dict[str, float]) -> dict[str, flo
 
 
 def as_text(results: dict[str, Any]) -> str:
+    return table(results, AIMS)
+
+
+def table(results: dict[str, Any], aims: dict[str, float]) -> str:
+    """The figures of all builds side by side."""
     machine = results["machine"]
     loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"
     lines = [f"{machine['cores']} cores, {loads}, Python {machine['python']}", ""]
@@ -91,6 +96,6 @@ def as_text(results: dict[str, Any]) -> str:
     width = max(map(len, rows)) + 2
     lines += ["", f"{'':<{width}}" + "".join(f"{b['build']:>12}" for b in results["builds"]) + f"{'aim':>12}"]
     for name, values in rows.items():
-        aim = f"{AIMS[name]:>12,.6g}" if name in AIMS else ""
+        aim = f"{aims[name]:>12,.6g}" if name in aims else ""
         lines.append(f"{name:<{width}}" + "".join(f"{value:>12,.6g}" for value in values) + aim)
     return "\n".join(lines)

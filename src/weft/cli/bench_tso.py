@@ -1,4 +1,4 @@
-"""`weft bench tso`: steps of logical time a second, by one server and over a mesh, and how their cost grows with the federates."""
+"""`weft bench tso`: steps of logical time a second, by one server and over a mesh, and how the cost grows with federates."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def as_text(results: dict[str, Any]) -> str:
         f"{results['federates']} federates, {results['steps']} steps",
         f"{'':<8}{'messages a step':>18}{'steps/s':>12}{'aim':>10}{'federates, CPU µs a step':>28}",
     ]
-    for row in results["results"]:
-        lines.append(
-            f"{row['topology']:<8}{row['messages']:>18}{row['steps_per_s']:>12,.0f}{row['aim']:>10,.0f}"
-            f"{row['federates_cpu_us_per_step']:>28,.0f}"
-        )
+    lines += [
+        f"{row['topology']:<8}{row['messages']:>18}{row['steps_per_s']:>12,.0f}{row['aim']:>10,.0f}"
+        f"{row['federates_cpu_us_per_step']:>28,.0f}"
+        for row in results["results"]
+    ]
     if "growth" in results:
         grown = results["growth"]
         lines += ["", "one node, kernel alone: CPU µs for a step of all"]

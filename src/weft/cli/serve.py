@@ -53,8 +53,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     plan = node_plan(arguments, settings)
-    if plan is not None and plan.domains.ca:
-        return asyncio.run(_serve(settings, plan))  # Links with certificates do not go on uvloop.
     return int(run_loop(_serve(settings, plan)))
 
 

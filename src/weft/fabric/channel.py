@@ -191,6 +191,16 @@ class Channel(Ways):
         taken, self._deliveries = self._deliveries, []
         return taken
 
+    def has_news(self) -> bool:
+        """Is there anything to take: deliveries, or a batch that is not empty?"""
+        if self._deliveries or self._transmit or self._acknowledge or self._changes:
+            return True
+        if self.durable:
+            for side in self.sides.values():
+                if side.clock.unsaved:
+                    return True
+        return False
+
     def take_batch(self) -> Batch:
         """All since the last batch."""
         changes = self._changes

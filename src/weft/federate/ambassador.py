@@ -26,11 +26,11 @@ from weft.federate.services.object import ObjectManagement
 from weft.federate.services.ownership import OwnershipManagement
 from weft.federate.services.support import SupportServices
 from weft.federate.services.time import TimeManagement
-from weft.host import Connection, Designator, NodeHost, read_source, read_sources, shared_node
+from weft.host import Connection, Designator, NodeHost, own_nodes, read_source, read_sources, shared_node
 from weft.host.client_settings import client_settings
 from weft.host.remote import RemoteNode
 from weft.kernel import Callback
-from weft.model.enums import CallbackModel, ResignAction
+from weft.model.enums import AdditionalSettingsResultCode, CallbackModel, ResignAction
 from weft.model.errors import (
     AlreadyConnected,
     CallNotAllowedFromWithinCallback,
@@ -124,8 +124,10 @@ class RTIambassador(
     def _open(
         self, configuration: RtiConfiguration, credentials: Credentials | None
     ) -> tuple[Connection, ConfigurationResult]:
-        """To the node of this process, or over the Federate Protocol to the address given."""
+        """To the node of this process, alone or of a fabric, or over the Federate Protocol to the address given."""
         remote = configuration.rti_address or "crcAddress=" in configuration.additional_settings
+        if self._host is None and configuration.rti_address.startswith(own_nodes.SCHEME):
+            return self._own(configuration, credentials)
         if self._host is None and remote:
             settings, rest = client_settings(configuration, os.environ)
             connection = RemoteNode(settings, rest, credentials).connect()
@@ -134,11 +136,26 @@ class RTIambassador(
             raise ConnectionFailed(
                 f"this ambassador was made for {self._host!r}; make one without a host to use an address"
             )
-        if credentials is not None and credentials.type != "HLAnoCredentials":
-            raise InvalidCredentials(
-                f"the node inside this process takes no credentials of type {credentials.type!r}"
-            )
+        _refuse_credentials(credentials)
         return (self._host or shared_node()).connect(), ConfigurationResult(message="embedded node")
+
+    def _own(
+        self, configuration: RtiConfiguration, credentials: Credentials | None
+    ) -> tuple[Connection, ConfigurationResult]:
+        """To a node of a fabric, which this process is."""
+        _refuse_credentials(credentials)
+        role = own_nodes.role_of(configuration)
+        assert role is not None
+        used = AdditionalSettingsResultCode.SETTINGS_APPLIED
+        result = ConfigurationResult(
+            configuration_used=False,
+            address_used=True,
+            additional_settings_result=used
+            if configuration.additional_settings
+            else AdditionalSettingsResultCode.SETTINGS_IGNORED,
+            message=f"node {role.server} of {role.file}, inside this process",
+        )
+        return own_nodes.own_node(role).connect(), result
 
     def disconnect(self) -> None:
         """Clause 4.3."""
@@ -393,6 +410,13 @@ class RTIambassador(
                 except Exception:
                     hook_arguments = (*sys.exc_info(), threading.current_thread())
                     threading.excepthook(threading.ExceptHookArgs(hook_arguments))
+
+
+def _refuse_credentials(credentials: Credentials | None) -> None:
+    if credentials is not None and credentials.type != "HLAnoCredentials":
+        raise InvalidCredentials(
+            f"the node inside this process takes no credentials of type {credentials.type!r}"
+        )
 
 
 def _join_arguments(

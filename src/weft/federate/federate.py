@@ -45,6 +45,7 @@ from weft.model.handles import (
     ObjectInstanceHandle,
     ParameterHandle,
 )
+from weft.model.records import RtiConfiguration
 from weft.model.time import LogicalTime
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -64,7 +65,7 @@ class Federate:
         kind: str | None = None,
         time: str = "",
         callbacks: CallbackModel = CallbackModel.EVOKED,
-        rti: str = "",
+        rti: str | RtiConfiguration = "",
         host: NodeHost | None = None,
     ) -> None:
         self.federation = federation
@@ -507,11 +508,12 @@ def join(
     kind: str | None = None,
     time: str = "",
     callbacks: CallbackModel = CallbackModel.EVOKED,
-    rti: str = "",
+    rti: str | RtiConfiguration = "",
     host: NodeHost | None = None,
 ) -> Federate:
     """A federate, for a `with` block; see the head of this module.
 
-    `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"); without one, the RTI is inside this process.
+    `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
+    itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
     """
     return Federate(federation, name, fom=fom, kind=kind, time=time, callbacks=callbacks, rti=rti, host=host)

@@ -3,6 +3,7 @@
 from weft.host.connection import Connection, NodeHost
 from weft.host.embedded import EmbeddedConnection, EmbeddedNode, shared_node
 from weft.host.modules import Designator, load_fom, read_source, read_sources
+from weft.host.own_nodes import stop_node
 
 __all__ = [
     "Connection",
@@ -14,4 +15,5 @@ __all__ = [
     "read_source",
     "read_sources",
     "shared_node",
+    "stop_node",
 ]

@@ -78,6 +78,10 @@ class Channels:
 
     # --- effects ------------------------------------------------------------------------------------------------------
 
+    def has_news(self) -> bool:
+        """Is there anything to commit, to send or to deliver?"""
+        return any(channel.has_news() for channel in self.made.values())
+
     def take_batches(self) -> dict[int, Batch]:
         return {port: channel.take_batch() for port, channel in self.made.items()}
 

@@ -68,11 +68,11 @@ def client_settings(
     """How to connect, and the configuration that is left for the RTI."""
     settings = ClientSettings()
     settings = _apply(
-        settings, _pairs(environment.get("FEDPRO_CLIENT_SETTINGS", "")), "FEDPRO_CLIENT_SETTINGS"
+        settings, pairs(environment.get("FEDPRO_CLIENT_SETTINGS", "")), "FEDPRO_CLIENT_SETTINGS"
     )
     settings = _address(settings, configuration.rti_address)
     ours, theirs = [], []
-    for key, value in _pairs(configuration.additional_settings):
+    for key, value in pairs(configuration.additional_settings):
         if key.startswith("FedPro.") or key in _BARE:
             ours.append((key.removeprefix("FedPro."), value))
         elif key == "crcAddress":
@@ -81,7 +81,7 @@ def client_settings(
             theirs.append(f"{key}={value}")
     settings = _apply(settings, ours, "the additional settings")
     settings = _apply(
-        settings, _pairs(environment.get("FEDPRO_CLIENT_OVERRIDES", "")), "FEDPRO_CLIENT_OVERRIDES"
+        settings, pairs(environment.get("FEDPRO_CLIENT_OVERRIDES", "")), "FEDPRO_CLIENT_OVERRIDES"
     )
     if settings.protocol not in DEFAULT_PORTS:
         raise ConnectionFailed(
@@ -92,7 +92,8 @@ def client_settings(
     return settings, replace(configuration, rti_address="", additional_settings="\n".join(theirs))
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Settings as they are written: `key=value`, separated by commas or line breaks."""
     found = []
     for item in re.split(r"[,\n]", text):
         key, equals, value = item.strip().partition("=")

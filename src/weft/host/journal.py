@@ -76,7 +76,10 @@ class Journal:
             raise FabricError(f"a journal is synchronous {' or '.join(SYNCHRONOUS)}, not {synchronous!r}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._base = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
+            # One thread at a time, and its host sees to that; in a federate's process not always the same one.
+            self._base = sqlite3.connect(
+                self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            )
         except (OSError, sqlite3.Error) as error:
             raise FabricError(f"{self.path}: the journal cannot be opened: {error}") from error
         try:

@@ -1,10 +1,15 @@
-"""The connections that carry links, as the event loop has them: a stream for each link, and datagrams for all."""
+"""The connections that carry links, as the event loop has them: a stream for each link, and datagrams for all.
+
+TLS is done here, between the event loop's plain TCP and the link, so that it is the same on every event loop and each refusal can
+be reported with its reason.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
+import ssl
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +19,13 @@ if TYPE_CHECKING:
     from weft.host.link import Link
     from weft.host.links import Links
 
-_READ = 256 << 10
+READ = 256 << 10
 
 
 class LinkLine(asyncio.BufferedProtocol):
     """One TCP or TLS connection; `link` is whose it is, once that is known."""
 
-    buffer = bytearray(_READ)  # Each read is taken out of it before the next begins.
-
-    def __init__(self, links: Links, link: Link | None) -> None:
+    def __init__(self, links: Links, link: Link | None, context: ssl.SSLContext | None) -> None:
         self.links = links
         self.link = link
         self.names: frozenset[str] = frozenset()  # in the peer's certificate
@@ -31,9 +34,16 @@ class LinkLine(asyncio.BufferedProtocol):
         self.opened_at = time.monotonic()
         self.stranger: Any = None  # what is known of a peer that has not said who it is
         self.closed = asyncio.get_running_loop().create_future()
+        self.refusal = ""  # why it was not to be, by TLS
         self._transport: asyncio.Transport | None = None
-        self._early = b""  # what came along with the end of the handshake, before the connection was ours
-        self._view = memoryview(LinkLine.buffer)
+        self._tls = None if context is None else Tls(context, server_side=link is None)
+        self._open = False  # the certificates were shown
+        self._view = memoryview(links.buffer)
+
+    @property
+    def tls_version(self) -> str:
+        """Empty without TLS."""
+        return "" if self._tls is None else self._tls.version
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
@@ -41,40 +51,82 @@ class LinkLine(asyncio.BufferedProtocol):
         if found:
             self.peer_host = found[0]
             self.where = f"{found[0]}:{found[1]}"
-        secure = transport.get_extra_info("ssl_object")
-        if secure is not None:
-            self.names = names_of(secure.getpeercert())
         plain = transport.get_extra_info("socket")
         if plain is not None:
             with contextlib.suppress(OSError):
                 plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._tls is None:
+            self._opened()
+        elif self.links.knocked(self):
+            self._secure(self._tls, b"")
+
+    def _opened(self) -> None:
+        self._open = True
         self.links.opened(self)
-        early, self._early = self._early, b""
-        if early and self._transport is not None:
-            self.links.received(self, early)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
         data = bytes(self._view[:nbytes])
-        if self._transport is None:
-            self._early += data
-        else:
+        if self._tls is None:
             self.links.received(self, data)
+        else:
+            self._secure(self._tls, data)
+
+    def _secure(self, tls: Tls, data: bytes) -> None:
+        """Take what came; the end of the handshake may bring the first of what the peer says."""
+        try:
+            clear = tls.feed(data)
+        except ssl.SSLError as error:
+            self._write(tls.outgoing())  # the peer is told why
+            self._refuse(str(error))
+            return
+        self._write(tls.outgoing())
+        if tls.ready and not self._open:
+            self.names = names_of(tls.certificate())
+            self._opened()
+        if clear and self._transport is not None:
+            self.links.received(self, clear)
+        if tls.ended:
+            self.close()
+
+    def _refuse(self, why: str) -> None:
+        self.links.refused(self, why, shook_hands=self._open)
+        if self._transport is not None:
+            self._transport.close()  # what the peer is told goes out first
+            self._forget()
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self._transport is None:
+            return
+        if self._tls is not None and not self._open:
+            self.links.refused(self, str(error or "it was closed"), shook_hands=False)
+        self._forget()
+
+    def _forget(self) -> None:
         self._transport = None
         if not self.closed.done():
             self.closed.set_result(None)
         self.links.closed(self)
 
     def send(self, parts: list[bytes]) -> None:
-        if self._transport is not None and parts:
-            self._transport.writelines(parts)
+        if self._transport is None or not parts:
+            return
+        if self._tls is None:
+            self._transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
+        else:
+            self._tls.write(b"".join(parts))
+            self._write(self._tls.outgoing())
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and data:
+            self._transport.write(data)
 
     def close(self) -> None:
         if self._transport is not None:
+            if self._tls is not None and self._open:
+                self._write(self._tls.end())
             self._transport.close()
 
     def abort(self) -> None:
@@ -82,17 +134,51 @@ class LinkLine(asyncio.BufferedProtocol):
             self._transport.abort()
 
 
-class Doorstep(asyncio.Protocol):
-    """A connection that came in and has to show a certificate; then a `LinkLine` takes its place."""
+class Tls:
+    """One side of a TLS connection without its socket: bytes in, bytes out."""
 
-    def __init__(self, links: Links) -> None:
-        self._links = links
-        self._task: asyncio.Task[None] | None = None
+    def __init__(self, context: ssl.SSLContext, server_side: bool) -> None:
+        self._in = ssl.MemoryBIO()
+        self._out = ssl.MemoryBIO()
+        self._object = context.wrap_bio(self._in, self._out, server_side)
+        self.ready = False  # both have shown what they have to
+        self.ended = False  # by the peer
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        plain: asyncio.Transport = transport  # type: ignore[assignment]
-        plain.pause_reading()
-        self._task = asyncio.get_running_loop().create_task(self._links.secure(plain))
+    @property
+    def version(self) -> str:
+        return self._object.version() or ""
+
+    def certificate(self) -> dict[str, Any] | None:
+        return self._object.getpeercert()
+
+    def feed(self, data: bytes) -> bytes:
+        """What came over the network; returns what it says.  Look at `outgoing` after, also if it raises SSLError."""
+        self._in.write(data)
+        found = []
+        try:
+            if not self.ready:
+                self._object.do_handshake()
+                self.ready = True
+            while (clear := self._object.read(READ)) != b"":
+                found.append(clear)
+            self.ended = True
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLZeroReturnError:
+            self.ended = True
+        return b"".join(found)
+
+    def write(self, data: bytes) -> None:
+        self._object.write(data)
+
+    def end(self) -> bytes:
+        """What tells the peer that no more comes."""
+        with contextlib.suppress(ssl.SSLError):
+            self._object.unwrap()
+        return self.outgoing()
+
+    def outgoing(self) -> bytes:
+        return self._out.read()
 
 
 class Datagrams(asyncio.DatagramProtocol):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from weft.host.carrier import STOPPED
 from weft.host.cbor import CborError, decode, encode
 from weft.host.link import Link
 from weft.host.link_items import BYE, DATAGRAM, HELLO, PING, REFUSED, ItemReader, write_item
-from weft.host.link_lines import Datagrams, Doorstep, LinkLine
+from weft.host.link_lines import READ, Datagrams, LinkLine
 from weft.host.link_security import link_context
 from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
@@ -38,6 +37,7 @@ from weft.wire.session_state import ACCEPTED, INVALID_SESSION, RESUMED, Action, 
 VERSION = 2  # of what is said over links
 GREETING_SECONDS = 10.0
 GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
+FAREWELL_SECONDS = 1.0  # for a neighbour to take what is still under way when this node stops
 STRANGERS = 64  # connections of which it is not known whose they are
 DATAGRAM_BYTES = 1200  # what passes any network in one piece
 _TOKEN = 8
@@ -106,9 +106,11 @@ class Links:
             reconnect=settings.lost_seconds,
             calls_are_answered=False,
         )
+        # One for all lines of a node, in one thread at a time: each read is taken out of it before the next begins.
+        self.buffer = bytearray(READ)
         self._touched: set[Link] = set()
         self._lines: set[LinkLine] = set()
-        self._strangers = 0  # that are on the doorstep
+        self._doorstep: set[LinkLine] = set()  # connections on which no certificate was shown yet
         self._listener: asyncio.AbstractServer | None = None
         self._datagrams: Datagrams | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -119,20 +121,12 @@ class Links:
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         host, port = split_address(self._domains.addresses[self.node])
-        secure = self._listening_context is not None
-        if secure and type(loop).__module__.startswith("uvloop"):
-            raise SettingsError(
-                "links with certificates need asyncio's own event loop: uvloop does not hand over a connection to TLS"
-                " that has already been accepted"
-            )
+        context = self._listening_context
         try:
             self._listener = await loop.create_server(
-                (lambda: Doorstep(self)) if secure else (lambda: LinkLine(self, None)),
-                host,
-                port,
-                backlog=1024,
+                lambda: LinkLine(self, None, context), host, port, backlog=1024
             )
-            if not secure:
+            if context is None:
                 _, self._datagrams = await loop.create_datagram_endpoint(
                     lambda: Datagrams(self), local_addr=(host, port)
                 )
@@ -159,8 +153,13 @@ class Links:
             if link.up:
                 link.put(BYE, b"")
                 link.flush(time.monotonic())
-        for line in list(self._lines):
+        for _ in range(3):
+            await asyncio.sleep(0)  # a connection that was just being accepted is made now, and aborted
+        lines = [*self._lines, *self._doorstep]
+        for line in lines:
             line.close()
+        if lines:
+            await asyncio.wait([line.closed for line in lines], timeout=FAREWELL_SECONDS)
 
     # --- sending ----------------------------------------------------------------------------------------------------
 
@@ -208,17 +207,9 @@ class Links:
         context = self._dialing_context
         try:
             async with asyncio.timeout(GREETING_SECONDS):
-                _, line = await loop.create_connection(
-                    lambda: LinkLine(self, link),
-                    host,
-                    port,
-                    ssl=context,
-                    server_hostname="" if context else None,
-                )
+                _, line = await loop.create_connection(lambda: LinkLine(self, link, context), host, port)
         except (OSError, TimeoutError) as error:
             why = str(error) or "no answer"
-            if isinstance(error, ssl.SSLError):
-                why += "; is its certificate from the authority in [certificates]?"
             self._complain(link, f"cannot connect to {link.name} at {host}:{port} ({why}); trying again")
             return None
         return line
@@ -254,35 +245,41 @@ class Links:
 
     # --- connections --------------------------------------------------------------------------------------------------
 
-    async def secure(self, transport: asyncio.Transport) -> None:
-        """A connection came in: the certificate first."""
-        name = transport.get_extra_info("peername")
-        where = f"{name[0]}:{name[1]}" if name else "somewhere"
-        self._strangers += 1
-        try:
-            if self._strangers > STRANGERS:
-                raise OSError("too many connections that have not shown a certificate")
-            line = LinkLine(self, None)
-            context = self._listening_context
-            assert context is not None
-            secured = await asyncio.get_running_loop().start_tls(
-                transport, line, context, server_side=True, ssl_handshake_timeout=GREETING_SECONDS
-            )
-            if secured is None:
-                raise OSError("it was closed")
-            line.connection_made(secured)
-        except (OSError, TimeoutError) as error:
+    def knocked(self, line: LinkLine) -> bool:
+        """A connection that is to be TLS: the certificates first.  May it stay?"""
+        self._doorstep.add(line)
+        if line.link is None and sum(one.link is None for one in self._doorstep) > STRANGERS:
+            self.refused(line, "too many connections that have not shown a certificate", shook_hands=False)
+            line.abort()
+            return False
+        return not self._closing
+
+    def refused(self, line: LinkLine, why: str, shook_hands: bool) -> None:
+        """By one side's TLS, at the handshake or, where the peer refuses this side's certificate, right after it."""
+        self._doorstep.discard(line)
+        if line.refusal or self._closing:
+            return
+        line.refusal = why
+        link = line.link
+        if link is None:
             self._report(
-                f"a connection from {where} was refused: {error}; servers need a certificate from the authority in [certificates]"
+                f"a connection from {line.where} was refused: {why}; "
+                "servers need a certificate from the authority in [certificates]"
             )
-            transport.abort()
-        finally:
-            self._strangers -= 1
+            return
+        where = f"{link.name} at {link.address[0]}:{link.address[1]}"
+        what = f"{where} broke off" if shook_hands else f"cannot connect to {where}"
+        whose = "this node's" if shook_hands else "its"
+        self._complain(
+            link,
+            f"{what} ({why}; is {whose} certificate from the authority in [certificates]?); trying again",
+        )
 
     def opened(self, line: LinkLine) -> None:
         if self._closing:
             line.abort()
             return
+        self._doorstep.discard(line)
         self._lines.add(line)
         if line.link is not None:
             self._dialed(line, line.link)
@@ -555,6 +552,10 @@ class Links:
             for line in list(self._lines):
                 if line.stranger is not None and now - line.opened_at > GREETING_SECONDS:
                     self._report(f"a connection from {line.where} was closed: it did not say who it is")
+                    line.abort()
+            for line in list(self._doorstep):
+                if now - line.opened_at > GREETING_SECONDS:
+                    self.refused(line, f"no handshake within {GREETING_SECONDS:g} s", shook_hands=False)
                     line.abort()
 
     def _tick_link(self, link: Link, session: ClientSession | ServerSession, now: float) -> None:

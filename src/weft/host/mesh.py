@@ -7,6 +7,8 @@ and the next commit is for all of that: under load commits grow instead of queue
 
 A commit that fails (a full disk) ends the node: nothing of it has left, so the node can be started again where it was.
 
+Who runs the loop pass by pass (`weft.host.drive`) sets `by_hand` and looks at `turn_due` after each: a turn then costs no pass.
+
 Residents must not raise; one that does is reported, and its message counts as handled.
 """
 
@@ -84,7 +86,9 @@ class Mesh:
         self._kept: dict[str, bytes | None] = {}
         self._memory: dict[str, bytes] = {}  # in place of a journal's
         self._outbox: list[tuple[int, Data]] = []
-        self._turn_due = False
+        self.turn_due = False
+        self.by_hand = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._doubts: dict[int, asyncio.TimerHandle] = {}  # nodes that are away, and not told to be lost yet
         self._unseen: set[int] = set()  # … those that were never there since this process began
         self._started = False
@@ -164,7 +168,8 @@ class Mesh:
 
     async def start(self) -> None:
         """Settle residents first: what an earlier process left over is handed to them now."""
-        self.failed = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self.failed = self._loop.create_future()
         await self.links.start()
         self._started = True
         if self.channels.restored:
@@ -182,7 +187,7 @@ class Mesh:
     async def stop(self) -> None:
         """Commit and send what there is, then close."""
         if self._started:
-            self._turn()
+            self.turn()
         self._started = False
         for doubt in self._doubts.values():
             doubt.cancel()
@@ -299,9 +304,8 @@ class Mesh:
                 self._doubt(change.node, change.lost)
 
     def _doubt(self, node: int, why: str) -> None:
-        self._doubts[node] = asyncio.get_running_loop().call_later(
-            self.settings.lost_seconds, self._is_lost, node, why
-        )
+        assert self._loop is not None
+        self._doubts[node] = self._loop.call_later(self.settings.lost_seconds, self._is_lost, node, why)
 
     def _is_lost(self, node: int, why: str) -> None:
         """The federations go on without it, and so does their channel; the agents' channel waits for it."""
@@ -315,25 +319,31 @@ class Mesh:
     # --- turns ------------------------------------------------------------------------------------------------------
 
     def turn_soon(self) -> None:
-        if not self._turn_due and self._started:
-            self._turn_due = True
-            asyncio.get_running_loop().call_soon(self._turn)
+        if not self.turn_due and self._started:
+            self.turn_due = True
+            if not self.by_hand:
+                assert self._loop is not None
+                self._loop.call_soon(self.turn)
 
-    def _turn(self) -> None:
-        self._turn_due = False
+    def turn(self) -> None:
+        """Commit what has gathered, and send it."""
+        self.turn_due = False
         if not self._started:
             return
-        self._deliver()
-        try:
-            self._commit()
-        except FabricError as error:
-            self._fail(str(error))
-            return
-        for peer, table in self._reach.take_announcements().items():
-            link = self.links.links[peer]
-            link.put(REACH, encode({n: None if e is None else list(e) for n, e in table.items()}))
-            self.links.touch(link)
-        self._send_outbox()
+        if self._kept or any(self._deliveries.values()) or self.channels.has_news():
+            self._deliver()
+            try:
+                self._commit()
+            except FabricError as error:
+                self._fail(str(error))
+                return
+        if self._reach.has_news:
+            for peer, table in self._reach.take_announcements().items():
+                link = self.links.links[peer]
+                link.put(REACH, encode({n: None if e is None else list(e) for n, e in table.items()}))
+                self.links.touch(link)
+        if self._outbox:
+            self._send_outbox()
         self.links.flush(time.monotonic())
         if any(self._deliveries[port] for port in self._residents):
             self.turn_soon()

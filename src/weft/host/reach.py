@@ -43,6 +43,7 @@ class Reach:
         self._entries: dict[int, Entry] = {}
         self._boots: dict[int, int] = {}  # the last process heard of
         self._announce: dict[int, dict[int, Entry | None]] = {}
+        self.has_news = False  # something may be to be announced
         self._changes: list[Change] = []
 
     def next_hop(self, node: int) -> int:
@@ -54,6 +55,7 @@ class Reach:
 
     def link_up(self, peer: int, boot: int, way: int) -> None:
         self._up[peer] = Entry(boot, way)
+        self.has_news = True
         self._announce[peer] = {
             node: entry
             for node, entry in self._entries.items()
@@ -86,6 +88,7 @@ class Reach:
 
     def take_announcements(self) -> dict[int, dict[int, Entry | None]]:
         """For each neighbour that is there, what it is to be told."""
+        self.has_news = False
         taken = {peer: table for peer, table in self._announce.items() if table}
         self._announce = {peer: {} for peer in self._up}
         return taken
@@ -105,6 +108,7 @@ class Reach:
         for peer in self._up:
             if peer != node and self._by[peer] != self._by[node]:
                 self._announce.setdefault(peer, {})[node] = entry
+                self.has_news = True
 
 
 def read_table(body: bytes) -> dict[int, Entry | None]:

@@ -36,6 +36,9 @@ class Peers(Homes):
     def __init__(self, name: str, directory: str | None, reports: str, first: int) -> None:
         super().__init__(name, directory, reports, first)
         self._replaying = False
+        self._stopped: dict[
+            str, str
+        ] = {}  # nodes that said they stop, and have not been told what came of it
 
     def _end(self, turn: Turn) -> list[Effect]:
         raise NotImplementedError
@@ -48,8 +51,8 @@ class Peers(Homes):
     def peer_lost(self, node: str, now: float, why: str = "", stopped: bool = False) -> list[Effect]:
         """Another node is gone: its members resign by their directives; who waits for it is told so.
 
-        It may be there all the same, and only out of reach: then it is to know that it has been given up, unless it has
-        said itself that it stops.
+        It may be there all the same, and only out of reach: then it is to know that it has been given up.  One that has said
+        itself that it stops hears of it when it is back: its federations may come back with it, but not their members here.
         """
         turn = Turn(self.name, now)
         self._lost[node] = None
@@ -62,7 +65,9 @@ class Peers(Homes):
             if federation.home == node:
                 fault = f"node {node!r}, the home of federation {federation.name!r}, went away{reason}"
                 self._orphaned(turn, federation, fault)
-        if not stopped:
+        if stopped:
+            self._stopped[node] = why
+        else:
             turn.effects.append(Transmit(node, Left(why)))
         return self._end(turn)
 
@@ -129,10 +134,17 @@ class Peers(Homes):
         """A node that was gone is there again; a directory is told what has its home here."""
         turn = Turn(self.name, now)
         self._lost.pop(node, None)
+        self._tell_left(turn, node)
         if node == self.directory:
             self._claim(turn)
         self._mark_again(turn)
         return turn.effects
+
+    def _tell_left(self, turn: Turn, node: str) -> None:
+        """Before anything else that its new process hears from here."""
+        why = self._stopped.pop(node, None)
+        if why is not None:
+            turn.effects.append(Transmit(node, Left(why)))
 
     def _claim(self, turn: Turn) -> None:
         for federation in self.federations.values():
@@ -152,6 +164,7 @@ class Peers(Homes):
 
     def _greeted(self, turn: Turn, sender: str, hello: Hello) -> None:
         self._lost.pop(sender, None)
+        self._tell_left(turn, sender)
         for parcels in self._early.values():
             parcels[:] = [early for early in parcels if early[0] != sender]
         again = f"node {sender!r} was started again"

@@ -43,10 +43,13 @@ FRAME = 24 + 90  # bytes of a call with 64 bytes of payload
 # --- in the federates' processes ------------------------------------------------------------------------------
 
 
-def join(port: int, settings: str = "") -> tuple[weft.RTIambassador, Counter, Any, Any]:
+def join(port: int | str, settings: str = "") -> tuple[weft.RTIambassador, Counter, Any, Any]:
+    """At a server on that port, or, with an address in its place, at the node that this process is itself."""
     rti = weft.RTIambassador()
     counter = Counter()
     where = RtiConfiguration(rti_address=f"127.0.0.1:{port}", additional_settings=settings)
+    if isinstance(port, str):
+        where = RtiConfiguration(rti_address=port, additional_settings="Weft.journal=none")
     rti.connect(counter, weft.CallbackModel.EVOKED, where)
     with contextlib.suppress(weft.errors.FederationExecutionAlreadyExists):
         rti.create_federation_execution("bench", _FOM)
@@ -57,12 +60,14 @@ def join(port: int, settings: str = "") -> tuple[weft.RTIambassador, Counter, An
     return rti, counter, ping, values
 
 
-def leave(rti: weft.RTIambassador) -> None:
+def leave(rti: weft.RTIambassador, port: int | str = 0) -> None:
+    if isinstance(port, str):
+        return  # the end of the process is enough, and in which order they end is all the same
     rti.resign_federation_execution(weft.ResignAction.NO_ACTION)
     rti.disconnect()
 
 
-def echo(port: int, turns: int) -> None:
+def echo(port: int | str, turns: int) -> None:
     """Answer each interaction with one."""
     rti, counter, ping, values = join(port, "FedPro.asyncUpdates=true")
     rti.subscribe_interaction_class(ping)
@@ -74,10 +79,10 @@ def echo(port: int, turns: int) -> None:
             answered += 1
             rti.send_interaction(ping, values, b"")
             rti.connection.wait(0)
-    leave(rti)
+    leave(rti, port)
 
 
-def ping(port: int, turns: int) -> None:
+def ping(port: int | str, turns: int) -> None:
     """Send, wait for the answer; prints the round trips in µs."""
     rti, counter, ping_class, values = join(port, "FedPro.asyncUpdates=true")
     rti.subscribe_interaction_class(ping_class)
@@ -89,10 +94,10 @@ def ping(port: int, turns: int) -> None:
             rti.evoke_callback(60.0)
         taken.append((time.perf_counter_ns() - before) / 1000)
     print(json.dumps(taken), flush=True)
-    leave(rti)
+    leave(rti, port)
 
 
-def receive(port: int, turns: int) -> None:
+def receive(port: int | str, turns: int) -> None:
     """Count what comes; prints the rate from the first to the last, and the CPU it took."""
     rti, counter, ping_class, _ = join(port)
     rti.subscribe_interaction_class(ping_class)
@@ -109,10 +114,10 @@ def receive(port: int, turns: int) -> None:
         json.dumps({"rate": (turns - first) / took, "cpu_us": (time.process_time() - cpu) / turns * 1e6}),
         flush=True,
     )
-    leave(rti)
+    leave(rti, port)
 
 
-def send(port: int, turns: int, mode: str) -> None:
+def send(port: int | str, turns: int, mode: str) -> None:
     """Send, waiting for each answer ("sync") or not ("async")."""
     rti, _, ping_class, values = join(port, "FedPro.asyncUpdates=true" if mode == "async" else "")
     before, cpu = time.perf_counter(), time.process_time()
@@ -121,7 +126,7 @@ def send(port: int, turns: int, mode: str) -> None:
     rti.get_order_type("HLAreceive")
     took = time.perf_counter() - before
     print(json.dumps({"rate": turns / took, "cpu_us": (time.process_time() - cpu) / turns * 1e6}), flush=True)
-    leave(rti)
+    leave(rti, port)
 
 
 def call(port: int, turns: int, joined: str) -> None:
@@ -167,11 +172,11 @@ def measure(build: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         with server(build, folder, pinned=True) as (_, port):
             say(f"{build}: round trip")
-            taken = _round_trips(build, port)
+            taken = round_trips(build, port)
             figures["round_trip_us"] = statistics.median(taken)
-            figures["round_trip_p99_us"] = _percentile(taken, 99)
+            figures["round_trip_p99_us"] = percentile(taken, 99)
             figures["call_us"] = statistics.median(
-                json.loads(_output(_role(build, "call", port, ROUND_TRIPS, "joined", pinned=True)))
+                json.loads(output(role(build, "call", port, ROUND_TRIPS, "joined", pinned=True)))
             )
         for receivers, name in ((1, "one_to_one"), (7, "one_to_seven")):
             for mode in ("async", "sync"):
@@ -190,8 +195,8 @@ def measure(build: str) -> dict[str, float]:
 def measure_idle(build: str) -> float:
     """MiB of a server with a thousand idle federates."""
     with tempfile.TemporaryDirectory() as folder, server(build, folder) as (process, port):
-        crowd = _role(build, "idle", port, IDLE)
-        _ready(crowd)
+        crowd = role(build, "idle", port, IDLE)
+        ready(crowd)
         status = Path(f"/proc/{process.pid}/status").read_text()
         resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
         crowd.communicate("\n", timeout=120)
@@ -215,10 +220,10 @@ def measure_floor(folder: str) -> dict[str, float]:
         )  # fmt: skip
         taken = [int(line) / 1000 for line in done.stdout.split()]
         figures["relay_us"] = statistics.median(taken)
-        figures["relay_p99_us"] = _percentile(taken, 99)
+        figures["relay_p99_us"] = percentile(taken, 99)
     with _floor(program, "responder") as port:
         figures["responder_call_us"] = statistics.median(
-            json.loads(_output(_role(COMPILED, "call", port, ROUND_TRIPS, "alone", pinned=True)))
+            json.loads(output(role(COMPILED, "call", port, ROUND_TRIPS, "alone", pinned=True)))
         )
     return figures
 
@@ -260,7 +265,7 @@ def _environment(build: str) -> dict[str, str]:
     return {**found, "WEFT_PURE": "1"} if build == PURE else found
 
 
-def _role(build: str, role: str, *arguments: Any, pinned: bool = False) -> subprocess.Popen[str]:
+def role(build: str, role: str, *arguments: Any, pinned: bool = False) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import main; main()", role, *map(str, arguments)],
         env=_environment(build),
@@ -268,23 +273,26 @@ def _role(build: str, role: str, *arguments: Any, pinned: bool = False) -> subpr
     )  # fmt: skip
 
 
-def _ready(process: subprocess.Popen[str]) -> None:
+def ready(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None
     if process.stdout.readline().strip() != "ready":
         raise RuntimeError("a federate of the benchmark did not start; its error stands above")
 
 
-def _output(process: subprocess.Popen[str]) -> str:
+def output(process: subprocess.Popen[str]) -> str:
     out, _ = process.communicate(timeout=300)
     if process.returncode != 0:
         raise RuntimeError("a federate of the benchmark failed; its error stands above")
     return out.strip().splitlines()[-1]
 
 
-def _round_trips(build: str, port: int) -> list[float]:
-    far = _role(build, "echo", port, ROUND_TRIPS, pinned=True)
-    _ready(far)
-    taken: list[float] = json.loads(_output(_role(build, "ping", port, ROUND_TRIPS, pinned=True)))
+def round_trips(
+    build: str, near: int | str, far_from: int | str | None = None, pinned: bool = True
+) -> list[float]:
+    """In µs, between two processes at the same server, or at two places of their own."""
+    far = role(build, "echo", near if far_from is None else far_from, ROUND_TRIPS, pinned=pinned)
+    ready(far)
+    taken: list[float] = json.loads(output(role(build, "ping", near, ROUND_TRIPS, pinned=pinned)))
     far.communicate(timeout=60)
     return taken[len(taken) // 10 :]
 
@@ -293,13 +301,13 @@ def _throughput(
     build: str, process: subprocess.Popen[str], port: int, receivers: int, turns: int, mode: str
 ) -> tuple[float, float]:
     """Messages per second that the slowest receiver got, and the server's CPU µs for each message sent."""
-    ears = [_role(build, "receive", port, turns) for _ in range(receivers)]
+    ears = [role(build, "receive", port, turns) for _ in range(receivers)]
     for ear in ears:
-        _ready(ear)
+        ready(ear)
     before = _cpu_seconds(process.pid)
-    sender = _role(build, "send", port, turns, mode)
-    rates = [json.loads(_output(ear))["rate"] for ear in ears]
-    _output(sender)
+    sender = role(build, "send", port, turns, mode)
+    rates = [json.loads(output(ear))["rate"] for ear in ears]
+    output(sender)
     return min(rates), (_cpu_seconds(process.pid) - before) / turns * 1e6
 
 
@@ -321,7 +329,7 @@ def _cpu_seconds(pid: int) -> float:
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _percentile(values: list[float], percent: int) -> float:
+def percentile(values: list[float], percent: int) -> float:
     return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
 
 

@@ -1,0 +1,379 @@
+"""A node of the fabric inside a federate's process: no server between the federate and the links.
+
+    federate ── call ──> kernel ── parcels ──> mesh ── links ──> other nodes
+
+The kernel, the mesh and its event loop belong to whoever holds the mutex of the `Drive`; a call is one turn of the kernel in the
+caller's own thread.  What it sends leaves before the call returns, in the same thread.  Of a burst only the first message does:
+those that follow within `GATHER` go together, with the first that comes later, with the next wait, or, if there is neither, by
+the attendant at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from weft.fabric import Domains
+from weft.host.connection import drop_federation
+from weft.host.drive import Drive
+from weft.host.fabric_node import FabricNode
+from weft.host.meshed import MeshedNode, meshed_node
+from weft.host.reports import ReportFiles
+from weft.host.saves import SaveDirectory, fetch, store
+from weft.host.settings import Settings
+from weft.kernel import PAUSES, Alarm, Callback, Carried, Effect, Fetch, Notice, Record, Refuse, Reply, Store
+from weft.model.errors import NotConnected, RTIinternalError
+
+GATHER = 0.0005  # seconds that messages of a burst wait for one another
+NEVER = float("inf")
+_NAP = 1.0
+_HOT = ("send_interaction", "update_attribute_values")
+_STOPPED = "the node of this process was stopped"
+
+
+class _Waiting:
+    """A call that another node answers."""
+
+    def __init__(self) -> None:
+        self.answer: Reply | Refuse | None = None
+
+    def has_come(self) -> bool:
+        return self.answer is not None
+
+
+class OwnNode:
+    """Make one with `weft.host.own_nodes.own_node`; everything that connects to it is at the same node."""
+
+    def __init__(
+        self,
+        domains: Domains,
+        name: str,
+        settings: Settings | None = None,
+        journal: Path | None = None,
+        folder: Path = Path(),
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        settings = settings or Settings()
+        self.name = name
+        self.journal = journal
+        self.failure = ""  # why it cannot go on
+        self._report = report or _log
+        self._fabric = FabricNode(domains, name, self._report, settings.fabric, journal, folder)
+        self._mesh = mesh = self._fabric.mesh
+        mesh.by_hand = True
+        run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
+        reports = str(Path(settings.serve.run_directory).absolute() / "node" / run)
+        self._meshed = meshed_node(mesh, self._perform, domains.topology, domains.releases, reports)
+        self._node = self._meshed.node
+        self._reports = ReportFiles(self._report, settings.limits.report_bytes)
+        self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
+        self._keeping: set[threading.Thread] = set()
+        self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
+        self._connections: dict[int, OwnConnection] = {}
+        self._calls = 0
+        self._waiting: dict[int, _Waiting] = {}
+        self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
+        self._gathers = False  # something of it waits for more
+        self._alarm_at = NEVER
+        self._started = False
+
+    # --- its life ---------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        drive = self._drive
+        try:
+            with drive.mutex:
+                drive.complete(self._begin())
+                assert self._mesh.failed is not None
+                self._mesh.failed.add_done_callback(lambda future: self._failed(future.result()))
+        except BaseException:
+            with drive.mutex:
+                drive.complete(self._fabric.stop())
+            drive.end()
+            raise
+        self._started = True
+        drive.start()
+
+    async def _begin(self) -> None:
+        self._meshed.recover(time.monotonic())
+        await self._fabric.start()
+
+    def stop(self, patience: float = 5.0) -> None:
+        """Whoever is still joined resigns by its directive; neighbours are told; then all connections are closed."""
+        if not self._started:
+            return
+        self._started = False
+        drive = self._drive
+        for keeper in list(self._keeping):
+            keeper.join(patience)
+        with drive.mutex:
+            self._lose_all(self.failure or _STOPPED)
+            try:
+                drive.complete(self._fabric.stop(), patience)
+            except TimeoutError:
+                self._report(f"node {self.name} did not stop within {patience:g} s")
+            self._reports.close()
+        drive.end()
+
+    def _failed(self, why: str) -> None:
+        """The mesh cannot go on: nobody here can."""
+        self.failure = why
+        self._lose_all(why)
+
+    def _lose_all(self, why: str) -> None:
+        now = time.monotonic()
+        self.failure = why
+        for session, connection in list(self._connections.items()):
+            connection.put(Callback(session, "connection_lost", (why,)))
+            self._perform(self._meshed, self._node.session_lost(session, now, why))
+        self._connections.clear()
+        for number, waiting in list(self._waiting.items()):
+            waiting.answer = Refuse(0, number, RTIinternalError(f"not answered: {why}"))
+        self._drive.notify()
+
+    # --- calls ------------------------------------------------------------------------------------------------
+
+    def connect(self) -> OwnConnection:
+        with self._drive.mutex:
+            if self.failure:
+                raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
+            session = self._node.open_session()
+            made = OwnConnection(self, self._drive, session)
+            self._connections[session] = made
+            return made
+
+    def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
+        drive = self._drive
+        if drive.is_held:
+            raise RTIinternalError(
+                f"{service} was called while the node of this process is at work in the same thread, as from a signal handler; "
+                "let the handler only take note"
+            )
+        drive.mutex.acquire()
+        try:
+            if self.failure:
+                raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
+            now = time.monotonic()
+            self._meshed.now = now
+            self._calls = number = self._calls + 1
+            effects = self._node.call(session, number, service, arguments, now)
+            first = effects[0] if effects else None
+            if isinstance(first, (Reply, Refuse)):
+                answer = first
+                if len(effects) > 1:
+                    self._perform(self._meshed, effects)
+            else:
+                answer = self._wait_for(number, effects)
+            if self._mesh.turn_due:
+                self._send(service in _HOT, now)
+        finally:
+            drive.mutex.release()
+        if isinstance(answer, Reply):
+            return answer.value
+        raise answer.error
+
+    def _wait_for(self, number: int, effects: list[Effect]) -> Reply | Refuse:
+        waiting = self._waiting[number] = _Waiting()
+        try:
+            self._perform(self._meshed, effects)
+            self.flush()
+            self._drive.until(waiting.has_come, None)
+        finally:
+            del self._waiting[number]
+        return waiting.answer or Refuse(0, number, RTIinternalError(f"not answered: {_STOPPED}"))
+
+    def _send(self, hot: bool, now: float) -> None:
+        if not hot or now - self._left_at >= GATHER:
+            self._gathers = False
+            self._mesh.turn()
+            self._left_at = now
+        elif not self._gathers:
+            self._gathers = True
+            self._drive.look_after(GATHER)
+
+    def is_due(self) -> bool:
+        """Is there something that does not wait for more of a burst?"""
+        return self._mesh.turn_due and not self._gathers
+
+    def flush(self) -> None:
+        """What has gathered leaves, before somebody waits; with the mutex held."""
+        self._gathers = False
+        self._left_at = 0.0  # what comes next is not of the same burst
+        if self._mesh.turn_due:
+            self._mesh.turn()
+
+    # --- what the kernel decided ------------------------------------------------------------------------------
+
+    def _perform(self, meshed: MeshedNode, effects: list[Effect]) -> None:
+        connections = self._connections
+        for effect in effects:
+            if isinstance(effect, Callback):
+                receiver = connections.get(effect.session)
+                if receiver is not None:
+                    receiver.put(effect)
+            elif isinstance(effect, Carried):
+                meshed.carry(effect)
+            elif isinstance(effect, (Reply, Refuse)):
+                waiting = self._waiting.get(effect.number)
+                if waiting is not None:
+                    waiting.answer = effect
+            elif isinstance(effect, Alarm):
+                self._alarm(effect.when)
+            elif isinstance(effect, Record):
+                self._reports.write(effect.file, effect.line)
+            elif isinstance(effect, (Store, Fetch)):
+                self._keep(effect)
+            elif isinstance(effect, Notice):
+                self._report(effect.text)
+
+    def _alarm(self, when: float) -> None:
+        if when < self._alarm_at:
+            self._alarm_at = when
+            self._drive.loop.call_at(when, self._tick)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        if now < self._alarm_at:
+            return  # an earlier alarm has seen to it, and another is set
+        self._alarm_at = NEVER
+        due = self._node.next_tick()
+        if due is not None and now >= due:
+            self._perform(self._meshed, self._node.tick(now))
+            due = self._node.next_tick()
+        if due is not None:
+            self._alarm(due)
+
+    def _keep(self, effect: Store | Fetch) -> None:
+        """In a thread of its own: a disk may take its time, and others are not to wait for it."""
+        keeper = threading.Thread(target=self._kept, args=(effect,), name="weft saves")
+        self._keeping.add(keeper)
+        keeper.start()
+
+    def _kept(self, effect: Store | Fetch) -> None:
+        where = (effect.federation, effect.execution, effect.label)
+        node = self._node
+        if isinstance(effect, Store):
+            well = store(self._saves, effect, self._report)
+        else:
+            data = fetch(self._saves, effect, self._report)
+        with self._drive.mutex:
+            now = time.monotonic()
+            done = (
+                node.stored(*where, well, now)
+                if isinstance(effect, Store)
+                else node.fetched(*where, data, now)
+            )
+            self._perform(self._meshed, done)
+            self.flush()
+            self._keeping.discard(threading.current_thread())
+            self._drive.notify()
+
+    # --- sessions ---------------------------------------------------------------------------------------------
+
+    @property
+    def holding(self) -> bool:
+        return self._node.holding
+
+    def took(self, session: int, method: str) -> None:
+        with self._drive.mutex:
+            self._node.took(session, method)
+
+    def close(self, session: int) -> None:
+        with self._drive.mutex:
+            if self._connections.pop(session, None) is not None:
+                self._node.close_session(session)
+            self._drive.notify()
+
+    def lose(self, session: int) -> None:
+        with self._drive.mutex:
+            if self._connections.pop(session, None) is not None:
+                self._perform(self._meshed, self._node.session_lost(session, time.monotonic()))
+                self.flush()
+            self._drive.notify()
+
+    def status(self) -> dict[str, Any]:
+        """What `weft serve --status` says of a node."""
+        with self._drive.mutex:
+            return self._fabric.status()
+
+
+class OwnConnection:
+    """A session of the node of this process."""
+
+    def __init__(self, host: OwnNode, drive: Drive, session: int) -> None:
+        self._host = host
+        self._drive = drive
+        self._session = session
+        self._inbox: deque[Callback] = deque()
+        self._closed = False
+        self._waits = False
+
+    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+        if self._closed:
+            raise NotConnected("the connection is closed; connect again")
+        return self._host.call(self._session, service, arguments)
+
+    def put(self, callback: Callback) -> None:
+        self._inbox.append(callback)
+        if self._waits:
+            self._drive.notify()
+
+    def take(self) -> Callback | None:
+        if not self._inbox:
+            self._wait(0.0)
+            if not self._inbox:
+                return None
+        callback = self._inbox.popleft()
+        if self._host.holding and callback.method in PAUSES:
+            self._host.took(self._session, callback.method)
+        return callback
+
+    def pending(self) -> bool:
+        return bool(self._inbox)
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def wait(self, seconds: float | None) -> bool:
+        self._wait(_NAP if seconds is None else seconds)
+        return bool(self._inbox)
+
+    def _wait(self, seconds: float) -> None:
+        drive = self._drive
+        drive.mutex.acquire()
+        try:
+            self._host.flush()
+            self._waits = True
+            drive.until(self._has_news, seconds)
+        finally:
+            self._waits = False
+            drive.mutex.release()
+
+    def _has_news(self) -> bool:
+        return bool(self._inbox) or self._closed
+
+    def forget_federation(self) -> None:
+        with self._drive.mutex:
+            drop_federation(self._inbox)
+
+    def close(self) -> None:
+        self._closed = True
+        self._host.close(self._session)
+
+    def leave(self) -> None:
+        self.lose()
+
+    def lose(self) -> None:
+        self._closed = True
+        self._host.lose(self._session)
+
+
+def _log(text: str) -> None:
+    level = logging.INFO if text.endswith(": up") else logging.WARNING
+    logging.getLogger("weft").log(level, text)
