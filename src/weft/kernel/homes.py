@@ -10,7 +10,19 @@ from typing import Any
 
 from weft.kernel.effects import Callback, Named, Refuse, Remember, Reply, Transmit
 from weft.kernel.federations import found
-from weft.kernel.parcels import Answer, Caller, Claim, Data, Dissolve, Inform, Locate, Mark, Release, Request
+from weft.kernel.parcels import (
+    Answer,
+    Caller,
+    Claim,
+    Data,
+    Dissolve,
+    Inform,
+    Locate,
+    Mark,
+    Ordered,
+    Release,
+    Request,
+)
 from weft.kernel.sessions import Session, Waiting
 from weft.kernel.state import Federation
 from weft.kernel.turn import Turn
@@ -39,7 +51,9 @@ class Homes:
         self._founded = first
         self._waiting: dict[Caller, Waiting] = {}
         self._lost: dict[str, None] = {}  # nodes that went away and have not come back
-        self._early: dict[str, list[tuple[str, Data | Inform | Mark]]] = {}  # parcels that wait for a commit
+        self._early: dict[
+            str, list[tuple[str, Data | Ordered | Inform | Mark]]
+        ] = {}  # parcels that wait for a commit
 
     # --- what the whole node does -----------------------------------------------------------------------------
 
@@ -52,6 +66,17 @@ class Homes:
         service: str,
         arguments: tuple[Any, ...],
         heard: bool = True,
+    ) -> None:
+        raise NotImplementedError
+
+    def _order(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
     ) -> None:
         raise NotImplementedError
 

@@ -39,6 +39,7 @@ def join(
         raise FederateNameAlreadyInUse(f"a federate named {name!r} has joined {federation.name!r}")
     if model is not None:
         federation.catalog.absorb(model)
+        federation.ordered |= federation.catalog.ordered
     federation.federates_joined += 1
     handle = FederateHandle.of(federation.federates_joined)
     member = Member(
@@ -53,6 +54,7 @@ def join(
     _set_switches(federation, member)
     federation.take_seat(member)
     federation.members[handle] = member
+    federation.orders.nodes[node] = None
     federation.member_names[member.name] = member
     federation.changed()
     synchronization.after_join(turn, federation, member)
@@ -124,6 +126,7 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
     published = list(member.declared.subscribed)
     received = list(member.declared.receives)
     _remove(federation, member)
+    federation.orders.left(turn, federation, member.handle)
     transfers.leave(turn, federation, member, stays)
     synchronization.after_resign(turn, federation, member)
     saving.after_resign(turn, federation, member)

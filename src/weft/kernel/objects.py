@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.kernel import advisories, discovery, rates, require, transfers
+from weft.kernel.causal import is_plain
 from weft.kernel.path import NO_RETRACTION, stamp_of, transportation_of
 from weft.kernel.state import Federation, Instance, Member, Overrides
 from weft.kernel.turn import Turn
@@ -154,6 +155,7 @@ def delete_object_instance(
     object_instance: ObjectInstanceHandle,
     tag: bytes,
     time: LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     instance = require.known_instance(federation, member, object_instance)
     owner = instance.owners.get(federation.catalog.privilege)
@@ -164,10 +166,12 @@ def delete_object_instance(
         )
     require.encoded("the user-supplied tag", tag)
     stamp = stamp_of(federation, time)
-    for other in federation.seated(instance.knowledge.mask & ~member.bit):
-        turn.callback(
-            federation, other, "remove_object_instance", (object_instance, tag, member.handle, *stamp)
-        )
+    ordered = federation.ordered or order is not None
+    if not ordered or not federation.orders.deletes(turn, federation, member, instance, tag, stamp, order):
+        for other in federation.seated(instance.knowledge.mask & ~member.bit):
+            turn.callback(
+                federation, other, "remove_object_instance", (object_instance, tag, member.handle, *stamp)
+            )
     remove(federation, instance)
     return None if time is None else NO_RETRACTION
 
@@ -311,9 +315,11 @@ def query_interaction_transportation_type(
     )
 
 
-def _require_order(order: object) -> None:
+def _require_order(federation: Federation, order: object) -> None:
     if not isinstance(order, OrderType):
         raise RTIinternalError(f"{order!r} is no order type")
+    if not is_plain(order):
+        federation.ordered = True
 
 
 def change_attribute_order_type(
@@ -327,7 +333,7 @@ def change_attribute_order_type(
     instance = require.known_instance(federation, member, object_instance)
     chosen = require.known_attributes(federation, member, instance, attributes)
     require.owned(instance, member, chosen)
-    _require_order(order)
+    _require_order(federation, order)
     _overrides(instance).orders.update(dict.fromkeys(chosen, order))
 
 
@@ -341,7 +347,7 @@ def change_default_attribute_order_type(
 ) -> None:
     entry = require.object_class(federation, object_class)
     chosen = require.attributes(entry, attributes)
-    _require_order(order)
+    _require_order(federation, order)
     member.attribute_orders.setdefault(object_class, {}).update(dict.fromkeys(chosen, order))
 
 
@@ -354,5 +360,6 @@ def change_interaction_order_type(
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     _require_sent(member, interaction_class, entry.name)
-    _require_order(order)
+    _require_order(federation, order)
     member.interaction_orders[interaction_class] = order
+    federation.changed()  # closes the lanes of this class

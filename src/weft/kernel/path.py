@@ -9,8 +9,11 @@ Out, at the sender's node:
 
 In, at another node: the same interest question, asked of the members there (`arrive`).
 
-Delivery is in receive order.  A time stamp is carried along; without time management it does not change the order, and both
-order types in the callback say so.
+Delivery is in receive order, unless a class, an attribute or the call asks for one of Weft's own orders: then
+`weft.kernel.causal` takes the message from there.
+
+A time stamp is carried along; without time management it does not change the order, and both order types in the callback say
+so.
 
 With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
 subscribes while it is under way gets it.
@@ -34,6 +37,7 @@ from weft.model.enums import OrderType
 from weft.model.errors import InteractionClassNotPublished, InvalidLogicalTime
 from weft.model.handles import (
     AttributeHandle,
+    FederateHandle,
     InteractionClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
@@ -79,6 +83,7 @@ def send_interaction(
     values: dict[ParameterHandle, bytes] | PackedValues,
     tag: bytes,
     time: LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None:
@@ -101,6 +106,9 @@ def send_interaction(
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
     stamp = () if time is None else stamp_of(federation, time)
+    if federation.ordered or order is not None:
+        if federation.orders.sends(turn, federation, member, entry, values, tag, stamp, order):
+            return None if time is None else NO_RETRACTION
     audience = federation.audiences.get((interaction_class, member.handle))
     if audience is None:
         audience = _audience(turn, federation, member, interaction_class)
@@ -219,6 +227,7 @@ def update_attribute_values(
     values: dict[AttributeHandle, bytes] | PackedValues,
     tag: bytes,
     time: LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     instance = require.known_instance(federation, member, object_instance)
     defined = instance.entry.attributes
@@ -241,6 +250,9 @@ def update_attribute_values(
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
     stamp = () if time is None else stamp_of(federation, time)
+    if federation.ordered or order is not None:
+        if federation.orders.updates(turn, federation, member, instance, values, tag, stamp, order):
+            return None if time is None else NO_RETRACTION
     route = _route(turn, federation, instance, member, sent)
     if route.legs:
         _reflect(turn, instance, route, member, values, tag, stamp)
@@ -438,6 +450,7 @@ def send_directed_interaction(
     values: dict[ParameterHandle, bytes],
     tag: bytes,
     time: LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     """To the members that subscribe to it for the target's class: owners of the target, or universal subscribers."""
     entry = require.interaction_class(federation, interaction_class)
@@ -454,6 +467,22 @@ def send_directed_interaction(
     transportation = member.interaction_transportations.get(interaction_class, entry.transportation)
     arguments = (interaction_class, object_instance, dict(values), tag, transportation, stamp)
     add(member.tally.directed_sent, interaction_class, transportation)
+    if federation.ordered or order is not None:
+        if federation.orders.directs(turn, federation, member, arguments, order):
+            return None if time is None else NO_RETRACTION
+    direct(turn, federation, member, instance, entry, arguments)
+    return None if time is None else NO_RETRACTION
+
+
+def direct(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    instance: Instance,
+    entry: InteractionClassEntry,
+    arguments: tuple[Any, ...],
+) -> None:
+    """In receive order, to members here and elsewhere."""
     _direct(turn, federation, member, arguments)
     delayed = federation.switch("delaySubscriptionEvaluation")
     nodes = {
@@ -470,29 +499,47 @@ def send_directed_interaction(
         "send_directed_interaction",
         arguments,
     )
-    reliable = federation.catalog.is_reliable(transportation)
+    reliable = federation.catalog.is_reliable(arguments[4])
     for node in nodes:
         turn.effects.append(Transmit(node, message, reliable))
-    return None if time is None else NO_RETRACTION
 
 
 def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[Any, ...]) -> None:
-    interaction_class, object_instance, values, tag, transportation, stamp = message
+    interaction_class, object_instance = message[:2]
     entry = federation.catalog.interaction_classes[interaction_class]
     instance = federation.instances.get(object_instance)
     if instance is None:
         return
-    owners = list(instance.owners.values())
     for member in federation.seated(instance.knowledge.mask):
-        found = member.declared.directed_class(instance.entry, entry)
-        if member is sender or member.node != turn.node or found is None:
-            continue
-        received, universally = found
-        if universally or member in owners:
-            kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-            arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle, *stamp)
-            add(member.tally.directed_received, interaction_class, transportation)
-            turn.effects.append(Callback(member.session, "receive_directed_interaction", arguments))
+        if member is not sender and member.node == turn.node:
+            received = directed_to(instance, entry, member)
+            if received is not None:
+                _hand_directed(turn, member, received, sender.handle, message)
+
+
+def directed_to(
+    instance: Instance, entry: InteractionClassEntry, member: Member
+) -> InteractionClassEntry | None:
+    """The class at which the member gets an interaction directed to the instance, if it does."""
+    found = member.declared.directed_class(instance.entry, entry)
+    if found is None:
+        return None
+    received, universally = found
+    return received if universally or member in list(instance.owners.values()) else None
+
+
+def _hand_directed(
+    turn: Turn,
+    member: Member,
+    received: InteractionClassEntry,
+    producer: FederateHandle,
+    message: tuple[Any, ...],
+) -> None:
+    interaction_class, object_instance, values, tag, transportation, stamp = message
+    kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+    arguments = (received.handle, object_instance, kept, tag, transportation, producer, *stamp)
+    add(member.tally.directed_received, interaction_class, transportation)
+    turn.effects.append(Callback(member.session, "receive_directed_interaction", arguments))
 
 
 # --- in -------------------------------------------------------------------------------------------------------
@@ -524,3 +571,69 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
                 rates.pace(turn, federation, instance, route.paced, sender, values, tag, stamp)
     else:
         _direct(turn, federation, sender, message.arguments)
+
+
+# --- to one member, by another order (weft.kernel.causal) -------------------------------------------------------
+
+
+def hand_interaction(
+    turn: Turn, federation: Federation, member: Member, producer: FederateHandle, message: tuple[Any, ...]
+) -> None:
+    """If it still wants it."""
+    interaction_class, values, tag, transportation, stamp = message
+    received = member.declared.received_class(federation.catalog.interaction_classes[interaction_class])
+    if received is None:
+        return
+    kept: Any = values
+    if isinstance(values, PackedValues):
+        if received.handle != interaction_class:
+            kept = values.subset(received.parameters)
+    else:
+        kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+    arguments = (received.handle, kept, tag, transportation, producer, None, *stamp)
+    add(member.tally.interactions_received, interaction_class, transportation)
+    turn.effects.append(Callback(member.session, "receive_interaction", arguments))
+
+
+def hand_directed(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    instance: Instance,
+    producer: FederateHandle,
+    message: tuple[Any, ...],
+) -> None:
+    entry = federation.catalog.interaction_classes[message[0]]
+    received = directed_to(instance, entry, member)
+    if received is not None and instance.knowledge.mask & member.bit:
+        _hand_directed(turn, member, received, producer, message)
+
+
+def hand_update(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    instance: Instance,
+    producer: FederateHandle,
+    message: tuple[Any, ...],
+    last: bool,
+) -> None:
+    """What it still wants of it, at its rate; at once if the instance is about to be removed (`last`)."""
+    _, values, tag, stamp = message
+    known = federation.known_class(member, instance)
+    subscribed = None if known is None else member.declared.subscribed.get(known)
+    if subscribed is None:
+        return
+    sent = list(values) if isinstance(values, dict) else values.handles
+    wanted = [handle for handle in sent if handle in subscribed]
+    sender = federation.members.get(producer) or Member(producer, "", "", "", 0, 0, Declared())
+    if not last and any(subscribed[handle].rate for handle in wanted):
+        legs = _paced(federation, instance, member, wanted, subscribed)
+        rates.pace(turn, federation, instance, legs, sender, values, tag, stamp)
+        return
+    for leg in _legs(instance, member, wanted, -1):
+        kept = rates.part_of(values, leg.attributes or ())
+        arguments = (instance.handle, kept, tag, leg.transportation, producer, None, *stamp)
+        add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
+        instance.reflected |= member.bit
+        turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments))

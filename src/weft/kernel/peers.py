@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import pausing
+from weft.kernel import pausing, views
 from weft.kernel.effects import Callback, Effect, Refuse, Transmit
 from weft.kernel.homes import Homes
 from weft.kernel.parcels import Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
@@ -62,6 +62,7 @@ class Peers(Homes):
             if federation.home == node:
                 fault = f"node {node!r}, the home of federation {federation.name!r}, went away{reason}"
                 self._orphaned(turn, federation, fault)
+        self._doubt(turn, node)
         if not stopped:
             turn.effects.append(Transmit(node, Left(why)))
         return self._end(turn)
@@ -93,6 +94,12 @@ class Peers(Homes):
                         self._carry_out(turn, now, None, member.handle, RESIGN_LOST, (fault,))
                 federation.nodes.pop(node, None)
 
+    def _doubt(self, turn: Turn, node: str) -> None:
+        """Messages to or from that node may be lost: those that wait for them must not do so for ever (`weft.kernel.views`)."""
+        for federation in list(self.federations.values()):
+            if views.concerns(federation, node) and views.ask(federation):
+                self._order(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, ())
+
     def _orphaned(self, turn: Turn, federation: Federation, fault: str) -> None:
         del self.federations[federation.name]
         self._early.pop(federation.name, None)
@@ -108,6 +115,7 @@ class Peers(Homes):
         self._part(turn, sender, f"its node {sender!r} was cut off{reason}")
         if sender == self.directory:
             self._claim(turn)
+        self._doubt(turn, sender)
 
     def _dissolved(self, turn: Turn, sender: str, parcel: Dissolve) -> None:
         federation = self.federations.get(parcel.federation)
@@ -131,7 +139,8 @@ class Peers(Homes):
         if node == self.directory:
             self._claim(turn)
         self._mark_again(turn)
-        return turn.effects
+        self._doubt(turn, node)
+        return self._end(turn)
 
     def _claim(self, turn: Turn) -> None:
         for federation in self.federations.values():
@@ -171,6 +180,7 @@ class Peers(Homes):
         if sender == self.directory:
             self._claim(turn)
         self._mark_again(turn)
+        self._doubt(turn, sender)
 
     # --- this node comes back ---------------------------------------------------------------------------------
 
@@ -206,6 +216,11 @@ class Peers(Homes):
         for name in back:
             self._end_pauses(turn, self.federations[name])
         self._part(turn, self.name, f"its node {self.name!r} was started again")
+        for name in back:
+            federation = self.federations[name]
+            if federation.ordered and federation.members:
+                # The sequencer has begun anew.
+                self._carry_out(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, ())
         for name in back:
             self._remember(turn, name)
         if self.directory == self.name:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import (
+    causal,
     declaration,
     membership,
     mom_services,
@@ -25,6 +26,7 @@ from weft.kernel import (
     saving,
     support,
     synchronization,
+    views,
 )
 
 RESIGN = "resign_federation_execution"
@@ -36,6 +38,9 @@ INTERNAL = frozenset(
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
         restoring.RESTORE_DECIDED,
+        causal.ORDERS_USED,
+        views.VIEW_ENDS,
+        views.VIEW_BEGINS,
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
@@ -170,6 +175,8 @@ SERVICES: dict[str, Service] = {
     ),
     **_local(ownership, "query_attribute_ownership", "is_attribute_owned_by_federate"),
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
+    **_control(causal, causal.ORDERS_USED),
+    **_control(views, views.VIEW_ENDS, views.VIEW_BEGINS),
     **_control(support, "set_switch", "set_automatic_resign_directive"),
     **_local(support, *_LOOK_UPS, "get_switch", "get_federation_switch", "get_automatic_resign_directive"),
 }
