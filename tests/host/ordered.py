@@ -26,7 +26,10 @@ HEARD = ("receive_interaction", "reflect_attribute_values")
 
 
 class Sent:
-    def __init__(self, order: OrderType, past: int, seen: int, asked: int, to: frozenset[int]) -> None:
+    def __init__(
+        self, by: int, order: OrderType, past: int, seen: int, asked: int, to: frozenset[int]
+    ) -> None:
+        self.by = by
         self.order = order
         self.past = past
         self.seen = seen
@@ -49,7 +52,7 @@ class History:
         name = len(self.sent)
         seen, asked = self.seen[federate], self.asked[federate]
         total = order is TOTAL
-        self.sent.append(Sent(order, seen | asked if total else seen, seen, asked, to))
+        self.sent.append(Sent(federate, order, seen | asked if total else seen, seen, asked, to))
         if total:
             self.asked[federate] |= 1 << name
         elif order is CAUSAL:
@@ -92,6 +95,13 @@ class History:
                 common = set(left) & set(right)
                 if [n for n in left if n in common] != [n for n in right if n in common]:
                     self.faults.append(f"federates {other} and {one} heard messages in two total orders")
+
+    def check_survivors(self, gone: set[int]) -> None:
+        """What those who are left have sent to one another was not lost, where only nodes that died can lose anything."""
+        for name, sent in enumerate(self.sent):
+            for federate in sent.to - gone:
+                if sent.by not in gone and not self.heard[federate] >> name & 1:
+                    self.faults.append(f"federate {federate} never heard {name} ({sent.order.name} of {sent.by})")
 
     def check_complete(self, federates: set[int]) -> None:
         for name, sent in enumerate(self.sent):

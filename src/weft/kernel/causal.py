@@ -199,6 +199,7 @@ class Causal(Orders):
         asked = attribute_order(instance, federation.catalog.privilege) if order is None else _named(order)
         if is_plain(asked) or asked is OrderType.PRIORITY or member is federation.rti:
             return False
+        federation.ordered = True
         others = list(federation.seated(instance.knowledge.mask & ~member.bit & ~federation.rti.bit))
         waiting = {other.handle.number: None for other in others if other.node == turn.node}
         arguments = (instance.handle, tag, member.handle, *stamp)
@@ -233,8 +234,8 @@ class Causal(Orders):
     ) -> None:
         if not to:
             return
-        if not federation.ordered and not self.announced:
-            self.announced = True
+        if not federation.ordered:
+            federation.ordered = True
             turn.tell_rti(federation, ORDERS_USED, ())
         after = federation.sequence + ahead
         message = Ordered(
@@ -292,6 +293,7 @@ class Causal(Orders):
         except OrderingError as error:
             turn.effects.append(Notice(f"node {sender!r} sent a message without a proper tag: {error}"))
             return
+        federation.ordered = True
         forwarded = parcel.forwarded
         elsewhere = False
         for number in tag.destinations:
@@ -426,9 +428,10 @@ class Causal(Orders):
                 self._admit(turn, federation, process.number, message)
 
     def _end_views(self, turn: Turn, federation: Federation, process: Process, ended: range) -> None:
+        """The first of them is that in which messages were delivered; of the others all messages have waited until now."""
         for view in ended:
             current = process.current
-            if current.view < view:
+            if view > ended[0]:
                 current = Mses(process.number, federation.federates_joined + 1, view)
                 process.current = current
                 early = [m for m in process.later if m.tag is not None and m.tag.view == view]

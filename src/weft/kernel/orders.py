@@ -87,7 +87,6 @@ class Orders:
         self.flush: Flush | None = None
         self.asked = False  # the home is asked to end the view
         self.again = False  # and has to be asked once more
-        self.announced = False  # the home is told that there are such messages
         self.nodes: dict[str, None] = {}  # that have members, or had
         self.processes: dict[int, Process] = {}
         self.recent: dict[int, deque[Ordered]] = {}  # what was got of each process, and others were to get
@@ -148,4 +147,10 @@ class Orders:
         raise NotImplementedError
 
     def left(self, turn: Turn, federation: Federation, federate: FederateHandle) -> None:
+        raise NotImplementedError
+
+    def end_view(self, turn: Turn, federation: Federation) -> None:
+        raise NotImplementedError
+
+    def begin_view(self, turn: Turn, federation: Federation) -> None:
         raise NotImplementedError

@@ -17,7 +17,6 @@ ended by then give way to the last.  Who joins meanwhile has sent nothing in the
 
 from __future__ import annotations
 
-from weft.kernel.causal import Causal
 from weft.kernel.effects import Transmit
 from weft.kernel.orders import Flush
 from weft.kernel.parcels import Mark, Share
@@ -30,7 +29,6 @@ VIEW_BEGINS = "view_begins"
 
 def view_ends(turn: Turn, federation: Federation, member: Member) -> None:
     orders = federation.orders
-    assert isinstance(orders, Causal)
     federation.ordered = True
     orders.end_view(turn, federation)
     orders.flush = Flush(federation.sequence + 1, tuple(federation.taking_part()))
@@ -38,7 +36,6 @@ def view_ends(turn: Turn, federation: Federation, member: Member) -> None:
 
 def view_begins(turn: Turn, federation: Federation, member: Member) -> None:
     orders = federation.orders
-    assert isinstance(orders, Causal)
     orders.flush = None
     orders.begin_view(turn, federation)
 
