@@ -48,6 +48,11 @@ class History:
         self.orders: list[list[int]] = [[] for _ in range(federates)]  # messages taken, one after the other
         self.faults: list[str] = []
 
+    def joins(self) -> None:
+        for table in (self.seen, self.asked, self.heard):
+            table.append(0)
+        self.orders.append([])
+
     def sends(self, federate: int, order: OrderType, to: frozenset[int]) -> int:
         name = len(self.sent)
         seen, asked = self.seen[federate], self.asked[federate]
@@ -101,13 +106,23 @@ class History:
         for name, sent in enumerate(self.sent):
             for federate in sent.to - gone:
                 if sent.by not in gone and not self.heard[federate] >> name & 1:
-                    self.faults.append(f"federate {federate} never heard {name} ({sent.order.name} of {sent.by})")
+                    self.faults.append(
+                        f"federate {federate} never heard {name} ({sent.order.name} of {sent.by})"
+                    )
 
     def check_complete(self, federates: set[int]) -> None:
         for name, sent in enumerate(self.sent):
             for federate in sent.to & federates:
                 if not self.heard[federate] >> name & 1:
                     self.faults.append(f"federate {federate} never heard {name} ({sent.order.name})")
+
+
+def _failed(call: PendingCall) -> bool:
+    try:
+        call.result()
+    except RTIexception:
+        return True
+    return False
 
 
 def bits(mask: int) -> list[int]:
@@ -145,6 +160,7 @@ class Town:
         self.arrived: list[tuple[int, int]] = []  # messages at their node, by federate
         self.pending: list[PendingCall] = []
         self.numbers: dict[int, int] = {}
+        self.comers: dict[int, tuple[list[tuple[Any, ...]], PendingCall | None]] = {}
         for number, seat in enumerate(made):
             self.numbers[number + 1] = number  # federates have the numbers in which they joined
             self._declare(seat)
@@ -169,6 +185,42 @@ class Town:
         if wants:
             seat.subscribe("Vehicle", *sorted(wants))
 
+    # --- who comes later ----------------------------------------------------------------------------------------
+
+    def comes(self, seat: Seat) -> None:
+        """It joins while the others talk.  Nobody can say from when on it is addressed, so it is in nobody's `to`."""
+        number = len(self.seats)
+        cls = handles().interactions
+        steps: list[tuple[Any, ...]] = [("join_federation_execution", NAME, "test", seat.name, ())]
+        steps += [("publish_interaction_class", cls[name]) for name in CLASSES]
+        steps += [("subscribe_interaction_class", cls[name]) for name in CLASSES]
+        self.seats.append(seat)
+        self.history.joins()
+        self.hears.append(set())
+        self.wants.append(set())
+        self.objects.append(None)
+        self.gone.add(number)
+        self.comers[number] = (steps, None)
+
+    def _come_on(self) -> None:
+        """Whoever is joining takes its next step once the one before has ended."""
+        for number, (steps, last) in list(self.comers.items()):
+            if last is not None and not last.done:
+                continue
+            if last is not None and _failed(last):
+                del self.comers[number]
+            elif not steps:
+                del self.comers[number]
+                self.gone.discard(number)
+            else:
+                try:
+                    begun = self.seats[number].begin(*steps.pop(0))
+                except NotConnected:
+                    del self.comers[number]
+                    continue
+                self.pending.append(begun)
+                self.comers[number] = (steps, begun)
+
     # --- what federates do ------------------------------------------------------------------------------------
 
     def act(self, federate: int, order: OrderType | None = None) -> None:
@@ -178,7 +230,7 @@ class Town:
         random = self.random
         order = order or random.choice(self.orders)
         others = [n for n in range(len(self.seats)) if n != federate and n not in self.gone]
-        if random.random() < 0.6:
+        if random.random() < 0.6 or self.objects[federate] is None:
             cls = random.choice(CLASSES)
             to = frozenset(n for n in others if cls in self.hears[n])
             service, target = "send_interaction", handles().interactions[cls]
@@ -198,6 +250,7 @@ class Town:
 
     def poll(self) -> bool:
         """Every federate takes each callback at the moment it is there."""
+        self._come_on()
         for federate, seat in enumerate(self.seats):
             heard: set[int] = set()  # by one look
             for method, arguments in seat.heard():
@@ -209,6 +262,7 @@ class Town:
                     self.history.takes(federate, name)
                 elif method in ("connection_lost", "federate_resigned"):
                     self.gone.add(federate)
+                    self.comers.pop(federate, None)
         return False
 
     def run(self, check: Callable[[], Any] = lambda: None) -> None:
@@ -222,9 +276,12 @@ class Town:
 
     def plan(self, count: int, over: float) -> None:
         for _ in range(count):
-            federate = self.random.randrange(len(self.seats))
             when = self.network.clock.now + self.random.random() * over
-            self.network.clock.at(when, lambda federate=federate: (self.poll(), self.act(federate)))
+            self.network.clock.at(when, self._act)
+
+    def _act(self) -> None:
+        self.poll()
+        self.act(self.random.randrange(len(self.seats)))
 
     # --- what is checked --------------------------------------------------------------------------------------
 
@@ -242,10 +299,10 @@ class Town:
                 town.arrived.append((town.numbers[number], int(said.arguments[at])))
             admit(self, turn, federation, number, message, *rest)
 
-        Causal._admit = noted  # type: ignore[method-assign]
+        Causal._admit = noted  # type: ignore[method-assign, assignment]
 
     def check_no_needless_wait(self) -> None:
-        """Whatever has come and is not heard waits for a cause that has not come.  Without total order, which has more reasons."""
+        """Whatever has come and is not heard waits for a cause that has not come.  (Total order has more reasons.)"""
         history = self.history
         for federate, name in self.arrived:
             if not history.heard[federate] >> name & 1 and not history.missing(federate, name):
@@ -274,7 +331,4 @@ class Town:
     def check_all_ended(self) -> None:
         for call in self.pending:
             assert call.done, f"{call.service} is still under way"
-            try:
-                call.result()
-            except RTIexception:
-                continue
+            _failed(call)

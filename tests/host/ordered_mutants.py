@@ -13,6 +13,8 @@ from weft.kernel import causal, federations
 
 SOURCE = Path(causal.__file__).with_suffix(".py")
 
+HEARD = "parcel.arguments[0] in federation.members[FederateHandle.of(number)].declared.receives"
+
 # name: what stands there, once, and what the mutant has instead
 MUTANTS = {
     "the rows are not carried": (
@@ -21,10 +23,8 @@ MUTANTS = {
     ),
     "total order goes straight": ("is not None and order is OrderType.TOTAL:", "is None:"),
     "a filtered message does not count": (
-        "                self._admit(turn, federation, number, Message(parcel, tag), forwarded)\n",
-        "                wanted = federation.members[FederateHandle.of(number)].declared.receives\n"
-        "                if parcel.arguments[0] in wanted:\n"
-        "                    self._admit(turn, federation, number, Message(parcel, tag), forwarded)\n",
+        "            if node == turn.node:\n                self._admit(",
+        f"            if node == turn.node and {HEARD}:\n                self._admit(",
     ),
     "views in between are forgotten": ("            if view > ended[0]:\n", "            if False:\n"),
     "what waits at the end of a view is dropped": (
@@ -38,7 +38,7 @@ MUTANTS = {
     "processes outlive their view": ("        process.current = process.sending\n", "        process.current.view = self.view\n"),
     "ghosts are not kept": ("            self.ghosts[instance.handle] = Ghost(", "            Ghost("),
     "a lost removal is not told": ("            if ghost.view < self.view:", "            if False:"),
-    "nothing is passed on for the lost": ("                    self._forward(turn, federation, parcel)\n", "                    pass\n"),
+    "nothing is passed on for the lost": ("self._forward(turn, federation, parcel)\n", "pass\n"),
 }  # fmt: skip
 
 

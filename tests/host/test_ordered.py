@@ -49,7 +49,7 @@ def run_one(seed: int, monkeypatch: pytest.MonkeyPatch, messages: int = 60) -> T
 
 @pytest.mark.parametrize("block", range(4))
 def test_random_federations_keep_causal_and_total_order(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S0-2, S0-3, S0-5, S0-6, S0-16, S0-17: no effect before its cause, one total order, nothing lost, nothing held needlessly."""
+    """S0-2, S0-3, S0-5, S0-6, S0-16, S0-17: no effect before its cause, one total order, none lost, no needless wait."""
     waited = 0
     for seed in range(block * 25, block * 25 + 25):
         with monkeypatch.context() as patch:
@@ -76,7 +76,7 @@ def test_receive_order_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fire_and_hit(order: OrderType) -> list[bytes]:
-    """S0-20, S0-23: the aircraft (S1) fires at the tank (S2), which is hit and says so; the observer (S3) is far from the aircraft."""
+    """S0-20, S0-23: the aircraft (S1) fires at the tank (S2), which says that it is hit; the observer (S3) is far from S1."""
     network = mesh(3, 1, delay=0.01)
     network.set_link("S1", "S3", LinkProfile(delay=0.5))
     aircraft, tank, observer = federation(network, "S1", "S2", "S3")

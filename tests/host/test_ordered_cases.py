@@ -240,14 +240,16 @@ def test_a_best_effort_message_in_causal_order_is_not_lost() -> None:
 
 
 def test_a_save_has_what_was_under_way() -> None:
-    """Messages in causal and total order sent before the save, and not taken, come after each restore; then a view begins anew."""
+    """Messages in causal and total order sent before the save come after each restore; then a view begins anew."""
     network, (one, two, three) = triangle()
     three.subscribe_interaction(HIT)
     network.settle()
     send(two, HIT, b"total", OrderType.TOTAL)
     send(one, HIT, b"causal")
     one.call("request_federation_save", "s")
-    network.run_until(lambda: all(seat.connection.pending() for seat in (one, two, three)), network.clock.now + 0.05)
+    network.run_until(
+        lambda: all(seat.connection.pending() for seat in (one, two, three)), network.clock.now + 0.05
+    )
     send(two, HIT, b"last", OrderType.TOTAL)
     for seat in (one, two, three):
         network.run_until(seat.connection.pending)

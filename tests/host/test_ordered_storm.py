@@ -10,7 +10,7 @@ import pytest
 from fabric.topologies import some
 from host.digest import check_agreement
 from host.fabric import BAD
-from host.mesh import NAME, federation, seats
+from host.mesh import NAME, Seat, federation, handles, seats
 from host.ordered import CAUSAL, Town
 from host.test_fabric_storm import plan_faults
 from host.test_ordered import uneven
@@ -63,10 +63,23 @@ def crashes(seed: int) -> Town:
         network.clock.at(now + random.random() * LASTS, partial(_lose, town, federate))
     for federate in random.sample(range(len(places)), random.choice((0, 1))):
         network.clock.at(now + random.random() * LASTS, partial(_resign, town, federate))
+    _latecomers(town, others)
     town.run()
     town.history.check_survivors(town.gone)
     finish(town, seed)
     return town
+
+
+def _latecomers(town: Town, nodes: list[str] | tuple[str, ...]) -> None:
+    for number in range(town.random.choice((0, 1, 2))):
+        when = town.network.clock.now + town.random.random() * LASTS
+        node = town.random.choice(nodes)
+        town.network.clock.at(when, partial(_come, town, node, f"late {number}"))
+
+
+def _come(town: Town, node: str, name: str) -> None:
+    if node in town.network._nodes:
+        town.comes(Seat(town.network.at(node), name))
 
 
 def _crash(town: Town, node: str) -> None:
@@ -103,6 +116,7 @@ def storm(seed: int) -> Town:
     town = Town(network, random, federation(network, *places))
     town.plan(80, LASTS)
     plan_faults(network, random)
+    _latecomers(town, topology.servers)
     town.run()
     if NAME not in {name for node in network._nodes.values() for name in node.federations}:
         town.gone.update(range(len(places)))
@@ -117,7 +131,8 @@ def test_crashes_end_views_and_nothing_hangs(block: int) -> None:
     for seed in range(block * 20, block * 20 + 20):
         town = crashes(seed)
         views += max(
-            (f.orders.settled for n in town.network._nodes.values() for f in n.federations.values()), default=0
+            (f.orders.settled for n in town.network._nodes.values() for f in n.federations.values()),
+            default=0,
         )
     assert views > 10
 
@@ -153,13 +168,7 @@ def test_a_late_joiner_takes_part() -> None:
     network.settle()
     town.poll()
     for seat in town.seats:
-        seat.call("change_interaction_order_type", _hit(), CAUSAL)
+        seat.call("change_interaction_order_type", handles().interactions["Event.Hit"], CAUSAL)
     town.seats[0].send("Event.Hit", b"1000")
     network.settle()
     assert late.tags("receive_interaction") == [b"1000"]
-
-
-def _hit() -> object:
-    from host.mesh import handles
-
-    return handles().interactions["Event.Hit"]

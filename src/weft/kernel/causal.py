@@ -332,7 +332,7 @@ class Causal(Orders):
         if process.number == SEQUENCER:
             to = [number for number in said.to if _node_of(federation, number)]
             if to:
-                passed = said._replace(to=(), after=federation.sequence)
+                passed = said._replace(to=(), after=max(said.after, federation.sequence))
                 self._post(turn, federation, process, to, passed)
             return
         member = federation.members.get(FederateHandle.of(process.number))
