@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fabric.topologies import FIGURE_2
@@ -142,6 +143,57 @@ def passed_on() -> None:
 
 def test_what_one_has_of_the_lost_is_passed_on() -> None:
     passed_on()
+
+
+def slow_survivor() -> None:
+    """A message between two who are left, under way when a view ends, is of that view and is waited for."""
+    network = mesh(4, 1, delay=0.01)
+    network.detection = 0.02
+    network.set_link("S2", "S3", LinkProfile(delay=0.9))
+    _, two, three, _ = federation(network, "S1", "S2", "S3", "S4")
+    two.publish_interaction(HIT)
+    three.subscribe_interaction(HIT)
+    network.settle()
+    send(two, HIT, b"of the old view")
+    network.crash("S4")
+    network.run_until(lambda: state(network, "S2").orders.view == 1)
+    send(two, HIT, b"of the new")
+    network.settle()
+    assert state(network, "S3").orders.settled == 1
+    assert three.tags("receive_interaction") == [b"of the old view", b"of the new"]
+
+
+def test_what_survivors_say_while_a_view_ends_is_heard() -> None:
+    slow_survivor()
+
+
+def _sends_in(network: SimulatedNetwork, node: str, view: int) -> bool:
+    return state(network, node).orders.view == view
+
+
+def two_losses() -> None:
+    """A second node dies while the first one's view is being ended: what was sent in between is heard, too."""
+    network = mesh(5, 1, delay=0.01)
+    network.detection = 0.02
+    network.set_link("S2", "S3", LinkProfile(delay=0.9))
+    _, two, three, _, _ = federation(network, "S1", "S2", "S3", "S4", "S5")
+    two.publish_interaction(HIT)
+    three.subscribe_interaction(HIT)
+    network.settle()
+    said = []
+    for number, node in enumerate(("S4", "S5", "")):
+        said.append(b"%d" % number)
+        send(two, HIT, said[-1])
+        if node:
+            network.crash(node)
+            network.run_until(partial(_sends_in, network, "S2", number + 1))
+    network.settle()
+    assert (state(network, "S3").orders.settled, state(network, "S1").orders.settled) == (2, 2)
+    assert three.tags("receive_interaction") == said
+
+
+def test_a_loss_while_a_view_ends() -> None:
+    two_losses()
 
 
 def test_what_nobody_has_of_the_lost_stops_nobody() -> None:

@@ -377,7 +377,7 @@ class Causal(Orders):
         number = federate.number
         gone = self.processes.pop(number, None)
         if gone is not None:
-            self._count(gone.current)
+            self.retire(gone.current)
         for process in self.processes.values():
             process.current.resigned(number)
             if process.sending is not process.current:
@@ -386,10 +386,6 @@ class Causal(Orders):
             ghost.waiting.pop(number, None)
             if not ghost.waiting:
                 del self.ghosts[handle]
-
-    def _count(self, process: Mses) -> None:
-        self.counts.waited += process.counts.waited
-        self.counts.duplicates += process.counts.duplicates
 
     def end_view(self, turn: Turn, federation: Federation) -> None:
         """From now on messages are sent in the next view; what may be missing elsewhere of those who are gone is passed on."""
@@ -441,7 +437,7 @@ class Causal(Orders):
                         self._deliver(turn, federation, process, released)
             for released in current.crashed([]):
                 self._deliver(turn, federation, process, released)
-            self._count(current)
+            self.retire(current)
         process.current = process.sending
 
 

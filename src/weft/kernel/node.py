@@ -276,7 +276,8 @@ class Node(Peers):
         if views.go_on(turn, federation):
             self._carry_out(turn, federation, None, federation.rti.handle, views.VIEW_BEGINS, ())
         elif views.ask_again(federation):
-            self._order(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, ())
+            view = federation.orders.view
+            self._order(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, (view,))
 
     def _on_behalf(
         self,

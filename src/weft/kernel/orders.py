@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
-from weft.ordering import Message, Mses
+from weft.ordering import Counts, Message, Mses
 
 if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry
@@ -94,6 +94,18 @@ class Orders:
         self.destinations: dict[tuple[Any, ...], list[int]] = {}  # worked out for this generation
         self.generation = 0
         self.counts = OrderCounts()
+
+    def count_up(self) -> OrderCounts:
+        """The counts, with what the processes have done since somebody last asked."""
+        for process in self.processes.values():
+            self.retire(process.current)
+        return self.counts
+
+    def retire(self, process: Mses) -> None:
+        """Enter what it has counted; it is over, or counts anew."""
+        self.counts.waited += process.counts.waited
+        self.counts.duplicates += process.counts.duplicates
+        process.counts = Counts()
 
     def sends(
         self,

@@ -98,7 +98,9 @@ class Peers(Homes):
         """Messages to or from that node may be lost: those that wait for them must not do so for ever (`weft.kernel.views`)."""
         for federation in list(self.federations.values()):
             if views.concerns(federation, node) and views.ask(federation):
-                self._order(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, ())
+                self._order(
+                    turn, federation, None, federation.rti.handle, views.VIEW_ENDS, (federation.orders.view,)
+                )
 
     def _orphaned(self, turn: Turn, federation: Federation, fault: str) -> None:
         del self.federations[federation.name]
@@ -220,7 +222,8 @@ class Peers(Homes):
             federation = self.federations[name]
             if federation.ordered and federation.members:
                 # The sequencer has begun anew.
-                self._carry_out(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, ())
+                view = federation.orders.view
+                self._carry_out(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, (view,))
         for name in back:
             self._remember(turn, name)
         if self.directory == self.name:

@@ -12,7 +12,8 @@ is another way.  Whoever hears of such a thing asks the home to end the view.
 
 Nothing is stopped meanwhile: federates go on sending, and what they send waits at its receivers until the new view has begun.
 A loss during all this is another reason to end a view: the command is given again, the marks begin anew, and all views that have
-ended by then give way to the last.  Who joins meanwhile has sent nothing in the views before, so nobody waits for its mark.
+ended by then give way to the last.  All who hear of one loss ask, but only the first of them is heard: the others name a view
+that has ended.  Who joins meanwhile has sent nothing in the views before, so nobody waits for its mark.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ VIEW_ENDS = "view_ends"
 VIEW_BEGINS = "view_begins"
 
 
-def view_ends(turn: Turn, federation: Federation, member: Member) -> None:
+def view_ends(turn: Turn, federation: Federation, member: Member, view: int) -> None:
+    """Unless that view has ended since it was asked for: whoever has sent a mark that was lost hears of it, too, and asks."""
     orders = federation.orders
+    if view < orders.view:
+        return
     federation.ordered = True
     orders.end_view(turn, federation)
     orders.flush = Flush(federation.sequence + 1, tuple(federation.taking_part()))
