@@ -25,6 +25,7 @@ itself (the MOM) are in receive order.
 from __future__ import annotations
 
 from collections import deque
+from functools import cache
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
@@ -255,7 +256,6 @@ class Causal(Orders):
         tag = sending.send(to)
         counts = self.counts
         counts.messages += 1
-        counts.pairs += tag.pairs()
         here: list[int] = []
         away: dict[str, list[int]] = {}
         for number in to:
@@ -265,8 +265,10 @@ class Causal(Orders):
             elif node:
                 away.setdefault(node, []).append(number)
         for node, numbers in away.items():
-            written = encode_tag(_trimmed(tag, numbers))
+            trimmed = _trimmed(tag, numbers)
+            written = encode_tag(trimmed)
             counts.tags += 1
+            counts.pairs += trimmed.pairs()
             counts.tag_bytes += len(written)
             turn.effects.append(Transmit(node, message._replace(tag=written)))
         for number in here:
@@ -335,7 +337,7 @@ class Causal(Orders):
                 passed = said._replace(to=(), after=max(said.after, federation.sequence))
                 self._post(turn, federation, process, to, passed)
             return
-        member = federation.members.get(FederateHandle.of(process.number))
+        member = federation.members.get(_handle(process.number))
         if member is not None:
             self._hand(turn, federation, member, said)
 
@@ -417,7 +419,7 @@ class Causal(Orders):
         for ghost in list(self.ghosts.values()):
             if ghost.view < self.view:  # the message that was to say so is lost
                 for number in list(ghost.waiting):
-                    self._removed(turn, federation, federation.members[FederateHandle.of(number)], ghost)
+                    self._removed(turn, federation, federation.members[_handle(number)], ghost)
         for process in list(self.processes.values()):
             later, process.later = process.later, []
             for message in later:
@@ -479,11 +481,14 @@ def _parts(
     return parts
 
 
+_handle = cache(FederateHandle.of)  # made once: every message asks for those of its receivers
+
+
 def _node_of(federation: Federation, number: int) -> str:
     """Where the process is; empty if it is gone."""
     if number == SEQUENCER:
         return federation.home
-    member = federation.members.get(FederateHandle.of(number))
+    member = federation.members.get(_handle(number))
     return "" if member is None else member.node
 
 

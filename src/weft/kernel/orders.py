@@ -37,7 +37,7 @@ class OrderCounts:
         self.messages = 0  # stamped here
         self.tags = 0  # written, for other nodes
         self.tag_bytes = 0
-        self.pairs = 0  # in the tags stamped here
+        self.pairs = 0  # in the tags written
         self.delivered = 0
         self.waited = 0  # of those, how many had to wait for another
         self.duplicates = 0
