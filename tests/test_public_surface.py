@@ -42,9 +42,9 @@ PUBLIC = {
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
     "weft.kernel": [
-        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "PENDING", "SERVICES",
+        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "PENDING", "SERVICES", "URGENT",
         "Alarm", "Callback", "Carried", "Effect", "Fetch", "Lane", "Named", "Node", "Notice", "Record", "Refuse", "Remember",
-        "Reply", "Store", "Transmit",
+        "Reply", "Store", "Transmit", "UrgentCallback",
     ],
 }  # fmt: skip
 

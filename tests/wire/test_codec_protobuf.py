@@ -258,7 +258,8 @@ def test_the_schema_has_all_facts() -> None:
             for f in message["fields"]
         ]
     for name, members in WIRE["enums"].items():
-        assert {member.name: member.value for member in getattr(enums, name)} == members
+        ours_of = {member.name: member.value for member in getattr(enums, name) if member.value < 100}
+        assert ours_of == members  # those from 100 on are Weft's own
     assert set(WIRE["exceptions"]["hla4_cpp_client"]) == HLA4_EXCEPTIONS
     assert set(WIRE["exceptions"]["evolved_extra_cpp_client"]) == EVOLVED_EXCEPTIONS
 

@@ -102,6 +102,7 @@ def argument_lists(function: Any) -> Iterator[tuple[Any, ...]]:
     """Arguments to try: every sample once, optional parameters present and absent."""
     hints = typing.get_type_hints(function)
     parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
+    parameters = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]  # Weft's own: see test_own_fields
     required = sum(p.default is p.empty for p in parameters)
     pools = [PARAMETERS.get(p.name) or samples(hints[p.name]) for p in parameters]
     for length in range(required, len(parameters) + 1):

@@ -20,6 +20,7 @@ from weft.fom.objectmodel import (
     ObjectModel,
     Parameter,
 )
+from weft.fom.orders import meaning
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -34,10 +35,6 @@ RELIABLE = "HLAreliable"
 BEST_EFFORT = "HLAbestEffort"
 
 
-def _order(name: str) -> OrderType:
-    return OrderType.RECEIVE if name.lower() == "receive" else OrderType.TIMESTAMP
-
-
 class AttributeEntry:
     def __init__(
         self,
@@ -46,11 +43,13 @@ class AttributeEntry:
         transportation: TransportationTypeHandle,
         order: OrderType,
         data_type: str,
+        priority: int = 0,
     ) -> None:
         self.handle = handle
         self.name = name
         self.transportation = transportation
         self.order = order
+        self.priority = priority  # how urgent in priority order; 0 is the most urgent
         self.data_type = data_type
 
 
@@ -96,10 +95,12 @@ class InteractionClassEntry:
         parent: InteractionClassEntry | None,
         transportation: TransportationTypeHandle,
         order: OrderType,
+        priority: int = 0,
     ) -> None:
         self.handle = handle
         self.name = name
         self.parent = parent
+        self.priority = priority
         self.lineage: tuple[InteractionClassEntry, ...] = (
             (self,) if parent is None else (self, *parent.lineage)
         )
@@ -147,6 +148,7 @@ class Catalog:
         self.transportation_names: dict[str, TransportationTypeHandle] = {}
         self._attributes_given = 0
         self._parameters_given = 0
+        self.ordered = False  # something in it has an order of Weft's own
         self.model = model
         self.absorb(model)
         self.privilege: AttributeHandle = self.object_class_names[OBJECT_ROOT].names[PRIVILEGE_TO_DELETE]
@@ -185,24 +187,34 @@ class Catalog:
 
     def _attribute(self, given: Attribute) -> AttributeEntry:
         self._attributes_given += 1
+        order, priority = self._order(given.order)
         return AttributeEntry(
             AttributeHandle.of(self._attributes_given),
             given.name,
             self._transportation(given.transportation),
-            _order(given.order),
+            order,
             given.data_type,
+            priority,
         )
+
+    def _order(self, name: str) -> tuple[OrderType, int]:
+        order, priority = meaning(name)
+        if order is not OrderType.RECEIVE and order is not OrderType.TIMESTAMP:
+            self.ordered = True
+        return order, priority
 
     def _absorb_interaction_class(self, given: InteractionClass) -> None:
         entry = self.interaction_class_names.get(given.name)
         if entry is None:
             parent = None if given.parent is None else self.interaction_class_names[given.parent]
+            order, priority = self._order(given.order)
             entry = InteractionClassEntry(
                 InteractionClassHandle.of(len(self.interaction_classes) + 1),
                 given.name,
                 parent,
                 self._transportation(given.transportation),
-                _order(given.order),
+                order,
+                priority,
             )
             self.interaction_classes[entry.handle] = entry
             self.interaction_class_names[entry.name] = entry

@@ -33,6 +33,7 @@ from weft.fom.objectmodel import (
     RoutingSpace,
     frozen,
 )
+from weft.fom.orders import spelled
 from weft.fom.sexpr import Atom, Form, error_at, single_root
 from weft.fom.xmltree import Warnings
 from weft.model.errors import ObjectModelError
@@ -40,7 +41,6 @@ from weft.model.records import Source
 
 MAX_NAME = 1024
 TRANSPORTATIONS = {"reliable": "HLAreliable", "best_effort": "HLAbestEffort"}
-ORDERS = {"timestamp": "TimeStamp", "receive": "Receive"}
 IGNORED = frozenset(("fedversion", "federate"))
 
 
@@ -169,8 +169,8 @@ class _Reader:
         for word in words:
             if word.lower() in TRANSPORTATIONS:
                 transportation = TRANSPORTATIONS[word.lower()]
-            elif word.lower() in ORDERS:
-                order = ORDERS[word.lower()]
+            elif spelled(word):
+                order = spelled(word)
             elif word in self.spaces:
                 dimensions = self.spaces[word].dimensions
             else:

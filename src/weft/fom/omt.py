@@ -31,6 +31,7 @@ from weft.fom.objectmodel import (
     UpdateRate,
     frozen,
 )
+from weft.fom.orders import spelled, standard
 from weft.fom.schema import NAMESPACES, TIMES
 from weft.fom.xmltree import Element, Warnings, read_tree
 from weft.model.errors import InvalidObjectModel
@@ -40,7 +41,6 @@ MAX_NAME = 1024
 """Longest qualified class name; longer ones only occur in attempts to exhaust memory."""
 
 SHARINGS = frozenset(("Publish", "Subscribe", "PublishSubscribe", "Neither", ""))
-ORDERS = {"receive": "Receive", "timestamp": "TimeStamp"}
 TRUE = frozenset(("true", "1", "yes"))
 FALSE = frozenset(("false", "0", "no"))
 
@@ -137,9 +137,11 @@ class _Reader:
 
     def order(self, element: Element) -> str:
         text = element.value("order")
-        order = ORDERS.get(text.lower(), "")
+        order = spelled(text)
         if text and text != order:
             self.warnings.add(f"order {text!r} is read as {order or 'Receive'!r}", element.line)
+        if not standard(order):
+            self.warnings.add(f"order {order!r} is Weft's own: other RTIs do not know it", element.line)
         return order
 
     def boolean(self, text: str, line: int, what: str) -> bool:

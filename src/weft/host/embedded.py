@@ -19,10 +19,23 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from weft.host.connection import drop_federation
+from weft.host.connection import UrgentFirst, drop_federation
 from weft.host.reports import ReportFiles
 from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
-from weft.kernel import PAUSES, Alarm, Callback, Effect, Fetch, Node, Notice, Record, Refuse, Reply, Store
+from weft.kernel import (
+    PAUSES,
+    Alarm,
+    Callback,
+    Effect,
+    Fetch,
+    Node,
+    Notice,
+    Record,
+    Refuse,
+    Reply,
+    Store,
+    UrgentCallback,
+)
 from weft.model.errors import NotConnected, RTIinternalError
 
 _NAP = 1.0
@@ -157,6 +170,7 @@ class EmbeddedConnection:
         self._host = host
         self._session = session
         self._inbox: deque[Callback] = deque()
+        self._urgent: UrgentFirst | None = None  # since there was the first message in priority order
         self._arrived = threading.Event()
         self._asleep = False
         self._closed = False
@@ -167,6 +181,8 @@ class EmbeddedConnection:
         return self._host.call(self._session, service, arguments)
 
     def put(self, callback: Callback) -> None:
+        if isinstance(callback, UrgentCallback) and self._urgent is None:
+            self._urgent = UrgentFirst()
         self._inbox.append(callback)
         if self._asleep:
             self._arrived.set()
@@ -179,15 +195,18 @@ class EmbeddedConnection:
         if not self._inbox:
             if self._host.alarmed:
                 self._host.tick()  # who only looks and never waits sees to it here
-            if not self._inbox:
+            if not self.pending():
                 return None
-        callback = self._inbox.popleft()
+        urgent = self._urgent
+        callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
+        if callback is None:
+            return None
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
         return callback
 
     def pending(self) -> bool:
-        return bool(self._inbox)
+        return bool(self._inbox) or (self._urgent is not None and bool(self._urgent.waiting))
 
     def now(self) -> float:
         return time.monotonic()
@@ -207,10 +226,10 @@ class EmbeddedConnection:
             left = deadline - time.monotonic()
             if left <= 0.0:
                 break
-        return bool(self._inbox)
+        return self.pending()
 
     def _wait(self, seconds: float | None) -> bool:
-        if self._inbox:
+        if self.pending():
             return True
         self._asleep = True
         try:
@@ -219,10 +238,12 @@ class EmbeddedConnection:
                 self._arrived.wait(seconds)
         finally:
             self._asleep = False
-        return bool(self._inbox)
+        return self.pending()
 
     def forget_federation(self) -> None:
         self._host.forget_federation(self._inbox)
+        if self._urgent is not None:
+            self._urgent.waiting.clear()
 
     def close(self) -> None:
         self._host.close(self._session)

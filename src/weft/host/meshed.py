@@ -4,7 +4,8 @@ What goes by which class of service:
 
     CAUSAL        commands and all that belongs to them (requests, commits, answers, welcomes, claims …), messages in time
                   stamp order, and what nodes say of logical time
-    RELIABLE      reliable messages, callbacks for single federates elsewhere, and the marks of a save, which go behind them
+    RELIABLE      reliable messages, all in causal or total order, callbacks for single federates elsewhere, and the marks of a
+                  save or of the end of a view, which go behind them
     BEST_EFFORT   best-effort messages
 
 Messages may be overtaken by commands and the other way round: a message says after which commit it was sent and waits for that,
@@ -33,7 +34,7 @@ from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
 from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
 from weft.host.release_control import ReleaseControl
 from weft.kernel import Carried, Effect, Named, Node, Notice, Remember, Transmit
-from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Request, Welcome
+from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Ordered, Request, Welcome
 from weft.kernel.time_services import is_stamped
 from weft.model.errors import RTIinternalError
 
@@ -59,7 +60,7 @@ class MeshedNode:
         self._perform = perform
         self._control = control
         self._boots: dict[str, int] = {}  # of the other nodes, as they have greeted
-        self._ahead: dict[str, list[tuple[int, Data | Inform | Mark]]] = {}
+        self._ahead: dict[str, list[tuple[int, Data | Ordered | Inform | Mark]]] = {}
         self._commits: dict[str, list[str]] = {}  # the keys of the commits since the snapshot
 
     # --- out --------------------------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ class MeshedNode:
             return
         if isinstance(parcel, Hello):
             self._greeted(sender, boot, parcel, now)
-        elif isinstance(parcel, (Data, Inform, Mark)) and boot != self._boots.get(sender, 0):
+        elif isinstance(parcel, (Data, Ordered, Inform, Mark)) and boot != self._boots.get(sender, 0):
             waiting = self._ahead.setdefault(sender, [])
             if boot > self._boots.get(sender, 0) and len(waiting) < AHEAD:
                 waiting.append((boot, parcel))
@@ -196,9 +197,9 @@ def _place(commit: Commit) -> int:
 
 
 def class_of(parcel: Any, reliable: bool) -> ServiceClass:
-    if isinstance(parcel, Data):
-        if is_stamped(parcel.arguments[-1]):
-            return ServiceClass.CAUSAL
+    if isinstance(parcel, Data) and is_stamped(parcel.arguments[-1]):
+        return ServiceClass.CAUSAL
+    if isinstance(parcel, (Data, Ordered)):
         return ServiceClass.RELIABLE if reliable else ServiceClass.BEST_EFFORT
     if isinstance(parcel, (Inform, Mark)):
         return ServiceClass.RELIABLE

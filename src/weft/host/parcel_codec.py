@@ -2,7 +2,7 @@
 
     byte       which parcel
     varint     the boot of the sender's node (`weft.host.meshed`)
-    …          the fields: of data as `weft.host.parcel_data` says, of all others a list in CBOR
+    …          the fields: of data as `weft.host.parcel_data` and `parcel_ordered` say, of all others a list in CBOR
 
 Only what is in the tables below can come out, each field of its type.  Whatever else the bytes are is a `ParcelError`, and
 so is a value that no parcel can hold.
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from weft.host import cbor
 from weft.host.parcel_data import DATA, decode_data, encode_data, read_varint, varint
+from weft.host.parcel_ordered import ORDERED, decode_ordered, encode_ordered
 from weft.host.parcel_plain import ParcelError, from_plain, to_plain
 from weft.kernel.parcels import (
     Answer,
@@ -28,6 +29,7 @@ from weft.kernel.parcels import (
     Left,
     Locate,
     Mark,
+    Ordered,
     Release,
     Request,
     Retraction,
@@ -70,6 +72,7 @@ _FORMS = [
     _Form(16, TimeReport, (str, str, int, int, list), plain=4),
     _Form(17, TimeBound, (str, str, int, int, list), plain=4),
     _Form(18, Retraction, (str, str, int, bytes)),
+    _Form(19, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool)),
 ]
 _BY_KIND = {form.kind: form for form in _FORMS}
 _BY_CODE = {form.code: form for form in _FORMS}
@@ -88,6 +91,10 @@ _MISFITS = (
 def encode_parcel(parcel: Any, boot: int) -> bytes:
     if isinstance(parcel, Data):
         found = encode_data(parcel, boot)
+        if found is not None:
+            return found
+    elif isinstance(parcel, Ordered):
+        found = encode_ordered(parcel, boot)
         if found is not None:
             return found
     form = _BY_KIND.get(type(parcel))
@@ -114,6 +121,8 @@ def decode_parcel(data: bytes) -> tuple[int, Any]:
         code = data[0]
         if code == DATA:
             return boot, decode_data(data, at)
+        if code == ORDERED:
+            return boot, decode_ordered(data, at)
         form = _BY_CODE[code]
         fields = cbor.decode(data[at:])
         if type(fields) is not list or len(fields) != len(form.fields):

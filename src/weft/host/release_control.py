@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft.fabric import Release, Topology, kept_back, kept_names
-from weft.kernel.parcels import Data, Share
+from weft.kernel.parcels import Data, Ordered, Share
 from weft.kernel.plain import callback_from_plain, callback_to_plain
 from weft.kernel.state import Federation
 
@@ -37,9 +37,11 @@ class ReleaseControl:
     def passed(self, node: str, parcel: Any, federation: Federation | None) -> Any:
         """The parcel as it may go to that node; None if nothing of it may."""
         if federation is None:
-            return None if isinstance(parcel, Data) else parcel
+            return None if isinstance(parcel, (Data, Ordered)) else parcel
         if isinstance(parcel, Data):
             return self._data(self._kept[node], parcel, federation)
+        if isinstance(parcel, Ordered):
+            return self._ordered(self._kept[node], parcel, federation)
         if isinstance(parcel, Share):
             return parcel._replace(data=self._share(self._kept[node], parcel.data, federation))
         return parcel
@@ -54,6 +56,15 @@ class ReleaseControl:
             return parcel
         arguments[at] = values
         return parcel._replace(arguments=tuple(arguments))
+
+    def _ordered(self, kept: frozenset[str], parcel: Ordered, federation: Federation) -> Ordered | None:
+        """Others wait for a message in causal order: one that is kept back goes as an empty one, which nobody is told of."""
+        if parcel.service not in ("send_interaction", "update_attribute_values", "send_directed_interaction"):
+            return parcel
+        passed = self._data(kept, parcel.plain(), federation)
+        if passed is not None:
+            return parcel._replace(arguments=passed.arguments)
+        return parcel._replace(service="", arguments=(), to=()) if parcel.tag else None
 
     def _share(self, kept: frozenset[str], data: dict[int, Any], federation: Federation) -> dict[int, Any]:
         """What a node contributes to a save holds callbacks that have not been taken, with their values."""

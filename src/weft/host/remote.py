@@ -21,9 +21,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from weft.host.client_settings import GATHER_ANSWERS, ClientSettings
-from weft.host.connection import drop_federation
+from weft.host.connection import UrgentFirst, drop_federation
 from weft.host.streams import open_stream
-from weft.kernel import PAUSES, Callback
+from weft.kernel import PAUSES, URGENT, Callback, UrgentCallback
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.model.time import time_factory
@@ -32,6 +32,7 @@ from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
 from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader, ProtocolError
 from weft.wire.hot_callbacks import HotCallbacks
+from weft.wire.own_fields import own_of_callback
 from weft.wire.packed import encode_hot_call
 from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
@@ -90,6 +91,7 @@ class RemoteConnection:
         self._reading = False
         self._others = 0  # threads that wait for the one that reads
         self._inbox: deque[Callback] = deque()
+        self._urgent: UrgentFirst | None = None  # since there was the first message in priority order
         self._unanswered: deque[int] = deque()  # callbacks that are answered when they are taken
         self._answers: dict[int, bytes] = {}
         self._wanted: set[int] = set()  # calls somebody waits for
@@ -159,9 +161,12 @@ class RemoteConnection:
                 if not self._reading and not self._inbox:
                     self._send()
                     self._read_what_is_there()
-        if not self._inbox:
+        if not self.pending():
             return None
-        callback = self._inbox.popleft()
+        urgent = self._urgent
+        callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
+        if callback is None:
+            return None
         if self._unanswered and callback.method in PAUSES:
             self._answer_pause()
         return callback
@@ -172,7 +177,7 @@ class RemoteConnection:
             self._session.send_callback_response(self._unanswered.popleft(), CALLBACK_SUCCEEDED)
 
     def pending(self) -> bool:
-        return bool(self._inbox)
+        return bool(self._inbox) or (self._urgent is not None and bool(self._urgent.waiting))
 
     def now(self) -> float:
         return time.monotonic()
@@ -180,11 +185,13 @@ class RemoteConnection:
     def wait(self, seconds: float | None) -> bool:
         with self._lock:
             self._wait_for(_CALLBACK, seconds)
-        return bool(self._inbox)
+        return self.pending()
 
     def forget_federation(self) -> None:
         with self._lock:
             drop_federation(self._inbox)
+            if self._urgent is not None:
+                self._urgent.waiting.clear()
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -219,7 +226,7 @@ class RemoteConnection:
         if what >= 0:
             return what in self._answers
         if what == _CALLBACK:
-            return bool(self._inbox)
+            return self.pending()
         return what == _BEGINNING and self._session.state is not _NEW
 
     def _wait_for(self, what: int, seconds: float | None) -> None:
@@ -319,7 +326,13 @@ class RemoteConnection:
             self._inbox.append(Callback(0, hot.method, arguments))
         else:
             found = self._codec.decode_callback(frame.payload)
-            self._inbox.append(Callback(0, found[0], found[1]))
+            urgency = own_of_callback(frame.payload) if found[0] in URGENT else None
+            if urgency:
+                if self._urgent is None:
+                    self._urgent = UrgentFirst()
+                self._inbox.append(UrgentCallback(0, found[0], found[1], urgency - 1))
+            else:
+                self._inbox.append(Callback(0, found[0], found[1]))
             if found[0] in PAUSES:
                 self._unanswered.append(frame.sequence)
                 return

@@ -37,6 +37,7 @@ from weft.kernel import (
     Refuse,
     Reply,
     Store,
+    UrgentCallback,
 )
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
@@ -65,6 +66,7 @@ from weft.wire.codec_hot import (
 from weft.wire.codec_wire import WireError
 from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, has_handles, lane_content
+from weft.wire.own_fields import with_own
 from weft.wire.packed import Splicer, packed
 from weft.wire.session_server import ServerSession
 
@@ -427,6 +429,8 @@ class Switchboard:
                     arguments = effect.arguments
                     if arguments is not last or not payload:
                         payload = self._encode(served, effect.method, arguments)
+                        if isinstance(effect, UrgentCallback):
+                            payload = with_own(payload, effect.priority + 1)
                         last = arguments
                     sent = served.wire.send_callback(payload)
                     if self.node.holding and effect.method in PAUSES:

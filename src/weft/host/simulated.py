@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.host.connection import drop_federation
+from weft.host.connection import UrgentFirst, drop_federation
 from weft.host.saves import MemorySaves, fetch, store
 from weft.kernel import (
     PAUSES,
@@ -378,6 +378,7 @@ class SimulatedConnection:
         self._numbers = 0
         self._pending: dict[int, PendingCall] = {}
         self._inbox: deque[Callback] = deque()
+        self._urgent = UrgentFirst()
         self._gone = False
 
     @property
@@ -418,23 +419,22 @@ class SimulatedConnection:
         return self._network.clock.now
 
     def take(self) -> Callback | None:
-        if not self._inbox:
-            return None
-        callback = self._inbox.popleft()
-        if callback.method in PAUSES and not self._gone:
+        callback = self._urgent.take(self._inbox)
+        if callback is not None and callback.method in PAUSES and not self._gone:
             self._network.node(self._node).took(self._session, callback.method)
         return callback
 
     def pending(self) -> bool:
-        return bool(self._inbox)
+        return bool(self._inbox) or bool(self._urgent.waiting)
 
     def wait(self, seconds: float | None) -> bool:
         deadline = None if seconds is None else self._network.clock.now + seconds
-        self._network.run_until(lambda: bool(self._inbox) or self._gone, deadline)
-        return bool(self._inbox)
+        self._network.run_until(lambda: self.pending() or self._gone, deadline)
+        return self.pending()
 
     def forget_federation(self) -> None:
         drop_federation(self._inbox)
+        self._urgent.waiting.clear()
 
     def close(self) -> None:
         if not self._gone:

@@ -298,7 +298,7 @@ class FabricNetwork(SimulatedNetwork):
                         self._outages[key] = self._outage
                         self.later(one, self.lost_seconds, self._give_up(key, self._outage))
                 elif self._outages.pop(key, None) is not None or self._told.get(key):
-                    if self._told.pop(key, False) or other == restarted:
+                    if self._told.pop(key, False) or restarted in self._routes[key]:
                         self.carriers[one].found(other, other == restarted)
         for key in [k for k in self._outages if k[0] not in self._nodes]:
             del self._outages[key]

@@ -1,5 +1,6 @@
 """The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
 
+from weft.kernel.causal import URGENT
 from weft.kernel.effects import (
     Alarm,
     Callback,
@@ -14,6 +15,7 @@ from weft.kernel.effects import (
     Reply,
     Store,
     Transmit,
+    UrgentCallback,
 )
 from weft.kernel.lanes import Lane
 from weft.kernel.node import Node
@@ -27,6 +29,7 @@ __all__ = [
     "PAUSES",
     "PENDING",
     "SERVICES",
+    "URGENT",
     "Alarm",
     "Callback",
     "Carried",
@@ -42,4 +45,5 @@ __all__ = [
     "Reply",
     "Store",
     "Transmit",
+    "UrgentCallback",
 ]

@@ -26,10 +26,10 @@ def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) 
     """At the deleter's node, which alone knows its time: the arguments of the command, with a stamp in place of the time."""
     if not member.timing.regulating:
         return arguments
-    object_instance, tag, time = arguments
+    object_instance, tag, time, *given = arguments
     instance = require.known_instance(federation, member, object_instance)
-    order = order_of(instance, federation.catalog.privilege)
-    return object_instance, tag, time_services.stamp(federation, member, time, order)
+    order = given[0] if given else order_of(instance, federation.catalog.privilege)
+    return object_instance, tag, time_services.stamp(federation, member, time, order), *given
 
 
 def delete(

@@ -41,6 +41,14 @@ class Callback(Effect):
         return f"Callback({self.session}, {self.method}{self.arguments!r})"
 
 
+class UrgentCallback(Callback):
+    """A message in priority order: it is taken before messages that wait and are less urgent (a higher number)."""
+
+    def __init__(self, session: int, method: str, arguments: tuple[Any, ...], priority: int) -> None:
+        super().__init__(session, method, arguments)
+        self.priority = priority
+
+
 class Alarm(Effect):
     """Call `Node.tick` at that time: something waits for that session, or comes again and again (`recurring`).
 

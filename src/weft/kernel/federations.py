@@ -7,6 +7,7 @@ from typing import Any
 from weft.fom import Module, ObjectModel, extend, merge, parse_module
 from weft.fom.catalog import Catalog
 from weft.kernel import mom
+from weft.kernel.causal import Causal
 from weft.kernel.state import Federation
 from weft.model.errors import (
     ConflictingObjectModels,
@@ -37,6 +38,7 @@ def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Fe
         federation = Federation(name, execution, home, founding, Catalog(model), factory)
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
+    federation.orders = Causal()
     mom.establish(federation)
     return federation
 

@@ -55,6 +55,17 @@ class Homes:
     ) -> None:
         raise NotImplementedError
 
+    def _order(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        raise NotImplementedError
+
     def _refuse(
         self,
         turn: Turn,

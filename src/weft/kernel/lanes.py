@@ -5,14 +5,17 @@ A host that passes them on in packed form asks for their lane, and as long as th
 the kernel for each.
 
 There is a lane where `weft.kernel.path` would hand the message on as it is, to members of this node and to nobody else: no
-other node, no receiver that hears another class or fewer values or is time-constrained, one transportation, nothing for the
-RTI itself.  It closes when anything changes that the way was found from, and then `path` is asked again."""
+other node, no receiver that hears another class or fewer values or is time-constrained, one transportation, no order of
+Weft's own, nothing for the RTI itself.  It closes when anything changes that the way was found from, and then `path` is asked
+again.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from weft.kernel import path
+from weft.kernel.causal import attribute_order, interaction_order, is_plain
 from weft.kernel.state import Audience, Federation, Instance, Member, Route
 from weft.kernel.turn import Turn
 from weft.model.handles import InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle
@@ -91,6 +94,8 @@ def interaction_lane(
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None or interaction_class not in member.declared.sends:
         return None
+    if federation.ordered and not is_plain(interaction_order(member, entry)):
+        return None
     audience = path.audience_of(turn, federation, member, interaction_class)
     unknown = any(handle not in entry.parameters for handle in handles)
     if unknown or audience.nodes or audience.managed or audience.holding:
@@ -108,6 +113,8 @@ def update_lane(
     if instance is None or instance.overrides is not None or not instance.knowledge.mask & member.bit:
         return None
     if any(instance.owners.get(handle) is not member for handle in handles):
+        return None
+    if federation.ordered and not all(is_plain(attribute_order(instance, handle)) for handle in handles):
         return None
     route = path.route_of(turn, federation, instance, member, handles)
     ways = route.transportations

@@ -49,6 +49,7 @@ def join(
         raise FederateNameAlreadyInUse(f"a federate named {name!r} has joined {federation.name!r}")
     if model is not None:
         federation.catalog.absorb(model)
+        federation.ordered |= federation.catalog.ordered
     federation.federates_joined += 1
     handle = FederateHandle.of(federation.federates_joined)
     member = Member(
@@ -63,6 +64,7 @@ def join(
     _set_switches(federation, member)
     federation.take_seat(member)
     federation.members[handle] = member
+    federation.orders.nodes[node] = None
     federation.member_names[member.name] = member
     federation.changed()
     synchronization.after_join(turn, federation, member)
@@ -139,6 +141,7 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
     if federation.home == turn.node:
         advancing.settle(turn, federation)
         turn.begins = True
+    federation.orders.left(turn, federation, member.handle)
     transfers.leave(turn, federation, member, stays)
     synchronization.after_resign(turn, federation, member)
     saving.after_resign(turn, federation, member)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from weft.fom.catalog import InteractionClassEntry
+from weft.fom.orders import NAMES
 from weft.kernel import require
 from weft.kernel.mom_objects import RESIGN_ACTIONS
 from weft.kernel.state import Federation, Member
@@ -95,7 +96,11 @@ def resign_action(given: Parameters, name: str) -> ResignAction:
     return _one_of(_ACTIONS, given, name)
 
 
-_ORDERS = {"Receive": OrderType.RECEIVE, "TimeStamp": OrderType.TIMESTAMP}
+# The standard's HLAorderType has two enumerators; of Weft's own orders come the numbers.
+_ORDERS: dict[Any, OrderType] = {
+    **NAMES,
+    **{order.value: order for order in NAMES.values() if order.value > 1},
+}
 
 
 def order(given: Parameters, name: str) -> OrderType:
@@ -109,9 +114,9 @@ def switch(given: Parameters, name: str) -> bool:
 T = TypeVar("T")
 
 
-def _one_of(choices: dict[str, T], given: Parameters, name: str) -> T:
+def _one_of(choices: dict[Any, T], given: Parameters, name: str) -> T:
     """An enumerated value; numbers that are no enumerator come out of the decoder as numbers."""
     value = given.get(name)
     if value not in choices:
-        raise ParameterError(f"{name} is {value!r}, not one of {', '.join(choices)}")
+        raise ParameterError(f"{name} is {value!r}, not one of {', '.join(map(str, choices))}")
     return choices[value]

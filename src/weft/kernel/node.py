@@ -27,7 +27,9 @@ from weft.kernel import (
     saving,
     time_services,
     timetable,
+    views,
 )
+from weft.kernel.causal import ORDERS_USED
 from weft.kernel.effects import Callback, Effect, Refuse, Remember, Reply, Transmit
 from weft.kernel.federations import extended_model
 from weft.kernel.homes import wrong_type
@@ -45,6 +47,7 @@ from weft.kernel.parcels import (
     Left,
     Locate,
     Mark,
+    Ordered,
     Release,
     Request,
     Retraction,
@@ -223,6 +226,9 @@ class Node(Peers):
             for federation, what, arguments, everywhere in told:
                 if self.federations.get(federation.name) is not federation:
                     continue  # it was restored meanwhile, or left
+                if what == ORDERS_USED:
+                    self._order(turn, federation, None, federation.rti.handle, what, arguments)
+                    continue
                 node = mom.responsible(federation, what, arguments)
                 if node == self.name:
                     mom.act(turn, federation, what, arguments, self._on_behalf)
@@ -315,8 +321,20 @@ class Node(Peers):
 
     def _told(self, turn: Turn, sender: str, parcel: Mark | Share) -> None:
         federation = self.federations.get(parcel.federation)
-        if federation is not None and pausing.told(federation, sender, parcel):
+        if federation is None:
+            return
+        if pausing.told(federation, sender, parcel):
             self._go_on(turn, federation)
+        elif views.told(federation, sender, parcel):
+            self._flush(turn, federation)
+
+    def _flush(self, turn: Turn, federation: Federation) -> None:
+        """What the end of a view that is under way needs next (`weft.kernel.views`)."""
+        if views.go_on(turn, federation):
+            self._carry_out(turn, federation, None, federation.rti.handle, views.VIEW_BEGINS, ())
+        elif views.ask_again(federation):
+            view = federation.orders.view
+            self._order(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, (view,))
 
     def _on_behalf(
         self,
@@ -438,6 +456,8 @@ class Node(Peers):
             elif service == RESIGN_LOST and member.node == self.name and member.session in self.sessions:
                 turn.effects.append(Callback(member.session, "federate_resigned", (str(arguments[0]),)))
             self._departed(federation, member)
+        if federation.orders.flush is not None and not self._replaying:
+            self._flush(turn, federation)
         if federation.saving is not None or federation.restoring is not None:
             session = self.sessions.get(member.session) if member.node == self.name else None
             if session is not None:
@@ -538,7 +558,7 @@ class Node(Peers):
     def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
         """A parcel from another node.  Parcels of one sender come in the order in which they were sent."""
         turn = Turn(self.name, now)
-        if isinstance(parcel, (Data, Inform, Mark, TimeReport, TimeBound, Retraction)):
+        if isinstance(parcel, (Data, Ordered, Inform, Mark, TimeReport, TimeBound, Retraction)):
             self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
             self._follow(turn, sender, parcel)
@@ -603,6 +623,8 @@ class Node(Peers):
             self._told(turn, sender, parcel)
         elif isinstance(parcel, Data):
             path.arrive(turn, federation, parcel)
+        elif isinstance(parcel, Ordered):
+            federation.orders.arrive(turn, federation, sender, parcel)
         elif isinstance(parcel, TimeReport):
             if federation.home == self.name:
                 advancing.reported(turn, federation, sender, parcel)

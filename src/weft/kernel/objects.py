@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft.kernel import advisories, condemning, discovery, rates, require, time_services, transfers
+from weft.kernel.causal import is_plain
 from weft.kernel.condemning import remove
 from weft.kernel.path import NO_RETRACTION, transportation_of
 from weft.kernel.state import Federation, Instance, Member, Overrides
@@ -156,6 +157,7 @@ def delete_object_instance(
     object_instance: ObjectInstanceHandle,
     tag: bytes,
     given: tuple[Any, ...] | LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     """`given`: a time, or the stamp that the deleter's node made of it (`weft.kernel.condemning`)."""
     instance = require.known_instance(federation, member, object_instance)
@@ -168,14 +170,15 @@ def delete_object_instance(
     require.encoded("the user-supplied tag", tag)
     stamp: tuple[Any, ...] = given if isinstance(given, tuple) else ()
     if given is not None and not isinstance(given, tuple):
-        time_services.time_value(federation, given)
-        stamp = (given, OrderType.RECEIVE, OrderType.RECEIVE, None)
+        stamp = time_services.carried(federation, given)
     if time_services.is_stamped(stamp):
         return condemning.delete(turn, federation, member, instance, tag, stamp)
-    for other in federation.seated(instance.knowledge.mask & ~member.bit):
-        turn.callback(
-            federation, other, "remove_object_instance", (object_instance, tag, member.handle, *stamp)
-        )
+    ordered = federation.ordered or order is not None
+    if not ordered or not federation.orders.deletes(turn, federation, member, instance, tag, stamp, order):
+        for other in federation.seated(instance.knowledge.mask & ~member.bit):
+            turn.callback(
+                federation, other, "remove_object_instance", (object_instance, tag, member.handle, *stamp)
+            )
     remove(federation, instance)
     return None if given is None else NO_RETRACTION
 
@@ -307,9 +310,11 @@ def query_interaction_transportation_type(
     )
 
 
-def _require_order(order: object) -> None:
+def _require_order(federation: Federation, order: object) -> None:
     if not isinstance(order, OrderType):
         raise RTIinternalError(f"{order!r} is no order type")
+    if not is_plain(order):
+        federation.ordered = True
 
 
 def change_attribute_order_type(
@@ -323,7 +328,7 @@ def change_attribute_order_type(
     instance = require.known_instance(federation, member, object_instance)
     chosen = require.known_attributes(federation, member, instance, attributes)
     require.owned(instance, member, chosen)
-    _require_order(order)
+    _require_order(federation, order)
     _overrides(instance).orders.update(dict.fromkeys(chosen, order))
 
 
@@ -337,7 +342,7 @@ def change_default_attribute_order_type(
 ) -> None:
     entry = require.object_class(federation, object_class)
     chosen = require.attributes(entry, attributes)
-    _require_order(order)
+    _require_order(federation, order)
     member.attribute_orders.setdefault(object_class, {}).update(dict.fromkeys(chosen, order))
 
 
@@ -350,5 +355,6 @@ def change_interaction_order_type(
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     _require_sent(member, interaction_class, entry.name)
-    _require_order(order)
+    _require_order(federation, order)
     member.interaction_orders[interaction_class] = order
+    federation.changed()  # closes the lanes of this class

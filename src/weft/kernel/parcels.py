@@ -96,6 +96,29 @@ class Data(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+class Ordered(NamedTuple):
+    """A message in causal, total or priority order; the first fields are those of `Data`.
+
+    One with an empty service counts as delivered, and nobody is told.
+    """
+
+    federation: str
+    execution: str
+    after: int
+    sender: FederateHandle
+    service: str
+    arguments: tuple[Any, ...]
+    tag: bytes  # of causal order; none in priority order
+    to: tuple[int, ...] = ()  # on the way to the sequencer: for whom it is
+    priority: int = 0
+    forwarded: bool = (
+        False  # passed on at the end of a view, by a node that got it, for a sender that is gone
+    )
+
+    def plain(self) -> Data:
+        return Data(self.federation, self.execution, self.after, self.sender, self.service, self.arguments)
+
+
 class Inform(NamedTuple):
     """A callback for one member at the receiving node."""
 
@@ -176,5 +199,5 @@ class Dissolve(NamedTuple):
     why: str
 
 
-Early = Data | Inform | Mark | TimeReport | TimeBound | Retraction
+Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction
 """What may come before the commit that it was sent after."""

@@ -11,8 +11,10 @@ Out, at the sender's node:
 In, at another node: the same interest question, asked of the members there (`arrive`).
 
 A message in time stamp order waits for a time-constrained member until its time comes (`weft.kernel.advancing`), and
-is handed to any other at once.  One in receive order waits while a constrained member is granted.  A time stamp from a sender
+is handed to any other at once.  One in another order waits while a constrained member is granted.  A time stamp from a sender
 that does not regulate is only carried along, and both order types in the callback say so.
+
+Where a class, an attribute or the call asks for one of Weft's own orders, `weft.kernel.causal` takes the message from there.
 
 With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
 subscribes while it is under way gets it.
@@ -36,6 +38,7 @@ from weft.model.enums import OrderType
 from weft.model.errors import InteractionClassNotPublished
 from weft.model.handles import (
     AttributeHandle,
+    FederateHandle,
     InteractionClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
@@ -71,6 +74,7 @@ def send_interaction(
     values: dict[ParameterHandle, bytes] | PackedValues,
     tag: bytes,
     time: LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None:
@@ -92,9 +96,15 @@ def send_interaction(
                 require.encoded(parameters[handle].name, value)
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
+    if federation.ordered or order is not None:
+        carried = time_services.carried(federation, time)
+        if federation.orders.sends(turn, federation, member, entry, values, tag, carried, order):
+            return None if time is None else NO_RETRACTION
     stamp: tuple[Any, ...] = ()
     if time is not None:
-        stamp = time_services.stamp(federation, member, time, _order_of(member, entry))
+        stamp = time_services.stamp(
+            federation, member, time, _order_of(member, entry) if order is None else order
+        )
     audience = federation.audiences.get((interaction_class, member.handle))
     if audience is None:
         audience = _audience(turn, federation, member, interaction_class)
@@ -252,6 +262,7 @@ def update_attribute_values(
     values: dict[AttributeHandle, bytes] | PackedValues,
     tag: bytes,
     time: LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     instance = require.known_instance(federation, member, object_instance)
     defined = instance.entry.attributes
@@ -273,10 +284,14 @@ def update_attribute_values(
                 require.encoded(defined[handle].name, value)
     if type(tag) is not bytes:
         require.encoded("the user-supplied tag", tag)
+    if federation.ordered or order is not None:
+        carried = time_services.carried(federation, time)
+        if federation.orders.updates(turn, federation, member, instance, values, tag, carried, order):
+            return None if time is None else NO_RETRACTION
     if time is None:
         _send_update(turn, federation, instance, member, values, sent, tag, ())
         return None
-    return _update_in_time(turn, federation, instance, member, values, sent, tag, time)
+    return _update_in_time(turn, federation, instance, member, values, sent, tag, time, order)
 
 
 def _update_in_time(
@@ -288,10 +303,12 @@ def _update_in_time(
     sent: list[Any],
     tag: bytes,
     time: LogicalTime,
+    given: OrderType | None,
 ) -> MessageRetractionReturn:
     """Attributes of different order go in separate messages."""
-    stamped = [a for a in sent if order_of(instance, a) is OrderType.TIMESTAMP]
-    plain = [a for a in sent if order_of(instance, a) is not OrderType.TIMESTAMP]
+    orders = [order_of(instance, a) if given is None else given for a in sent]
+    stamped = [a for a, one in zip(sent, orders, strict=True) if one is OrderType.TIMESTAMP]
+    plain = [a for a, one in zip(sent, orders, strict=True) if one is not OrderType.TIMESTAMP]
     order = OrderType.TIMESTAMP if stamped else OrderType.RECEIVE
     stamp = time_services.stamp(federation, member, time, order)
     if not stamped or not plain or not time_services.is_stamped(stamp):
@@ -564,6 +581,7 @@ def send_directed_interaction(
     values: dict[ParameterHandle, bytes],
     tag: bytes,
     time: LogicalTime | None = None,
+    order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     """To the members that subscribe to it for the target's class: owners of the target, or universal subscribers."""
     entry = require.interaction_class(federation, interaction_class)
@@ -576,10 +594,31 @@ def send_directed_interaction(
     for handle, value in values.items():
         require.encoded(entry.parameters[handle].name, value)
     require.encoded("the user-supplied tag", tag)
-    stamp = time_services.stamp(federation, member, time, _order_of(member, entry))
     transportation = member.interaction_transportations.get(interaction_class, entry.transportation)
-    arguments = (interaction_class, object_instance, dict(values), tag, transportation, stamp)
+    carried = time_services.carried(federation, time)
+    arguments = (interaction_class, object_instance, dict(values), tag, transportation, carried)
+    if federation.ordered or order is not None:
+        if federation.orders.directs(turn, federation, member, arguments, order):
+            add(member.tally.directed_sent, interaction_class, transportation)
+            return None if time is None else NO_RETRACTION
+    asked = _order_of(member, entry) if order is None else order
+    stamp = time_services.stamp(federation, member, time, asked)
     add(member.tally.directed_sent, interaction_class, transportation)
+    nodes = direct(turn, federation, member, instance, entry, (*arguments[:5], stamp))
+    if time is None:
+        return None
+    return time_services.sent(federation, member, stamp, nodes) if stamp[3] else NO_RETRACTION
+
+
+def direct(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    instance: Instance,
+    entry: InteractionClassEntry,
+    arguments: tuple[Any, ...],
+) -> tuple[str, ...]:
+    """In receive or time stamp order, to members here and elsewhere; returns the other nodes."""
     _direct(turn, federation, member, arguments)
     delayed = federation.switch("delaySubscriptionEvaluation")
     nodes = {
@@ -596,35 +635,53 @@ def send_directed_interaction(
         "send_directed_interaction",
         arguments,
     )
-    reliable = federation.catalog.is_reliable(transportation)
+    reliable = federation.catalog.is_reliable(arguments[4])
     for node in nodes:
         turn.effects.append(Transmit(node, message, reliable))
-    if time is None:
-        return None
-    return time_services.sent(federation, member, stamp, tuple(nodes)) if stamp[3] else NO_RETRACTION
+    return tuple(nodes)
 
 
 def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[Any, ...]) -> None:
-    interaction_class, object_instance, values, tag, transportation, stamp = message
+    interaction_class, object_instance = message[:2]
     entry = federation.catalog.interaction_classes[interaction_class]
     instance = federation.instances.get(object_instance)
     if instance is None:
         return
-    owners = list(instance.owners.values())
     for member in federation.seated(instance.knowledge.mask):
-        found = member.declared.directed_class(instance.entry, entry)
-        if member is sender or member.node != turn.node or found is None:
-            continue
-        received, universally = found
-        if universally or member in owners:
-            kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-            arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle)
-            add(member.tally.directed_received, interaction_class, transportation)
-            method = "receive_directed_interaction"
-            if time_services.is_stamped(stamp):
-                advancing.arrived(turn, federation, member, sender, method, arguments, stamp)
-            else:
-                advancing.hand(turn, member, method, arguments + stamp)
+        if member is not sender and member.node == turn.node:
+            received = directed_to(instance, entry, member)
+            if received is not None:
+                _hand_directed(turn, federation, member, received, sender, message)
+
+
+def directed_to(
+    instance: Instance, entry: InteractionClassEntry, member: Member
+) -> InteractionClassEntry | None:
+    """The class at which the member gets an interaction directed to the instance, if it does."""
+    found = member.declared.directed_class(instance.entry, entry)
+    if found is None:
+        return None
+    received, universally = found
+    return received if universally or member in list(instance.owners.values()) else None
+
+
+def _hand_directed(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    received: InteractionClassEntry,
+    sender: Member,
+    message: tuple[Any, ...],
+) -> None:
+    interaction_class, object_instance, values, tag, transportation, stamp = message
+    kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+    arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle)
+    add(member.tally.directed_received, interaction_class, transportation)
+    method = "receive_directed_interaction"
+    if time_services.is_stamped(stamp):
+        advancing.arrived(turn, federation, member, sender, method, arguments, stamp)
+    else:
+        advancing.hand(turn, member, method, arguments + stamp)
 
 
 # --- in -------------------------------------------------------------------------------------------------------
@@ -632,12 +689,7 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
 
 def arrive(turn: Turn, federation: Federation, message: Data) -> None:
     """A message from another node: hand it to the members here that want it."""
-    sender = federation.members.get(message.sender)
-    if sender is None and message.sender == federation.rti.handle:
-        sender = federation.rti
-    if sender is None:
-        # It has resigned, and its last words come after the news of it.
-        sender = Member(message.sender, "", "", "", 0, 0, Declared())
+    sender = _sender(federation, message.sender)
     if message.service == "send_interaction":
         interaction_class, values, tag, transportation, stamp = message.arguments
         audience = federation.audiences.get((interaction_class, sender.handle))
@@ -654,3 +706,75 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
             _reflect_all(turn, federation, instance, route, sender, values, tag, stamp)
     else:
         _direct(turn, federation, sender, message.arguments)
+
+
+# --- to one member, by another order (weft.kernel.causal) -------------------------------------------------------
+
+
+def hand_interaction(
+    turn: Turn, federation: Federation, member: Member, producer: FederateHandle, message: tuple[Any, ...]
+) -> None:
+    """If it still wants it."""
+    interaction_class, values, tag, transportation, stamp = message
+    received = member.declared.received_class(federation.catalog.interaction_classes[interaction_class])
+    if received is None:
+        return
+    kept: Any = values
+    if isinstance(values, PackedValues):
+        if received.handle != interaction_class:
+            kept = values.subset(received.parameters)
+    else:
+        kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+    arguments = (received.handle, kept, tag, transportation, producer, None, *stamp)
+    add(member.tally.interactions_received, interaction_class, transportation)
+    advancing.hand(turn, member, "receive_interaction", arguments)
+
+
+def hand_directed(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    instance: Instance,
+    producer: FederateHandle,
+    message: tuple[Any, ...],
+) -> None:
+    entry = federation.catalog.interaction_classes[message[0]]
+    received = directed_to(instance, entry, member)
+    if received is not None and instance.knowledge.mask & member.bit:
+        _hand_directed(turn, federation, member, received, _sender(federation, producer), message)
+
+
+def hand_update(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    instance: Instance,
+    producer: FederateHandle,
+    message: tuple[Any, ...],
+    last: bool,
+) -> None:
+    """What it still wants of it, at its rate; at once if the instance is about to be removed (`last`)."""
+    _, values, tag, stamp = message
+    known = federation.known_class(member, instance)
+    subscribed = None if known is None else member.declared.subscribed.get(known)
+    if subscribed is None:
+        return
+    sent = list(values) if isinstance(values, dict) else values.handles
+    wanted = [handle for handle in sent if handle in subscribed]
+    sender = _sender(federation, producer)
+    if not last and any(subscribed[handle].rate for handle in wanted):
+        legs = _paced(federation, instance, member, wanted, subscribed)
+        rates.pace(turn, federation, instance, legs, sender, values, tag, stamp)
+        return
+    for leg in _legs(instance, member, wanted, -1):
+        kept = rates.part_of(values, leg.attributes or ())
+        arguments = (instance.handle, kept, tag, leg.transportation, producer, None, *stamp)
+        add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
+        instance.reflected |= member.bit
+        advancing.hand(turn, member, "reflect_attribute_values", arguments)
+
+
+def _sender(federation: Federation, handle: FederateHandle) -> Member:
+    """Who has resigned has its last words after the news of it."""
+    found = federation.rti if handle == federation.rti.handle else federation.members.get(handle)
+    return Member(handle, "", "", "", 0, 0, Declared()) if found is None else found

@@ -143,7 +143,7 @@ def leave(session: Session) -> None:
 
 def nodes_of(federation: Federation) -> list[str]:
     """All that may send something: where there are members, and the home, for the RTI itself."""
-    return list(dict.fromkeys([federation.home, *(member.node for member in federation.members.values())]))
+    return federation.taking_part()
 
 
 def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> Store | None:
@@ -156,18 +156,28 @@ def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> S
     going = federation.saving
     if going is None or not going.point or going.failure is not None or going.writing:
         return None
-    if going.point == federation.sequence and turn.node not in going.marks:
+    if turn.node not in going.marks and _may_mark(turn, federation, going):
         going.marks[turn.node] = None
         for node in nodes_of(federation):
             if node != turn.node:
                 mark = Mark(federation.name, federation.execution, going.point)
                 turn.effects.append(Transmit(node, mark))
-    if not going.shared and all(node in going.marks for node in nodes_of(federation)):
+    flushed = federation.orders.flush is None  # else messages wait for a view to begin
+    if flushed and not going.shared and all(node in going.marks for node in nodes_of(federation)):
         going.shared = True
         _share(turn, federation, going, sessions)
     if home and saving.all_complete(going) and all(node in going.shares for node in nodes_of(federation)):
         return _written(federation, going, turn.now)
     return None
+
+
+def _may_mark(turn: Turn, federation: Federation, going: Saving) -> bool:
+    """Messages in total order go by the home.  So it comes last: what others had sent by way of it is then before its mark."""
+    if going.point > federation.sequence:
+        return False
+    if federation.home != turn.node or not federation.ordered:
+        return True
+    return all(node in going.marks for node in nodes_of(federation) if node != turn.node)
 
 
 def told(federation: Federation, sender: str, parcel: Mark | Share) -> bool:

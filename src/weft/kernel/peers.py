@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, pausing, timetable
+from weft.kernel import advancing, pausing, timetable, views
 from weft.kernel.effects import Callback, Effect, Refuse, Transmit
 from weft.kernel.homes import Homes
 from weft.kernel.parcels import Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
@@ -65,6 +65,7 @@ class Peers(Homes):
             if federation.home == node:
                 fault = f"node {node!r}, the home of federation {federation.name!r}, went away{reason}"
                 self._orphaned(turn, federation, fault)
+        self._doubt(turn, node)
         if stopped:
             self._stopped[node] = why
         else:
@@ -99,6 +100,14 @@ class Peers(Homes):
                 federation.nodes.pop(node, None)
                 timetable.node_gone(federation, node)
 
+    def _doubt(self, turn: Turn, node: str) -> None:
+        """Messages to or from that node may be lost: those that wait for them must not do so for ever (`weft.kernel.views`)."""
+        for federation in list(self.federations.values()):
+            if views.concerns(federation, node) and views.ask(federation):
+                self._order(
+                    turn, federation, None, federation.rti.handle, views.VIEW_ENDS, (federation.orders.view,)
+                )
+
     def _orphaned(self, turn: Turn, federation: Federation, fault: str) -> None:
         del self.federations[federation.name]
         self._early.pop(federation.name, None)
@@ -114,6 +123,7 @@ class Peers(Homes):
         self._part(turn, sender, f"its node {sender!r} was cut off{reason}")
         if sender == self.directory:
             self._claim(turn)
+        self._doubt(turn, sender)
 
     def _dissolved(self, turn: Turn, sender: str, parcel: Dissolve) -> None:
         federation = self.federations.get(parcel.federation)
@@ -138,7 +148,8 @@ class Peers(Homes):
         if node == self.directory:
             self._claim(turn)
         self._mark_again(turn)
-        return turn.effects
+        self._doubt(turn, node)
+        return self._end(turn)
 
     def _tell_left(self, turn: Turn, node: str) -> None:
         """Before anything else that its new process hears from here."""
@@ -187,6 +198,7 @@ class Peers(Homes):
         if sender == self.directory:
             self._claim(turn)
         self._mark_again(turn)
+        self._doubt(turn, sender)
 
     # --- this node comes back ---------------------------------------------------------------------------------
 
@@ -223,6 +235,12 @@ class Peers(Homes):
             timetable.begin_again(self.federations[name])
             self._end_pauses(turn, self.federations[name])
         self._part(turn, self.name, f"its node {self.name!r} was started again")
+        for name in back:
+            federation = self.federations[name]
+            if federation.ordered and federation.members:
+                # The sequencer has begun anew.
+                view = federation.orders.view
+                self._carry_out(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, (view,))
         for name in back:
             self._remember(turn, name)
         if self.directory == self.name:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import snapshot
+from weft.kernel import snapshot, snapshot_orders
 from weft.kernel.effects import Callback, Notice
 from weft.kernel.pauses import Restoring
 from weft.kernel.plain import SnapshotError
@@ -190,6 +190,7 @@ def _succeed(turn: Turn, federation: Federation, restoring: Restoring) -> None:
         if member.node == turn.node:
             for method, arguments in held.get(member.handle, ()):
                 turn.effects.append(Callback(member.session, method, arguments))
+    snapshot_orders.begin_anew(successor)
     federation.successor = successor
     _note(turn, successor)
     turn.note(successor, None, "HLAlastSaveName", "HLAlastSaveTime", "HLAfederatesInFederation")

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import (
+    causal,
     condemning,
     declaration,
     membership,
@@ -27,6 +28,7 @@ from weft.kernel import (
     support,
     synchronization,
     time_services,
+    views,
 )
 
 RESIGN = "resign_federation_execution"
@@ -41,6 +43,9 @@ INTERNAL = frozenset(
         condemning.INSTANCE_REMOVED,
         condemning.DELETE_RETRACTED,
         *time_services.COMMANDS,
+        causal.ORDERS_USED,
+        views.VIEW_ENDS,
+        views.VIEW_BEGINS,
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
@@ -199,6 +204,8 @@ SERVICES: dict[str, Service] = {
         "retract",
     ),
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
+    **_control(causal, causal.ORDERS_USED),
+    **_control(views, views.VIEW_ENDS, views.VIEW_BEGINS),
     **_control(support, "set_switch", "set_automatic_resign_directive"),
     **_local(support, *_LOOK_UPS, "get_switch", "get_federation_switch", "get_automatic_resign_directive"),
 }

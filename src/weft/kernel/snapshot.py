@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from weft.kernel.federations import extended_model, found
 from weft.kernel.plain import SnapshotError, callback_from_plain, callback_to_plain, from_plain, to_plain
 from weft.kernel.snapshot_members import add_private, member_data, member_from, private_data
+from weft.kernel.snapshot_orders import orders_data, restore_orders
 from weft.kernel.snapshot_times import condemned_data, condemned_from
 from weft.kernel.state import (
     Bid,
@@ -114,6 +115,7 @@ def snapshot(
         "points": [_point_data(point) for point in federation.points.values()],
         "switches": list(map(list, federation.switches.items())),
         "observed": [handle.number for handle in federation.observed],
+        "orders": orders_data(federation),
         "last save": [federation.last_save[0], to_plain(federation.last_save[1])],
         "sources": sources.data,
     }
@@ -265,6 +267,7 @@ def _restored(data: Any, now: float) -> Federation:
         federation.observed[member.handle] = member
     label, time = data["last save"]
     federation.last_save = (label, from_plain(time))
+    restore_orders(federation, data.get("orders"))
     return federation
 
 

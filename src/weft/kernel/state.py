@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
+from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
 from weft.kernel.pauses import Restoring, Saving
 from weft.kernel.timing import Clock, Timetable, Timing
@@ -369,10 +370,17 @@ class Federation:
         self.reports_due: dict[FederateHandle, float] = {}
         # Values that wait because their subscribers named an update rate (`weft.kernel.rates`); None until there are any.
         self.paces: Paces | None = None
+        # Weft's own orders (`weft.kernel.causal`): is any of them in use, and what this node keeps for them.
+        self.ordered = catalog.ordered
+        self.orders = Orders()
 
     def switch(self, name: str) -> bool:
         """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""
         return self.switches[name]
+
+    def taking_part(self) -> list[str]:
+        """The nodes where there are members, and the home."""
+        return list(dict.fromkeys([self.home, *(member.node for member in self.members.values())]))
 
     def count_up(self) -> None:
         """Bring all tallies up to date."""

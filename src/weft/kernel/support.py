@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.fom.catalog import DimensionEntry, InteractionClassEntry, ObjectClassEntry
+from weft.fom.orders import NAMES
 from weft.kernel import advisories, require
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
@@ -39,8 +40,14 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 
-_ORDER_NAMES = {"HLAreceive": OrderType.RECEIVE, "HLAtimestamp": OrderType.TIMESTAMP}
-_ORDER_SPELLINGS = {**_ORDER_NAMES, "Receive": OrderType.RECEIVE, "TimeStamp": OrderType.TIMESTAMP}
+_ORDER_NAMES = {
+    "HLAreceive": OrderType.RECEIVE,
+    "HLAtimestamp": OrderType.TIMESTAMP,
+    "HLAcausal": OrderType.CAUSAL,
+    "HLAtotal": OrderType.TOTAL,
+    "HLApriority": OrderType.PRIORITY,
+}
+_ORDER_SPELLINGS = {**_ORDER_NAMES, **NAMES}
 
 # --- federates, classes, instances ----------------------------------------------------------------------------
 

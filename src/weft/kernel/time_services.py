@@ -404,6 +404,14 @@ def set_patience(turn: Turn, federation: Federation, member: Member, seconds: fl
 # --- sending in time stamp order ----------------------------------------------------------------------------------
 
 
+def carried(federation: Federation, time: LogicalTime | None) -> tuple[Any, ...]:
+    """A time that is only carried along."""
+    if time is None:
+        return ()
+    time_value(federation, time)
+    return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
+
+
 def stamp(
     federation: Federation, member: Member, time: LogicalTime | None, order: OrderType
 ) -> tuple[Any, ...]:

@@ -24,10 +24,13 @@ class ResignAction(Enum):
 
 
 class OrderType(Enum):
-    """How a message is ordered: as received, or by time stamp."""
+    """How a message is ordered: as received, or by time stamp; and Weft's own orders (docs/ordering.md), numbered apart."""
 
     RECEIVE = 0
     TIMESTAMP = 1
+    CAUSAL = 100
+    TOTAL = 101
+    PRIORITY = 102
 
 
 class ServiceGroup(Enum):

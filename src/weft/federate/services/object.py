@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from weft.federate.services.calls import Calls, as_dict
+from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -53,8 +54,14 @@ class ObjectManagement(Calls):
         attribute_values: Mapping[AttributeHandle, bytes],
         user_supplied_tag: bytes,
         time: LogicalTime | None = None,
+        *,
+        order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.10."""
+        """Clause 6.10; `order` is for this message alone (docs/ordering.md)."""
+        if order is not None:
+            arguments = (object_instance, as_dict(attribute_values), user_supplied_tag, time, order)
+            ordered: MessageRetractionReturn | None = self._call("update_attribute_values", arguments)
+            return ordered
         if time is None:
             result: MessageRetractionReturn | None = self._call(
                 "update_attribute_values", (object_instance, as_dict(attribute_values), user_supplied_tag)
@@ -72,8 +79,14 @@ class ObjectManagement(Calls):
         parameter_values: Mapping[ParameterHandle, bytes],
         user_supplied_tag: bytes,
         time: LogicalTime | None = None,
+        *,
+        order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.12."""
+        """Clause 6.12; `order` is for this message alone (docs/ordering.md)."""
+        if order is not None:
+            arguments = (interaction_class, as_dict(parameter_values), user_supplied_tag, time, order)
+            ordered: MessageRetractionReturn | None = self._call("send_interaction", arguments)
+            return ordered
         if time is None:
             result: MessageRetractionReturn | None = self._call(
                 "send_interaction", (interaction_class, as_dict(parameter_values), user_supplied_tag)
@@ -91,8 +104,21 @@ class ObjectManagement(Calls):
         parameter_values: Mapping[ParameterHandle, bytes],
         user_supplied_tag: bytes,
         time: LogicalTime | None = None,
+        *,
+        order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.14."""
+        """Clause 6.14; `order` is for this message alone (docs/ordering.md)."""
+        if order is not None:
+            arguments = (
+                interaction_class,
+                object_instance,
+                as_dict(parameter_values),
+                user_supplied_tag,
+                time,
+                order,
+            )
+            ordered: MessageRetractionReturn | None = self._call("send_directed_interaction", arguments)
+            return ordered
         if time is None:
             result: MessageRetractionReturn | None = self._call(
                 "send_directed_interaction",
@@ -110,8 +136,14 @@ class ObjectManagement(Calls):
         object_instance: ObjectInstanceHandle,
         user_supplied_tag: bytes,
         time: LogicalTime | None = None,
+        *,
+        order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.16."""
+        """Clause 6.16; `order` is for this message alone (docs/ordering.md)."""
+        if order is not None:
+            arguments = (object_instance, user_supplied_tag, time, order)
+            ordered: MessageRetractionReturn | None = self._call("delete_object_instance", arguments)
+            return ordered
         if time is None:
             result: MessageRetractionReturn | None = self._call(
                 "delete_object_instance", (object_instance, user_supplied_tag)

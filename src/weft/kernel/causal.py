@@ -1,0 +1,524 @@
+"""Causal, total and priority order in the way of a message (S0-1 … S0-6, S0-16; docs/ordering.md).
+
+`path` asks here, once a message is validated, whether it has one of these orders; if so, it goes on from here.
+
+    order       that of the call; else of the instance's attribute or, for interactions, of the sender; else of the object model.
+                An update of attributes with several orders is as many messages.
+    to whom     exactly the federates that will get it, at all nodes: declarations are known everywhere.  If the receiver has the
+                last word (Delay Subscription Evaluation), all federates there; one that turns out not to want it has it
+                delivered all the same, without a callback.  So has one that unsubscribed meanwhile, or named an update rate.
+    causal      the sender's process stamps it.  Federates here are handed it by their own processes, other nodes get one parcel
+                each, with the tag cut down to what its federates look at.
+    total       the same, but to the sequencer at the home, which sends it on as a message of its own.
+    priority    as in receive order; the callbacks say how urgent they are, and whoever holds them for the federate sorts.
+
+A message that waits is looked at again by interest when it is delivered, not when it arrives.  An instance that was deleted in
+causal order is kept as a ghost until those who know it are told, so that what was said before is still heard before.
+
+Delivered means handed to the federate's host.  A federate that sends before it has taken a callback is held to have known of it:
+order is then kept more strictly than it can tell.
+
+Reliable whatever the transportation says: a message that might not come would stop all that depend on it.  Messages of the RTI
+itself (the MOM) are in receive order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cache
+from typing import Any
+
+from weft.fom.catalog import InteractionClassEntry
+from weft.kernel import path, rates
+from weft.kernel.effects import Callback, Notice, Transmit, UrgentCallback
+from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process
+from weft.kernel.parcels import Data, Ordered
+from weft.kernel.state import Federation, Instance, Member, add
+from weft.kernel.turn import Turn
+from weft.model.enums import OrderType
+from weft.model.errors import InvalidOrderType, OrderingError
+from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
+from weft.ordering import Message, Mses, Tag, decode_tag, encode_tag
+
+URGENT = frozenset(["receive_interaction", "reflect_attribute_values", "receive_directed_interaction"])
+"""Callbacks that may be sorted by priority."""
+
+ORDERS_USED = "orders_used"
+"""The command that says: messages of such orders are sent, though the object model names none."""
+
+
+def is_plain(order: OrderType) -> bool:
+    """Receive and time stamp order have no business here."""
+    return order is OrderType.RECEIVE or order is OrderType.TIMESTAMP
+
+
+def interaction_order(member: Member, entry: InteractionClassEntry) -> OrderType:
+    return member.interaction_orders.get(entry.handle) or entry.order
+
+
+def attribute_order(instance: Instance, attribute: AttributeHandle) -> OrderType:
+    if instance.overrides is not None and attribute in instance.overrides.orders:
+        return instance.overrides.orders[attribute]
+    return instance.entry.attributes[attribute].order
+
+
+def _named(order: object) -> OrderType:
+    """The order of a call."""
+    if not isinstance(order, OrderType):
+        raise InvalidOrderType(f"{order!r} is no order type; use one of OrderType")
+    return order
+
+
+def orders_used(turn: Turn, federation: Federation, member: Member) -> None:
+    federation.ordered = True
+
+
+class Causal(Orders):
+    # --- from a federate here ---------------------------------------------------------------------------------
+
+    def sends(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        entry: InteractionClassEntry,
+        values: Any,
+        tag: bytes,
+        stamp: tuple[Any, ...],
+        order: OrderType | None,
+    ) -> bool:
+        """False: in receive order, so `path` goes on with it."""
+        asked = interaction_order(member, entry) if order is None else _named(order)
+        if is_plain(asked) or member is federation.rti:
+            return False
+        if asked is OrderType.PRIORITY:
+            before = len(turn.effects)
+            time = stamp[0] if stamp else None
+            path.send_interaction(
+                turn, federation, member, entry.handle, values, tag, time, OrderType.RECEIVE
+            )
+            hurry(turn, before, entry.priority)
+            return True
+        way = member.interaction_transportations.get(entry.handle) or entry.transportation
+        add(member.tally.interactions_sent, entry.handle, way)
+        key = (entry.handle, member.handle)
+        to = self._known(federation, key)
+        if to is None:
+            to = self.destinations[key] = _hearers(turn, federation, member, entry)
+        arguments = (entry.handle, path.unshared(values), tag, way, stamp)
+        self._send(turn, federation, member, "send_interaction", arguments, to, asked)
+        if path.audience_of(turn, federation, member, entry.handle).managed:
+            plain = dict(values) if isinstance(values, dict) else values.unpack()
+            turn.tell_rti(federation, "receive_interaction", (entry.handle, plain, member.handle))
+        return True
+
+    def _known(self, federation: Federation, key: tuple[Any, ...]) -> list[int] | None:
+        if self.generation != federation.generation:
+            self.generation = federation.generation
+            self.destinations.clear()
+        return self.destinations.get(key)
+
+    def updates(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        instance: Instance,
+        values: Any,
+        tag: bytes,
+        stamp: tuple[Any, ...],
+        order: OrderType | None,
+    ) -> bool:
+        sent: list[Any] = list(values) if isinstance(values, dict) else values.handles
+        parts = _parts(instance, sent, order)
+        if member is federation.rti or all(is_plain(asked) for asked, _ in parts):
+            return False
+        time = stamp[0] if stamp else None
+        for (asked, priority), attributes in parts.items():
+            part = values if len(attributes) == len(sent) else rates.part_of(values, tuple(attributes))
+            if is_plain(asked) or asked is OrderType.PRIORITY:
+                before = len(turn.effects)
+                plain = OrderType.RECEIVE if asked is OrderType.PRIORITY else asked
+                path.update_attribute_values(
+                    turn, federation, member, instance.handle, part, tag, time, plain
+                )
+                if asked is OrderType.PRIORITY:
+                    hurry(turn, before, priority)
+                continue
+            for way in dict.fromkeys(path.transportation_of(instance, a) for a in attributes):
+                add(member.tally.updates_sent, instance.entry.handle, way)
+            member.tally.updates += 1
+            instance.updated |= member.bit
+            to = _reflectors(turn, federation, member, instance, attributes)
+            arguments = (instance.handle, path.unshared(part), tag, stamp)
+            self._send(turn, federation, member, "update_attribute_values", arguments, to, asked)
+        return True
+
+    def directs(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        arguments: tuple[Any, ...],
+        order: OrderType | None,
+    ) -> bool:
+        interaction_class: InteractionClassHandle = arguments[0]
+        entry = federation.catalog.interaction_classes[interaction_class]
+        asked = interaction_order(member, entry) if order is None else _named(order)
+        if is_plain(asked):
+            return False
+        instance = federation.instances[arguments[1]]
+        if asked is OrderType.PRIORITY:
+            before = len(turn.effects)
+            path.direct(turn, federation, member, instance, entry, arguments)
+            hurry(turn, before, entry.priority)
+            return True
+        delayed = federation.switch("delaySubscriptionEvaluation")
+        to = [
+            other.handle.number
+            for other in federation.members.values()
+            if other is not member
+            and (
+                (instance.knowledge.mask & other.bit and path.directed_to(instance, entry, other) is not None)
+                or (delayed and other.node != turn.node)
+            )
+        ]
+        self._send(turn, federation, member, "send_directed_interaction", arguments, sorted(to), asked)
+        return True
+
+    def deletes(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        instance: Instance,
+        tag: bytes,
+        stamp: tuple[Any, ...],
+        order: OrderType | None,
+    ) -> bool:
+        """A command, carried out at all nodes: the sender's sends the message, the others keep the ghost for it."""
+        asked = attribute_order(instance, federation.catalog.privilege) if order is None else _named(order)
+        if is_plain(asked) or asked is OrderType.PRIORITY or member is federation.rti:
+            return False
+        federation.ordered = True
+        others = list(federation.seated(instance.knowledge.mask & ~member.bit & ~federation.rti.bit))
+        waiting = {other.handle.number: None for other in others if other.node == turn.node}
+        arguments = (instance.handle, tag, member.handle, *stamp)
+        if waiting:
+            kept = Instance(
+                instance.handle,
+                instance.name,
+                instance.entry,
+                instance.owners,
+                instance.knowledge,
+                instance.producer,
+            )
+            self.ghosts[instance.handle] = Ghost(kept, arguments, waiting, self.view)
+        if member.node == turn.node:
+            to = sorted(other.handle.number for other in others)
+            # After this very command: the receiver has carried it out, too.
+            self._send(turn, federation, member, "delete_object_instance", arguments, to, asked, 1)
+        return True
+
+    # --- stamping and posting ---------------------------------------------------------------------------------
+
+    def _send(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        service: str,
+        arguments: tuple[Any, ...],
+        to: list[int],
+        order: OrderType,
+        ahead: int = 0,
+    ) -> None:
+        if not to:
+            return
+        if not federation.ordered:
+            federation.ordered = True
+            turn.tell_rti(federation, ORDERS_USED, ())
+        after = federation.sequence + ahead
+        message = Ordered(
+            federation.name, federation.execution, after, member.handle, service, arguments, b""
+        )
+        process = self._process(turn, federation, member.handle.number)
+        if process is not None and order is OrderType.TOTAL:
+            self._post(turn, federation, process, [SEQUENCER], message._replace(to=tuple(to)))
+        elif process is not None:
+            self._post(turn, federation, process, to, message)
+
+    def _post(
+        self, turn: Turn, federation: Federation, process: Process, to: list[int], message: Ordered
+    ) -> None:
+        sending = process.sending
+        sending.joined(to[-1])
+        tag = sending.send(to)
+        counts = self.counts
+        counts.messages += 1
+        here: list[int] = []
+        away: dict[str, list[int]] = {}
+        for number in to:
+            node = _node_of(federation, number)
+            if node == turn.node:
+                here.append(number)
+            elif node:
+                away.setdefault(node, []).append(number)
+        for node, numbers in away.items():
+            trimmed = _trimmed(tag, numbers)
+            written = encode_tag(trimmed)
+            counts.tags += 1
+            counts.pairs += trimmed.pairs()
+            counts.tag_bytes += len(written)
+            turn.effects.append(Transmit(node, message._replace(tag=written)))
+        for number in here:
+            self._admit(turn, federation, number, Message(message, tag))
+
+    def _process(self, turn: Turn, federation: Federation, number: int) -> Process | None:
+        """Of a federate here, or the sequencer at the home; made when it is first needed."""
+        found = self.processes.get(number)
+        if found is None and _node_of(federation, number) == turn.node:
+            known = federation.federates_joined + 1
+            found = self.processes[number] = Process(number, known, self.settled, self.view)
+        return found
+
+    # --- from another node ------------------------------------------------------------------------------------
+
+    def arrive(self, turn: Turn, federation: Federation, sender: str, parcel: Ordered) -> None:
+        if not parcel.tag:
+            before = len(turn.effects)
+            path.arrive(turn, federation, parcel.plain())
+            hurry(turn, before, parcel.priority)
+            return
+        try:
+            tag = decode_tag(parcel.tag)
+        except OrderingError as error:
+            turn.effects.append(Notice(f"node {sender!r} sent a message without a proper tag: {error}"))
+            return
+        federation.ordered = True
+        forwarded = parcel.forwarded
+        elsewhere = False
+        for number in tag.destinations:
+            node = _node_of(federation, number)
+            if node == turn.node:
+                self._admit(turn, federation, number, Message(parcel, tag), forwarded)
+            elif node:
+                elsewhere = True
+        if elsewhere and not forwarded and tag.view == self.view:
+            self.recent.setdefault(tag.source, deque(maxlen=KEPT)).append(parcel)
+
+    def _admit(
+        self, turn: Turn, federation: Federation, number: int, message: Message, forwarded: bool = False
+    ) -> None:
+        process = self._process(turn, federation, number)
+        tag = message.tag
+        if process is None or tag is None:
+            return
+        current = process.current
+        if tag.view < current.view:
+            self.counts.stale += 1
+        elif tag.view > current.view:
+            process.later.append(message)
+        else:
+            if forwarded:
+                message.tag = _held_back(tag, number)
+            for released in current.admit(message):
+                self._deliver(turn, federation, process, released)
+
+    # --- to a federate here -----------------------------------------------------------------------------------
+
+    def _deliver(self, turn: Turn, federation: Federation, process: Process, message: Message) -> None:
+        self.counts.delivered += 1
+        said = message.payload
+        assert isinstance(said, Ordered)
+        if process.number == SEQUENCER:
+            to = [number for number in said.to if _node_of(federation, number)]
+            if to:
+                passed = said._replace(to=(), after=max(said.after, federation.sequence))
+                self._post(turn, federation, process, to, passed)
+            return
+        member = federation.members.get(_handle(process.number))
+        if member is not None:
+            self._hand(turn, federation, member, said)
+
+    def _hand(self, turn: Turn, federation: Federation, member: Member, said: Ordered) -> None:
+        arguments = said.arguments
+        if said.service == "send_interaction":
+            path.hand_interaction(turn, federation, member, said.sender, arguments)
+            return
+        if not said.service:
+            return
+        at = 1 if said.service == "send_directed_interaction" else 0
+        ghost = self.ghosts.get(arguments[at])
+        if said.service == "delete_object_instance":
+            if ghost is not None:
+                self._removed(turn, federation, member, ghost)
+            return
+        instance = federation.instances.get(arguments[at])
+        gone = ghost is not None and member.handle.number in ghost.waiting
+        if ghost is not None and gone:
+            instance = ghost.instance
+        if instance is None:
+            return
+        if at:
+            path.hand_directed(turn, federation, member, instance, said.sender, arguments)
+        else:
+            path.hand_update(turn, federation, member, instance, said.sender, arguments, gone)
+
+    def _removed(self, turn: Turn, federation: Federation, member: Member, ghost: Ghost) -> None:
+        if member.handle.number in ghost.waiting:
+            del ghost.waiting[member.handle.number]
+            turn.callback(federation, member, "remove_object_instance", ghost.arguments)
+            if not ghost.waiting:
+                del self.ghosts[ghost.instance.handle]
+
+    # --- membership and views (weft.kernel.views) -------------------------------------------------------------
+
+    def left(self, turn: Turn, federation: Federation, federate: FederateHandle) -> None:
+        """It has resigned, by itself or not: nothing more is for it."""
+        number = federate.number
+        gone = self.processes.pop(number, None)
+        if gone is not None:
+            self.retire(gone.current)
+        for process in self.processes.values():
+            process.current.resigned(number)
+            if process.sending is not process.current:
+                process.sending.resigned(number)
+        for handle, ghost in list(self.ghosts.items()):
+            ghost.waiting.pop(number, None)
+            if not ghost.waiting:
+                del self.ghosts[handle]
+
+    def end_view(self, turn: Turn, federation: Federation) -> None:
+        """From now on messages are sent in the next view; what may be missing elsewhere of those who are gone is passed on."""
+        self.view += 1
+        self.asked = False
+        known = federation.federates_joined + 1
+        for process in self.processes.values():
+            process.sending = Mses(process.number, known, self.view)
+        for source, parcels in self.recent.items():
+            if source == SEQUENCER or not _node_of(federation, source):
+                for parcel in parcels:
+                    self._forward(turn, federation, parcel)
+        self.recent.clear()
+
+    def _forward(self, turn: Turn, federation: Federation, parcel: Ordered) -> None:
+        """The tag is cut down to what was for here; the receivers keep it back until the view ends, and then know its place."""
+        nodes = {_node_of(federation, number) for number in decode_tag(parcel.tag).destinations}
+        passed = parcel._replace(after=federation.sequence + 1, forwarded=True)
+        for node in sorted(nodes - {"", turn.node}):
+            turn.effects.append(Transmit(node, passed))
+
+    def begin_view(self, turn: Turn, federation: Federation) -> None:
+        """All that could come of the views before has come: what still waits, waits for what is lost, and is released."""
+        ended = range(self.settled, self.view)
+        self.settled = self.view
+        self.counts.views += len(ended)
+        for process in list(self.processes.values()):
+            self._end_views(turn, federation, process, ended)
+        for ghost in list(self.ghosts.values()):
+            if ghost.view < self.view:  # the message that was to say so is lost
+                for number in list(ghost.waiting):
+                    self._removed(turn, federation, federation.members[_handle(number)], ghost)
+        for process in list(self.processes.values()):
+            later, process.later = process.later, []
+            for message in later:
+                self._admit(turn, federation, process.number, message)
+
+    def _end_views(self, turn: Turn, federation: Federation, process: Process, ended: range) -> None:
+        """The first of them is that in which messages were delivered; of the others all messages have waited until now."""
+        for view in ended:
+            current = process.current
+            if view > ended[0]:
+                current = Mses(process.number, federation.federates_joined + 1, view)
+                process.current = current
+                early = [m for m in process.later if m.tag is not None and m.tag.view == view]
+                process.later = [m for m in process.later if m not in early]
+                for message in early:
+                    for released in current.admit(message):
+                        self._deliver(turn, federation, process, released)
+            for released in current.crashed([]):
+                self._deliver(turn, federation, process, released)
+            self.retire(current)
+        process.current = process.sending
+
+
+# --- to whom --------------------------------------------------------------------------------------------------
+
+
+def _hearers(turn: Turn, federation: Federation, sender: Member, entry: InteractionClassEntry) -> list[int]:
+    delayed = federation.switch("delaySubscriptionEvaluation")
+    return sorted(
+        member.handle.number
+        for member in federation.members.values()
+        if member is not sender
+        and (member.declared.received_class(entry) is not None or (delayed and member.node != turn.node))
+    )
+
+
+def _reflectors(
+    turn: Turn, federation: Federation, sender: Member, instance: Instance, attributes: list[AttributeHandle]
+) -> list[int]:
+    delayed = federation.switch("delaySubscriptionEvaluation")
+    found = {m.handle.number for m in federation.members.values() if delayed and m.node != turn.node}
+    for known, mask in instance.knowledge.masks.items():
+        for member in federation.seated(mask):
+            subscribed = member.declared.subscribed.get(known)
+            if subscribed is not None and any(attribute in subscribed for attribute in attributes):
+                found.add(member.handle.number)
+    return sorted(found - {sender.handle.number, SEQUENCER})
+
+
+def _parts(
+    instance: Instance, sent: list[Any], order: OrderType | None
+) -> dict[tuple[OrderType, int], list[Any]]:
+    """The attributes of an update by their order; those in priority order also by how urgent they are."""
+    parts: dict[tuple[OrderType, int], list[Any]] = {}
+    for handle in sent:
+        asked = attribute_order(instance, handle) if order is None else _named(order)
+        priority = instance.entry.attributes[handle].priority if asked is OrderType.PRIORITY else 0
+        parts.setdefault((asked, priority), []).append(handle)
+    return parts
+
+
+_handle = cache(FederateHandle.of)  # made once: every message asks for those of its receivers
+
+
+def _node_of(federation: Federation, number: int) -> str:
+    """Where the process is; empty if it is gone."""
+    if number == SEQUENCER:
+        return federation.home
+    member = federation.members.get(_handle(number))
+    return "" if member is None else member.node
+
+
+def _trimmed(tag: Tag, recipients: list[int]) -> Tag:
+    """Without the rows of other destinations, which the recipients do not look at."""
+    rows = tag.rows[:]
+    for number in tag.destinations:
+        if number < len(rows) and number not in recipients:
+            rows[number] = []
+    return Tag(tag.view, tag.source, tag.time, tag.destinations, rows)
+
+
+def _held_back(tag: Tag, number: int) -> Tag:
+    """A forwarded message's row is missing; it waits for itself, which only the end of the view will end."""
+    rows = tag.rows[:]
+    rows += [[] for _ in range(len(rows), number + 1)]
+    rows[number] = [tag.source, tag.number()]
+    return Tag(tag.view, tag.source, tag.time, tag.destinations, rows)
+
+
+# --- priority -------------------------------------------------------------------------------------------------
+
+
+def hurry(turn: Turn, before: int, priority: int) -> None:
+    """The effects since then are those of a message in priority order."""
+    effects = turn.effects
+    for at in range(before, len(effects)):
+        effect = effects[at]
+        if isinstance(effect, Callback) and effect.method in URGENT:
+            effects[at] = UrgentCallback(effect.session, effect.method, effect.arguments, priority)
+        elif isinstance(effect, Transmit) and isinstance(effect.parcel, Data):
+            urgent = Ordered(*effect.parcel, tag=b"", priority=priority)
+            effects[at] = Transmit(effect.node, urgent, effect.reliable)

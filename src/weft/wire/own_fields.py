@@ -1,0 +1,92 @@
+"""Fields of Weft's own in messages of the Federate Protocol.
+
+The protocol's schema has two orders and no place for the order of a single call.  What Weft adds are fields of a number that the
+schema will hardly come to; whoever does not know them passes over them, as protobuf demands.
+
+    1000 in a call        the order the message is sent in (`OrderType`): send-interaction, update-attributes and the like
+    1000 in a callback    how urgent the message is, and one more: of those that are in priority order
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.model.enums import OrderType
+from weft.wire.codec_wire import (
+    VARINT,
+    Malformed,
+    WireError,
+    read_length,
+    read_tag,
+    read_varint,
+    skip,
+    tag,
+    varint,
+)
+
+_NUMBER = 1000
+_KEY = _NUMBER << 3 | VARINT
+_TAG = tag(_NUMBER, VARINT)
+_ORDERED = {
+    "send_interaction": 3,
+    "update_attribute_values": 3,
+    "send_directed_interaction": 4,
+    "delete_object_instance": 2,
+}
+"""Services that take an order, and how many arguments they have before time and order."""
+
+
+def with_own(payload: bytes, value: int) -> bytes:
+    """The message with a field of its own at the end; the payload is a union with that message in it."""
+    try:
+        key, at = read_tag(payload, 0, len(payload))
+        start, end = read_length(payload, at, len(payload))
+    except Malformed as bad:
+        raise WireError(f"no message to add to: {bad}") from None
+    content = payload[start:end] + _TAG + varint(value)
+    return varint(key) + varint(len(content)) + content
+
+
+def own_field(data: bytes, position: int, end: int) -> int | None:
+    """The field in the message between these places, if it has one.  The message has been read before, so it is well-formed."""
+    found: int | None = None
+    while position < end:
+        key, position = read_tag(data, position, end)
+        if key == _KEY:
+            found, position = read_varint(data, position, end)
+        else:
+            position = skip(key & 7, data, position, end)
+    return found
+
+
+def own_of_callback(payload: bytes) -> int | None:
+    _, at = read_tag(payload, 0, len(payload))
+    start, end = read_length(payload, at, len(payload))
+    return own_field(payload, start, end)
+
+
+def split_order(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], OrderType | None]:
+    """The arguments as the schema has them, and the order of the call if it names one."""
+    plain = _ORDERED.get(service)
+    if plain is None or len(arguments) != plain + 2:
+        return arguments, None
+    *first, time, order = arguments
+    if order is not None and not isinstance(order, OrderType):
+        raise WireError(f"{service}: {order!r} is no order type")
+    return (tuple(first) if time is None else (*first, time)), order
+
+
+def join_order(
+    service: str, arguments: tuple[Any, ...], data: bytes, start: int, end: int
+) -> tuple[Any, ...]:
+    """The arguments with the order that the message between these places names."""
+    plain = _ORDERED.get(service)
+    found = None if plain is None else own_field(data, start, end)
+    if plain is None or found is None:
+        return arguments
+    try:
+        order = OrderType(found)
+    except ValueError:
+        raise WireError(f"{service}: {found} is no order type", "InvalidOrderType") from None
+    time = arguments[plain] if len(arguments) > plain else None
+    return (*arguments[:plain], time, order)

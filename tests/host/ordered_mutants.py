@@ -1,0 +1,54 @@
+"""Defects put into the real source of causal order in the kernel, one at a time: causal.py read anew with one line replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.kernel import causal, federations
+
+SOURCE = Path(causal.__file__).with_suffix(".py")
+
+HEARD = "parcel.arguments[0] in federation.members[FederateHandle.of(number)].declared.receives"
+
+# name: what stands there, once, and what the mutant has instead
+MUTANTS = {
+    "the rows are not carried": (
+        "if number < len(rows) and number not in recipients:",
+        "if number < len(rows):",
+    ),
+    "total order goes straight": ("is not None and order is OrderType.TOTAL:", "is None:"),
+    "a filtered message does not count": (
+        "            if node == turn.node:\n                self._admit(",
+        f"            if node == turn.node and {HEARD}:\n                self._admit(",
+    ),
+    "views in between are forgotten": ("            if view > ended[0]:\n", "            if False:\n"),
+    "what waits at the end of a view is dropped": (
+        "            for released in current.crashed([]):\n",
+        "            for released in ():\n",
+    ),
+    "messages of the next view are not kept": (
+        "            process.later.append(message)\n        else:",
+        "            pass\n        else:",
+    ),
+    "processes outlive their view": ("        process.current = process.sending\n", "        process.current.view = self.view\n"),
+    "ghosts are not kept": ("            self.ghosts[instance.handle] = Ghost(", "            Ghost("),
+    "a lost removal is not told": ("            if ghost.view < self.view:", "            if False:"),
+    "nothing is passed on for the lost": ("self._forward(turn, federation, parcel)\n", "pass\n"),
+}  # fmt: skip
+
+
+@contextmanager
+def mutated(name: str) -> Iterator[None]:
+    before, after = MUTANTS[name]
+    source = SOURCE.read_text(encoding="utf-8")
+    assert source.count(before) == 1, f"the mutant {name!r} has lost its place"
+    made: dict[str, Any] = {"__name__": "weft.kernel.causal_mutant", "__file__": str(SOURCE)}
+    exec(compile(source.replace(before, after), str(SOURCE), "exec"), made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(federations, "Causal", made["Causal"])
+        yield
