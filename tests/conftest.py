@@ -1,6 +1,7 @@
 """For all tests: Hypothesis measures the machine's load otherwise, which says nothing about Weft.
 
-The tests of services run twice: at one embedded node, and with federates spread over three nodes of two domains.
+The tests of services run three times: at one embedded node, with federates spread over three nodes of two domains, and with the
+causal middleware between the federates and the embedded node.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import spread
+from support import middleware, spread
 
 settings.register_profile(
     "weft", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -18,6 +19,8 @@ settings.register_profile(
 settings.load_profile("weft")
 
 ONE_NODE = "one_node"
+BARE = "bare"
+CAUSAL = "causal middleware"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -26,13 +29,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         # All the refusals take a minute when spread.
         marks = [pytest.mark.soak] if metafunc.module.__name__.endswith("refusals") else []
         three = pytest.param("three nodes of two domains", marks=marks)
-        metafunc.parametrize("spread_over", ["embedded", three], indirect=True)
+        causal = pytest.param(CAUSAL, marks=[*marks, *_without_middleware(metafunc)])
+        metafunc.parametrize("spread_over", ["embedded", three, causal], indirect=True)
+
+
+def _without_middleware(metafunc: pytest.Metafunc) -> list[pytest.MarkDecorator]:
+    """Tests that say why they are not about federates with the middleware."""
+    bare = metafunc.definition.get_closest_marker(BARE)
+    return [] if bare is None else [pytest.mark.skip(reason=bare.kwargs["reason"])]
 
 
 @pytest.fixture(autouse=True)
 def spread_over(request: pytest.FixtureRequest) -> Iterator[None]:
-    spread.over_nodes = getattr(request, "param", "embedded") != "embedded"
+    chosen = getattr(request, "param", "embedded")
+    spread.over_nodes = chosen not in ("embedded", CAUSAL)
+    middleware.in_place = chosen == CAUSAL
     try:
         yield
     finally:
-        spread.over_nodes = False
+        spread.over_nodes = middleware.in_place = False
