@@ -1,7 +1,7 @@
 """For all tests: Hypothesis measures the machine's load otherwise, which says nothing about Weft.
 
-The tests of services run three times: at one embedded node, and with federates spread over three nodes of two domains, which are
-simulated, or real ones inside the process of the tests.
+The tests of services run four times: at one embedded node; with federates spread over three nodes of two domains, which are
+simulated, or real ones inside the process of the tests; and with the causal middleware between the federates and the node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import own, spread
+from support import middleware, own, spread
 
 settings.register_profile(
     "weft", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -22,6 +22,8 @@ settings.load_profile("weft")
 ONE_NODE = "one_node"
 # Of those, the other groups say little more about a node inside the process, which has the same kernel.
 OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks")
+BARE = "bare"
+CAUSAL = "causal middleware"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -32,15 +34,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         three = pytest.param(spread.SIMULATED, marks=marks)
         few = metafunc.module.__name__.rpartition("_")[2] in OWN_NODES
         inside = pytest.param(spread.OWN, marks=[] if few else [pytest.mark.soak])
-        metafunc.parametrize("spread_over", ["embedded", three, inside], indirect=True)
+        causal = pytest.param(CAUSAL, marks=[*marks, *_without_middleware(metafunc)])
+        metafunc.parametrize("spread_over", ["embedded", three, inside, causal], indirect=True)
+
+
+def _without_middleware(metafunc: pytest.Metafunc) -> list[pytest.MarkDecorator]:
+    """Tests that say why they are not about federates with the middleware."""
+    bare = metafunc.definition.get_closest_marker(BARE)
+    return [] if bare is None else [pytest.mark.skip(reason=bare.kwargs["reason"])]
 
 
 @pytest.fixture(autouse=True)
 def spread_over(request: pytest.FixtureRequest) -> Iterator[None]:
     over = getattr(request, "param", "embedded")
-    spread.over = "" if over == "embedded" else over
+    spread.over = "" if over in ("embedded", CAUSAL) else over
+    middleware.in_place = over == CAUSAL
     try:
         with own.cleaned_up() if spread.over == spread.OWN else contextlib.nullcontext():
             yield
     finally:
         spread.over = ""
+        middleware.in_place = False

@@ -14,13 +14,15 @@ import weft
 
 PUBLIC = {
     "weft": [
-        "Agent", "CallbackModel", "Credentials", "EmbeddedNode", "Federate", "FederateAmbassador", "HLAfloat64Interval",
+        "CAUSAL_MODULE", "Agent", "CallbackModel", "CausalRTIambassador", "Credentials", "EmbeddedNode", "Federate",
+        "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "OrderType",
         "RTIambassador", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join", "load_fom",
         "stop_node",
     ],
     "weft.federate": [
-        "Agent", "Federate", "FederateAmbassador", "Interaction", "LocalObject", "RTIambassador", "RemoteObject", "join",
+        "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
+        "LocalObject", "RTIambassador", "RemoteObject", "join",
     ],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",

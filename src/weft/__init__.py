@@ -10,7 +10,9 @@ prefer_source_if_asked()
 del prefer_source_if_asked
 
 from weft.federate import (  # noqa: E402
+    CAUSAL_MODULE,
     Agent,
+    CausalRTIambassador,
     Federate,
     FederateAmbassador,
     Interaction,
@@ -33,8 +35,10 @@ from weft.model.time import (  # noqa: E402
 __version__ = "0.1.0"
 
 __all__ = [
+    "CAUSAL_MODULE",
     "Agent",
     "CallbackModel",
+    "CausalRTIambassador",
     "Credentials",
     "EmbeddedNode",
     "Federate",

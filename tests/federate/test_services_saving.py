@@ -193,6 +193,7 @@ def test_a_restore_from_request_to_end(f: Federation) -> None:
     assert f.take(0) == f.take(2) == [("federation_restored", ())]
 
 
+@pytest.mark.bare(reason="an instance of the middleware comes back that the new process does not know of")
 def test_who_joined_anew_takes_the_place_of_one_of_its_type(f: Federation) -> None:
     """Its handle and name after the restore are those of the one before."""
     save(f)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support import own, spread
+from support import middleware, own, spread
 from support.fom import fom
 from support.recorder import Call, Recorder
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
@@ -56,7 +56,7 @@ class Federation:
             nodes = own.sites(n) if spread.over == spread.OWN else spread.sites(n)
         self.sites = nodes
         self.log = [Recorder() for _ in range(n)]
-        self.rti = [RTIambassador(host) for host in nodes or [self.node] * n]
+        self.rti = [middleware.ambassador(host) for host in nodes or [self.node] * n]
         self.handles: list[FederateHandle | None] = [None] * n
         self.present: set[int] = set()
         for rti, log in zip(self.rti, self.log, strict=True):

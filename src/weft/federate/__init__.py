@@ -3,11 +3,15 @@
 from weft.federate.agents import Agent
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
+from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
 from weft.federate.federate import Federate, join
 from weft.federate.things import Interaction, LocalObject, RemoteObject
 
 __all__ = [
+    "CAUSAL_MODULE",
     "Agent",
+    "CausalCounts",
+    "CausalRTIambassador",
     "Federate",
     "FederateAmbassador",
     "Interaction",

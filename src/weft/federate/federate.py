@@ -24,6 +24,7 @@ from typing import Any, Self, TypeVar
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
+from weft.federate.causal import CausalRTIambassador
 from weft.federate.pausing import Pauses
 from weft.federate.things import Interaction, LocalObject, RemoteObject
 from weft.federate.vocabulary import Vocabulary
@@ -67,10 +68,11 @@ class Federate:
         callbacks: CallbackModel = CallbackModel.EVOKED,
         rti: str | RtiConfiguration = "",
         host: NodeHost | None = None,
+        causal: bool = False,
     ) -> None:
         self.federation = federation
         self.name = name or ""
-        self.rti = RTIambassador(host)
+        self.rti: RTIambassador = CausalRTIambassador(host) if causal else RTIambassador(host)
         self.objects: dict[ObjectInstanceHandle, RemoteObject] = {}
         self._kind = kind or name or type(self).__name__
         self._sources = read_sources(fom)
@@ -510,10 +512,22 @@ def join(
     callbacks: CallbackModel = CallbackModel.EVOKED,
     rti: str | RtiConfiguration = "",
     host: NodeHost | None = None,
+    causal: bool = False,
 ) -> Federate:
     """A federate, for a `with` block; see the head of this module.
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
     itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
+    `causal`: messages come in causal order, of all federates that ask for it (docs/ordering.md, "As middleware").
     """
-    return Federate(federation, name, fom=fom, kind=kind, time=time, callbacks=callbacks, rti=rti, host=host)
+    return Federate(
+        federation,
+        name,
+        fom=fom,
+        kind=kind,
+        time=time,
+        callbacks=callbacks,
+        rti=rti,
+        host=host,
+        causal=causal,
+    )

@@ -69,10 +69,10 @@ _FORMS = [
     _Form(13, Hello, (tuple,)),
     _Form(14, Left, (str,)),
     _Form(15, Dissolve, (str, str, str)),
-    _Form(16, TimeReport, (str, str, int, int, list), plain=4),
-    _Form(17, TimeBound, (str, str, int, int, list), plain=4),
-    _Form(18, Retraction, (str, str, int, bytes)),
-    _Form(19, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool)),
+    _Form(20, TimeReport, (str, str, int, int, list), plain=4),
+    _Form(21, TimeBound, (str, str, int, int, list), plain=4),
+    _Form(22, Retraction, (str, str, int, bytes)),
+    _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool)),
 ]
 _BY_KIND = {form.kind: form for form in _FORMS}
 _BY_CODE = {form.code: form for form in _FORMS}

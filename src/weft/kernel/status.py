@@ -23,6 +23,7 @@ def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]
         "instances": sum(
             not instance.name.startswith("HLAfederat") for instance in federation.instances.values()
         ),
+        "ordered": _ordered(federation),
         "federates": [
             _member(federation, member, node, now, named) for member in federation.members.values()
         ],
@@ -64,3 +65,14 @@ def _member(
             if member.node == node and timing.since:
                 found["seconds"] = round(now - timing.since, 1)
     return found
+
+
+def _ordered(federation: Federation) -> dict[str, int]:
+    """What causal and total order have cost at this node."""
+    counts = federation.orders.count_up()
+    return {
+        "messages": counts.messages,
+        "tags": counts.tags,
+        "tag_bytes": counts.tag_bytes,
+        "waited": counts.waited,
+    }

@@ -1,7 +1,8 @@
 """When may it be delivered: the orders of messages, and causal order above all.
 
 Read `orders` for what each order promises, `mses` for the algorithm of causal order, `membership` for joining, resigning and
-crashes, `tags` for the bytes.  Pure: takes messages, gives those that are released.
+crashes, `tags` for the bytes; `group` for causal order among members that do not know whom their messages reach, which the
+middleware of `weft.federate.causal` uses.  Pure: takes messages, gives those that are released.
 
 How a kernel drives it.  Each federate is a process with a number (`Processes.join`, in the order of joining commands) and has one
 `CausalOrder(Mses(number, known, view))` at its node.

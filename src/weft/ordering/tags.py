@@ -193,6 +193,15 @@ class TagReader:
             raise OrderingError("a tag that announces more than it has bytes for")
         return found
 
+    def take(self, size: int) -> bytes:
+        """The next so many bytes."""
+        end = self.at + size
+        if end > len(self.data):
+            raise OrderingError("a tag that is too short")
+        found = self.data[self.at : end]
+        self.at = end
+        return found
+
     def process(self, last: int, size: int) -> int:
         """The next process after the last one."""
         found = last + self.number() + 1

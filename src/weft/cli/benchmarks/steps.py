@@ -55,7 +55,7 @@ PATIENCE = 120.0  # seconds without any progress before a federate gives up and 
 class Plan(NamedTuple):
     address: str
     settings: str
-    index: int
+    place: int
     federates: int
     steps: int
     step_ms: float
@@ -115,10 +115,10 @@ class Federate:
         self.rti = kind()
         where = RtiConfiguration(rti_address=plan.address, additional_settings=plan.settings)
         self.rti.connect(self.ears, weft.CallbackModel.EVOKED, where)
-        if plan.index == 0:
+        if plan.place == 0:
             self.rti.create_federation_execution(NAME, [FOM])
             print("created", flush=True)
-        self.rti.join_federation_execution(f"federate {plan.index}", "steps", NAME)
+        self.rti.join_federation_execution(f"federate {plan.place}", "steps", NAME)
         self.classes = {}
         for name in ("Step", "Fire", "Hit"):
             handle = self.rti.get_interaction_class_handle(name)
@@ -128,7 +128,7 @@ class Federate:
             if plan.order in ("CO", "TSO"):
                 order = weft.OrderType.TIMESTAMP if plan.order == "TSO" else weft.OrderType.CAUSAL
                 self.rti.change_interaction_order_type(handle, order)
-            if name == "Step" and plan.scenario == "mixed" and plan.index == 0:
+            if name == "Step" and plan.scenario == "mixed" and plan.place == 0:
                 continue  # the aircraft hears only of hits
             self.rti.subscribe_interaction_class(handle)
         payload = self.rti.get_parameter_handle(self.classes["Step"], "Payload")
@@ -150,7 +150,7 @@ class Federate:
     def together(self, point: str) -> None:
         """Wait for all others."""
         done = self.ears.synchronized
-        if self.plan.index == 0:
+        if self.plan.place == 0:
             self.rti.register_federation_synchronization_point(point, b"")
         self.ears.announced = False
         self.until(lambda: self.ears.announced)
@@ -208,23 +208,23 @@ class Federate:
         shots = plan.steps // EVERY
         for step in range(1, plan.steps + 1):
             self.pause(begun + step * plan.step_ms / 1000)
-            if plan.index == 0:
+            if plan.place == 0:
                 self.send("Step", self.values)
                 if step % EVERY == 0:
                     self.send("Fire", {}, b"%d" % step)
-            elif plan.index == 1:
+            elif plan.place == 1:
                 self.answer()
             self.advance()
         rest = 0
-        while len(self.ears.hits) < (0 if plan.index == 1 else shots) or len(self.ears.fires) < (
-            0 if plan.index == 0 else shots
+        while len(self.ears.hits) < (0 if plan.place == 1 else shots) or len(self.ears.fires) < (
+            0 if plan.place == 0 else shots
         ):
             if plan.order == "TSO" and rest < 3:
                 rest += 1
                 self.advance()
             else:
                 self.rti.evoke_callback(1.0)
-            if plan.index == 1:
+            if plan.place == 1:
                 self.answer()
         if plan.order == "TSO":
             for _ in range(3 - rest):
@@ -243,7 +243,11 @@ class Federate:
             return 16.0
         if self.plan.order == "RO":
             return 0.0
-        return weft.stamp_bytes(self.rti)
+        if self.plan.order == "CO-middleware":
+            counts = self.rti.counts
+            return float((counts.stamp_bytes + counts.notice_bytes) / max(1, counts.messages))
+        ordered = self.rti.query_status()[0]["ordered"]
+        return float(ordered["tag_bytes"] / max(1, ordered["tags"]))
 
     def leave(self) -> None:
         self.rti.resign_federation_execution(weft.ResignAction.NO_ACTION)

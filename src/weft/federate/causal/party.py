@@ -1,0 +1,430 @@
+"""Who is in the causal group, and what members owe one another: one member's side of the protocol, without the RTI.
+
+What each does when something happens to it:
+
+    joins         HELLO to all; they answer HERE, and so does the newcomer when it has heard of all.  HERE says how many messages
+                  there were, and whom the sender knows: for those, it begins there
+    sends         the message, then its note (NOTES).  If all members are sure to get the message, notes are kept and said
+                  together: every KEPT_NOTES messages, or when somebody turns out not to be sure (HELLO, UNWANT)
+    resigns       BYE, with its last number.  It travels as the deletion of an object, so that it comes before the RTI says that
+                  the federate is gone, and then whoever waits for its messages knows that they are still coming
+    hears that a federate is gone, without BYE    it crashed: LOST to all, with the stamps of what came of it.  What
+                  comes later of it is refused; when all members have said LOST, nothing of it is waited for any more
+    waits for somebody it has never heard of      WHO; whoever knows says ABOUT
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Final
+
+from weft.federate.causal.notices import (
+    ABOUT,
+    ALSO,
+    BYE,
+    GONE,
+    HELLO,
+    HERE,
+    LOST,
+    NOTES,
+    PRESENT,
+    UNKNOWN,
+    UNWANT,
+    WANT,
+    WHO,
+    Notice,
+)
+from weft.model.handles import FederateHandle
+from weft.ordering.group import Group, Stamp
+
+KEPT_NOTES: Final = 64
+
+
+class Peer:
+    """Another member.  `federate`: by what handle messages of it are known here."""
+
+    def __init__(self, federate: FederateHandle) -> None:
+        self.federate = federate
+        self.wants: set[str] = set()
+        self.greeted = False  # it has said HELLO or HERE
+        self.told = False  # it knows that we know it
+        self.present = True
+
+    def copy(self) -> Peer:
+        made = Peer(self.federate)
+        made.wants, made.greeted, made.present = set(self.wants), self.greeted, self.present
+        made.told = self.told
+        return made
+
+
+class Losing:
+    """A crash about which not all have spoken."""
+
+    def __init__(self, awaited: set[bytes]) -> None:
+        self.awaited = awaited
+        self.past: dict[int, Stamp] = {}
+
+    def copy(self) -> Losing:
+        made = Losing(set(self.awaited))
+        made.past = dict(self.past)
+        return made
+
+
+class Party:
+    """`tell` sends a notice to all members; `has_departed`: a federate that we have just heard of is gone already.
+
+    None: it is gone, and may have been before we came.
+    """
+
+    def __init__(
+        self,
+        own: bytes,
+        tell: Callable[[Notice], None],
+        has_departed: Callable[[FederateHandle], bool | None],
+    ) -> None:
+        self.own = own
+        self.group = Group(own)
+        self.peers: dict[bytes, Peer] = {}
+        self.wants: set[str] = set()  # our own
+        self.company = 0  # how many others there are, whether we have heard of them or not
+        self._fresh: list[bytes] = []  # members we have just heard of
+        self.tell = tell
+        self.has_departed = has_departed
+        self._bound: dict[FederateHandle, bytes] = {}  # the identity a federate has now
+        self._unsaid: list[Stamp] = []
+        self._asked: set[bytes] = set()  # somebody wants to know about them
+        self._answers: dict[
+            bytes, dict[bytes, Notice]
+        ] = {}  # about strangers: who knows that they are gone, or nothing
+        self._losing: dict[bytes, Losing] = {}
+        self._spoken: dict[bytes, set[bytes]] = {}  # of whose crash we have told whom
+
+    def anew(self, own: bytes) -> Party:
+        """The same member under a new identity, after all it did under the old."""
+        made = self.copy()
+        made.own = made.group.own = own
+        number, made.group.number = made.group.number, 0
+        made.group.begin(self.own, number)
+        if number:
+            made.group.causes[self.own] = number
+        return made
+
+    # Our own doings
+
+    def greet(self, kind: int = HELLO) -> None:
+        """After the notes of all messages that are counted in it."""
+        self.say_notes()
+        known = tuple(sorted(one for one, peer in self.peers.items() if peer.present))
+        for one in known:
+            self.peers[one].told = True
+        self.tell(Notice(self.own, kind, self.group.number, tuple(sorted(self.wants)), others=known))
+
+    def sent(self, stamp: Stamp, sure: bool) -> None:
+        """`sure`: everybody who wants messages of this kind gets this one."""
+        self._unsaid.append(stamp)
+        if not sure or len(self._unsaid) >= KEPT_NOTES:
+            self.say_notes()
+
+    def say_notes(self) -> None:
+        if self._unsaid:
+            stamps, self._unsaid = tuple(self._unsaid), []
+            self.tell(Notice(self.own, NOTES, stamps=stamps))
+
+    @property
+    def unsaid(self) -> int:
+        return len(self._unsaid)
+
+    def farewell(self) -> Notice:
+        """What the tag of the deletion says."""
+        self.say_notes()
+        return Notice(self.own, BYE, self.group.number, others=tuple(sorted(self._others())))
+
+    def want(self, name: str) -> None:
+        if name not in self.wants:
+            self.wants.add(name)
+            self.tell(Notice(self.own, WANT, names=(name,)))
+
+    def unwant(self, name: str) -> None:
+        if name in self.wants:
+            self.wants.discard(name)
+            self.tell(Notice(self.own, UNWANT, names=(name,)))
+
+    def all_want(self, lineage: list[str]) -> bool:
+        """Do all others want this class or one above it?"""
+        return all(not peer.present or not peer.wants.isdisjoint(lineage) for peer in self.peers.values())
+
+    # Messages of others
+
+    def is_from(self, stamp: Stamp, federate: FederateHandle) -> bool:
+        """Is this a stamp of the federate that sent it?  One without the middleware may repeat a tag that it has seen."""
+        peer = self.peers.get(stamp.source)
+        if peer is not None:
+            return peer.federate == federate
+        if federate in self._bound or stamp.source == self.own:
+            return False
+        self._meet(stamp.source, federate)
+        return True
+
+    def _meet(self, identity: bytes, federate: FederateHandle) -> Peer:
+        peer = self.peers.get(identity)
+        if peer is None:
+            peer = self.peers[identity] = Peer(federate)
+            peer.present = not self._is_over(identity)
+            self._fresh.append(identity)
+        if peer.present:
+            self._bound[federate] = identity
+        return peer
+
+    def _is_over(self, identity: bytes) -> bool:
+        """Others have said that it is gone, perhaps before we had heard of it."""
+        return identity in self._spoken or identity in self.group.absent or identity in self.group.lost
+
+    def _settle(self) -> list[object]:
+        """Whom we have just heard of may be gone already; and whom we have not heard of we ask for."""
+        released: list[object] = []
+        while self._fresh:
+            identity = self._fresh.pop()
+            gone = self.has_departed(self.peers[identity].federate)
+            if gone is True:
+                released += self.lose(identity)
+            elif gone is None:
+                released += self._part_with(identity)
+        self._ask(one for one in self.group.strangers() if one not in self._answers)
+        return released
+
+    def _ask(self, strangers: Iterable[bytes]) -> None:
+        for stranger in strangers:
+            self._answers.setdefault(stranger, {})
+            self.tell(Notice(self.own, WHO, subject=stranger))
+
+    def knows(self, federate: FederateHandle) -> bool:
+        """Is it a member?"""
+        return federate in self._bound
+
+    def arrive(self, stamp: Stamp, payload: object, in_turn: bool = True) -> list[object]:
+        if stamp.source in self._losing:
+            self.group.counts.refused += 1
+            return []
+        released = self.group.arrive(stamp, payload, in_turn)
+        return released + self._settle()
+
+    def refuses(self, stamp: Stamp) -> bool:
+        return stamp.source in self._losing or stamp.source in self.group.lost
+
+    # Notices of others
+
+    def hear(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        """What may be delivered now."""
+        if notice.sender == self.own:
+            return []
+        act = self._ACTS[notice.kind]
+        released = act(self, notice, federate)
+        return released + self._settle()
+
+    def _hello(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        released = self._here(notice, federate)
+        self.greet(HERE)
+        return released
+
+    def _here(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        released: list[object] = []
+        before = self._bound.get(federate)
+        if before is not None and before != notice.sender and self.peers[before].present:
+            # A federate that began anew without a word, after a restore in another process.
+            released += self._part_with(before)
+            released += self.group.lose(before)
+        peer = self._meet(notice.sender, federate)
+        if not peer.present:
+            return released
+        if not peer.greeted:
+            self._ask(self.group.strangers())  # it may know those that nobody else does
+        peer.federate = federate
+        peer.greeted = True
+        peer.wants = set(notice.names)
+        self._answer_all()
+        if self.own in notice.others:
+            released += self.group.begin(notice.sender, notice.number)
+        return released
+
+    def _answer_all(self) -> None:
+        """Once, when we know all others."""
+        if len(self._others()) >= self.company and self.unanswered:
+            self.greet(HERE)
+
+    @property
+    def unanswered(self) -> bool:
+        """Some do not know yet that we know them."""
+        return any(peer.present and not peer.told for peer in self.peers.values())
+
+    def _notes(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        released: list[object] = []
+        if notice.sender in self._losing:
+            return released
+        for stamp in notice.stamps:
+            if stamp.source == notice.sender:
+                released += self.group.note(stamp)
+        return released
+
+    def _want(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        peer = self.peers.get(notice.sender)
+        if peer is not None:
+            peer.wants.update(notice.names)
+        return []
+
+    def _unwant(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        """Messages that it was sure to get when they were sent may not have reached it."""
+        peer = self.peers.get(notice.sender)
+        if peer is not None:
+            peer.wants.difference_update(notice.names)
+        self.say_notes()
+        return []
+
+    def _bye(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        """If it has answered us, all it has sent since is still coming; if not, the others are asked about it."""
+        self._meet(notice.sender, federate)
+        self._fresh.clear()
+        return self._part_with(notice.sender)
+
+    def _who(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        self._meet(notice.sender, federate)
+        if notice.subject == self.own:
+            self.greet(HERE)
+            return []
+        peer = self.peers.get(notice.subject)
+        known = UNKNOWN if peer is None else PRESENT if peer.present else GONE
+        if peer is None and self._is_over(notice.subject):
+            known = GONE
+        self._asked.add(notice.subject)
+        self._speak_about(notice.subject, known)
+        return []
+
+    def _speak_about(self, identity: bytes, known: int) -> None:
+        past = tuple(self.group.past(identity)) if known == GONE else ()
+        self.tell(Notice(self.own, ABOUT, known, subject=identity, stamps=past))
+
+    def _about(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        answers = self._answers.get(notice.subject)
+        if answers is None:
+            return []
+        if notice.number == PRESENT:
+            answers.pop(notice.sender, None)
+        else:
+            answers[notice.sender] = notice
+        return self._forget_strangers()
+
+    def _lost(self, notice: Notice, federate: FederateHandle) -> list[object]:
+        if notice.subject == self.own:
+            return []
+        released = self.lose(notice.subject)
+        # Also if it had resigned as it should: whoever does not know that waits for our word.
+        if notice.sender in self._spoken.get(notice.subject, set()):
+            pass
+        elif notice.subject not in self._spoken:
+            self._speak_of(notice.subject, LOST)
+        elif notice.kind == LOST:
+            self._speak_of(notice.subject, ALSO)
+        losing = self._losing.get(notice.subject)
+        if losing is None:
+            return released
+        losing.past.update((stamp.number, stamp) for stamp in notice.stamps if stamp.source == notice.subject)
+        losing.awaited.discard(notice.sender)
+        return released + self._finish()
+
+    _ACTS: ClassVar[dict[int, Callable[[Party, Notice, FederateHandle], list[object]]]] = {
+        HELLO: _hello,
+        HERE: _here,
+        NOTES: _notes,
+        WANT: _want,
+        UNWANT: _unwant,
+        BYE: _bye,
+        WHO: _who,
+        ABOUT: _about,
+        LOST: _lost,
+        ALSO: _lost,
+    }
+
+    # Those who go
+
+    def missing(self, is_gone: Callable[[FederateHandle], bool]) -> list[object]:
+        """Of those who are here, some are gone without a word."""
+        released: list[object] = []
+        for identity, peer in list(self.peers.items()):
+            if peer.present and is_gone(peer.federate):
+                released += self.lose(identity)
+        return released
+
+    def lose(self, identity: bytes) -> list[object]:
+        """It went without a word."""
+        peer = self.peers.get(identity)
+        if identity in self._spoken or (peer is not None and not peer.present):
+            return []
+        self._losing[identity] = Losing(self._others(identity))
+        self._speak_of(identity, LOST)
+        return self._part_with(identity)
+
+    def _others(self, identity: bytes = b"") -> set[bytes]:
+        """The members we have spoken with, without this one."""
+        return {one for one, peer in self.peers.items() if peer.present and peer.greeted and one != identity}
+
+    def _speak_of(self, identity: bytes, kind: int) -> None:
+        """All who hear of a crash wait for the word of all others."""
+        self._spoken[identity] = self._others(identity)
+        past = tuple(self.group.past(identity))
+        self.tell(Notice(self.own, kind, subject=identity, stamps=past))
+
+    def _part_with(self, identity: bytes) -> list[object]:
+        peer = self.peers.get(identity)
+        if peer is not None:
+            peer.present = False
+            if self._bound.get(peer.federate) == identity:
+                del self._bound[peer.federate]
+        if identity in self._asked:
+            self._speak_about(identity, GONE)
+        for losing in self._losing.values():
+            losing.awaited.discard(identity)
+        return self._finish() + self._forget_strangers()
+
+    def _finish(self) -> list[object]:
+        released: list[object] = []
+        for identity, losing in list(self._losing.items()):
+            if not losing.awaited:
+                del self._losing[identity]
+                released += self.group.lose(identity, losing.past.values())
+        return released
+
+    def _forget_strangers(self) -> list[object]:
+        """All have said of somebody that it is gone, or that they do not know it: what they have of it is all there is."""
+        here = self._others()
+        if len(here) < self.company:
+            return []
+        released: list[object] = []
+        for stranger in self.group.strangers():
+            answers = self._answers.get(stranger, {})
+            if here <= answers.keys() and (self._is_known_gone(stranger) or stranger not in self.peers):
+                past = {stamp.number: stamp for answer in answers.values() for stamp in answer.stamps}
+                released += self.group.dismiss(stranger, past.values())
+        return released
+
+    def _is_known_gone(self, identity: bytes) -> bool:
+        peer = self.peers.get(identity)
+        answers = self._answers.get(identity, {})
+        return (peer is not None and not peer.present) or any(one.number == GONE for one in answers.values())
+
+    def met(self, company: int) -> list[object]:
+        """So many others are there now."""
+        self.company = company
+        return self._forget_strangers()
+
+    # Saving
+
+    def copy(self) -> Party:
+        made = Party(self.own, self.tell, self.has_departed)
+        made.company = self.company
+        made.group = self.group.copy()
+        made.peers = {identity: peer.copy() for identity, peer in self.peers.items()}
+        made.wants, made._unsaid = set(self.wants), list(self._unsaid)
+        made._bound, made._asked = dict(self._bound), set(self._asked)
+        made._answers = {one: dict(answers) for one, answers in self._answers.items()}
+        made._spoken = {one: set(others) for one, others in self._spoken.items()}
+        made._losing = {one: losing.copy() for one, losing in self._losing.items()}
+        return made
