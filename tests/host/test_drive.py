@@ -173,8 +173,8 @@ def test_an_interrupted_wait_leaves_all_in_order(drive: Drive) -> None:
     """Ctrl-C comes out of the wait, and the next wait is as any other."""
     for _ in range(50):
         timer = threading.Timer(0.002, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt), drive.mutex:
+            timer.start()  # not before: it may be quick
             drive.until(lambda: False, WAIT)
         timer.join()
         assert not drive.is_held
