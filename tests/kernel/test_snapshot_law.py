@@ -135,7 +135,7 @@ def test_a_snapshot_is_plain_data() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"version": 2}, {"members": 5}, {"time": "?"}, {"instances": [[]]}, {"fom": [99]}]
+    "change", [{"version": 1}, {"members": 5}, {"time": "?"}, {"instances": [[]]}, {"fom": [99]}]
 )
 def test_data_that_is_no_snapshot_is_refused(change: dict[str, Any]) -> None:
     """What another version wrote, or nobody did, never becomes a federation."""
