@@ -51,6 +51,7 @@ UNJOINED = {
     "evoke_multiple_callbacks",
     "enable_callbacks",
     "disable_callbacks",
+    "query_status",
 }
 SERVICES = sorted(
     name

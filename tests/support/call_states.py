@@ -59,6 +59,7 @@ NEEDS_NO_FEDERATION = NEEDS_NO_CONNECTION | {
     "evoke_multiple_callbacks",
     "enable_callbacks",
     "disable_callbacks",
+    "query_status",
 }
 NOT_WITHIN_A_CALLBACK = {
     "connect",

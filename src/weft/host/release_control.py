@@ -95,6 +95,7 @@ def _kept_on_way(topology: Topology, rules: tuple[Release, ...], start: str, end
 def _released(kept: frozenset[str], federation: Federation, target: Any, values: Any) -> Any:
     """The values that may go; None if the message may not.  The target is an interaction class or an instance."""
     interaction = federation.catalog.interaction_classes.get(target)
+    members: Any
     if interaction is not None:
         if kept_back(kept, interaction.name):
             return None
@@ -103,7 +104,7 @@ def _released(kept: frozenset[str], federation: Federation, target: Any, values:
         instance = federation.instances.get(target)
         if instance is None:
             return None  # it is gone, and nobody would hear of it
-        name, members = instance.entry.name, instance.entry.attributes  # type: ignore[assignment]
+        name, members = instance.entry.name, instance.entry.attributes
     sent = list(values) if isinstance(values, dict) else values.handles
     allowed = [h for h in sent if h in members and not kept_back(kept, name, members[h].name)]
     if len(allowed) == len(sent):

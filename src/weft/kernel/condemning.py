@@ -5,7 +5,8 @@ time-constrained.  Who is constrained goes on knowing it until its time comes; u
 *condemned*: its name is taken, nobody discovers it, and what others own of it they may update.
 
 When the removal has been delivered, the federate's node has all nodes forget it (`INSTANCE_REMOVED`).  A deletion that is
-retracted gives the deleter back what it owned; who has had the removal delivered is asked to retract it."""
+retracted gives the deleter back what it owned; who has had the removal delivered is asked to retract it.
+"""
 
 from __future__ import annotations
 

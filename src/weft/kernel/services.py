@@ -200,7 +200,7 @@ SERVICES: dict[str, Service] = {
         "modify_lookahead",
         "query_lookahead",
         "query_blocking",
-        "set_patience",
+        "set_time_advance_patience",
         "retract",
     ),
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
@@ -214,7 +214,7 @@ _ALWAYS = frozenset(
     [
         *_LOOK_UPS,
         "query_blocking",
-        "set_patience",
+        "set_time_advance_patience",
         RESIGN,
         *INTERNAL,
         "abort_federation_save",

@@ -1,7 +1,8 @@
 """Time management (clause 8), but for changes of order type, which are with the objects (`weft.kernel.objects`).
 
 All services are answered at the federate's own node, which knows its logical time.  That a federate regulates or is
-constrained is known to all nodes: its node asks the home for a command (`Turn.order`), and the home says when it begins."""
+constrained is known to all nodes: its node asks the home for a command (`Turn.order`), and the home says when it begins.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ from weft.model.errors import (
     MessageCanNoLongerBeRetracted,
     RequestForTimeConstrainedPending,
     RequestForTimeRegulationPending,
+    RTIinternalError,
     TimeConstrainedAlreadyEnabled,
     TimeConstrainedIsNotEnabled,
     TimeRegulationAlreadyEnabled,
@@ -392,10 +394,12 @@ def query_blocking(turn: Turn, federation: Federation, member: Member) -> dict[s
     return advancing.blocking(turn, federation, member)
 
 
-def set_patience(turn: Turn, federation: Federation, member: Member, seconds: float) -> None:
+def set_time_advance_patience(turn: Turn, federation: Federation, member: Member, seconds: float) -> None:
     """No service of the standard: after so many seconds without a grant, tell the federate who blocks it; 0: never."""
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < float("inf"):
+        raise RTIinternalError(f"a time-out is a number of seconds from 0, not {seconds!r}")
     timing = member.timing
-    timing.patience = max(0.0, float(seconds))
+    timing.patience = float(seconds)
     timing.alarm = 0.0
     if timing.patience and timing.mode != GRANTED:
         advancing.arm(turn, member)

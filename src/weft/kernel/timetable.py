@@ -15,7 +15,8 @@ the message.
 
 A federate that begins to regulate must not be able to send into anybody's past.  It is entered with the least it might
 promise, which holds up all others; when all nodes have answered to that, the home knows how far everybody has come, and from
-when on it may regulate."""
+when on it may regulate.
+"""
 
 from __future__ import annotations
 

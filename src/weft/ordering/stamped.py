@@ -2,7 +2,8 @@
 
 Messages leave in the order of their time stamps.  Those of the same time leave in an order that is the same in every run: by
 the name of the federate that sent them, then in the order in which it sent them.  (Not by handle: handles follow the order of
-joining, which may differ from run to run.)"""
+joining, which may differ from run to run.)
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """Weft's own calls and callbacks, which the Federate Protocol has not: one member far beyond its numbers, in JSON.
 
-    CallRequest 10001       {"service": …, "arguments": [ … ]}
-    CallResponse 10002      the result
-    CallbackRequest 10001   {"method": …, "arguments": [ … ]}
+    CallRequest 10001       [service, [argument, …]]
+    CallResponse 10002      ["result", [value]]
+    CallbackRequest 10001   [method, [argument, …]]
 
 A server that does not know member 10001 refuses the call; callbacks of this kind come only to a federate that has asked for
-them by such a call, so a client that does not know them never gets one."""
+them by such a call, so a client that does not know them never gets one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Any, Final
 from weft.wire.codec_wire import BYTES, WireError, tag, varint
 
 NUMBER: Final = 10001
-SERVICES: Final = frozenset(["query_blocking", "set_patience", "query_status"])
+SERVICES: Final = frozenset(["query_blocking", "set_time_advance_patience", "query_status"])
 CALLBACKS: Final = frozenset(["time_advance_blocked"])
 _MOST: Final = 1 << 16
 _MARK: Final = tag(NUMBER, BYTES)
@@ -31,7 +32,10 @@ def is_own_answer(payload: bytes) -> bool:
 
 
 def encode_own(name: str, arguments: tuple[Any, ...], answer: bool = False) -> bytes:
-    content = json.dumps([name, list(arguments)], allow_nan=False).encode()
+    try:
+        content = json.dumps([name, list(arguments)], allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise WireError(f"{name} was given something that is no plain data: {error}") from error
     return (_ANSWER if answer else _MARK) + varint(len(content)) + content
 
 

@@ -10,7 +10,8 @@ Orders: RO, CO (the RTI's own), CO-middleware (`weft.CausalRTIambassador`), TSO 
 0.1, messages for the next step, S0-21).
 
 A federate runs `main` of this module with a `Plan` in JSON, and prints a line of JSON: how long its steps took, the CPU they
-took, and what it saw."""
+took, and what it saw.
+"""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class TimeManagement(Calls):
 
     def set_time_advance_patience(self, seconds: float) -> None:
         """Not of the standard: whenever a time advance takes longer, `time_advance_blocked` says who blocks it; 0: never."""
-        self._call("set_patience", (float(seconds),))
+        self._call("set_time_advance_patience", (seconds,))
 
     def change_attribute_order_type(
         self,

@@ -1,0 +1,53 @@
+"""Weft's own calls over the Federate Protocol: there and back, and refused where they are not known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.wire import Codec, WireError
+from weft.wire.extensions import CALLBACKS, NUMBER, SERVICES
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(0, 1 << 62)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.sampled_from(sorted(SERVICES)), st.lists(PLAIN, max_size=3), PLAIN)
+def test_own_calls_go_there_and_back(service: str, arguments: list[object], result: object) -> None:
+    codec = Codec()
+    number, payload = codec.encode_call(service, tuple(arguments))
+    assert number == NUMBER
+    call = codec.decode_call(payload)
+    assert (call.number, call.service, list(call.arguments)) == (NUMBER, service, arguments)
+    assert codec.decode_response(number, codec.encode_response(number, result)) == result
+
+
+@given(st.sampled_from(sorted(CALLBACKS)), st.lists(PLAIN, max_size=2))
+def test_own_callbacks_go_there_and_back(method: str, arguments: list[object]) -> None:
+    codec = Codec()
+    found, back = codec.decode_callback(codec.encode_callback(method, tuple(arguments)))
+    assert (found, list(back)) == (method, arguments)
+
+
+@given(st.binary(max_size=200))
+def test_nonsense_in_an_own_call_is_a_wire_error(nonsense: bytes) -> None:
+    codec = Codec()
+    _, payload = codec.encode_call("query_blocking", ())
+    for broken in (payload[:4] + nonsense, payload[:-1] + nonsense, payload[:4]):
+        try:
+            codec.decode_call(broken)
+        except WireError:
+            continue
+
+
+def test_what_is_no_plain_data_is_refused() -> None:
+    with pytest.raises(WireError, match="no plain data"):
+        Codec().encode_call("set_time_advance_patience", (object(),))
