@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+import weakref
 from collections import deque
 from dataclasses import replace
 from typing import Any, Final
@@ -25,7 +26,13 @@ from weft.host.connection import UrgentFirst, drop_federation
 from weft.host.streams import open_stream
 from weft.kernel import PAUSES, URGENT, Callback, UrgentCallback
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
-from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
+from weft.model.records import (
+    ConfigurationResult,
+    Credentials,
+    LateRetractionReturn,
+    MessageRetractionReturn,
+    RtiConfiguration,
+)
 from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
@@ -50,6 +57,24 @@ _BEGINNING: Final = -2
 _END: Final = -3
 _EMPTY = (EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE)
 _HOT = ("send_interaction", "update_attribute_values")
+_ADVANCES = frozenset(
+    [
+        "time_advance_request",
+        "time_advance_request_available",
+        "next_message_request",
+        "next_message_request_available",
+        "flush_queue_request",
+    ]
+)
+_UNAWAITED = _ADVANCES | frozenset(_HOT)
+_FAILED = b"\x0a"  # how the answer to a call that has failed begins
+
+
+class Late:
+    """The answer to a message with a time, once it has come."""
+
+    def __init__(self) -> None:
+        self.answer: bytes | None = None
 
 
 class RemoteNode:
@@ -96,6 +121,7 @@ class RemoteConnection:
         self._answers: dict[int, bytes] = {}
         self._wanted: set[int] = set()  # calls somebody waits for
         self._unwatched: dict[int, int] = {}  # calls nobody waits for: the number of the call
+        self._late: dict[int, weakref.ref[Late]] = {}  # of those, with a time: who may want the answer
         self._complaint: Exception | None = None  # what became of one of those
         self._gathered = 0
         self._stream = open_stream(settings)
@@ -123,7 +149,7 @@ class RemoteConnection:
         number = 0
         if service in _HOT:
             payload = encode_hot_call(service, arguments)
-            number = SEND if service == "send_interaction" else UPDATE
+            number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
         if payload is None:
             number, payload = self._codec.encode_call(service, arguments)
         with self._lock:
@@ -134,12 +160,14 @@ class RemoteConnection:
                 raise complaint
             sequence = self._session.send_call_request(payload)
             self._gathered += len(payload)
-            if self._settings.async_updates and service in _HOT and len(arguments) == 3:
+            if self._settings.async_updates and len(arguments) <= 4 and service in _UNAWAITED:
                 self._unwatched[sequence] = number
-                if self._gathered > _GATHER:
+                if service in _ADVANCES:
+                    self._send()
+                elif self._gathered > _GATHER:
                     self._send()
                     self._read_what_is_there()
-                return None
+                return None if len(arguments) < 4 else self._later(sequence, number)
             self._wanted.add(sequence)
             self._wait_for(sequence, None)
             self._wanted.discard(sequence)
@@ -150,8 +178,27 @@ class RemoteConnection:
             return None
         value = self._codec.decode_response(number, answer)
         if service == "join_federation_execution":
-            self._codec.time = time_factory(value[1])
+            self._codec.time = self._hot.time = time_factory(value[1])
         return value
+
+    def _later(self, sequence: int, number: int) -> LateRetractionReturn:
+        """Of a message with a time: its retraction handle, which few look at."""
+        late = Late()
+        self._late[sequence] = weakref.ref(late)
+
+        def ask() -> MessageRetractionReturn:
+            with self._lock:
+                if late.answer is None:
+                    self._wanted.add(sequence)
+                    self._wait_for(sequence, None)
+                    self._wanted.discard(sequence)
+                    late.answer = self._answers.pop(sequence, late.answer)
+            if late.answer is None:
+                raise RTIinternalError(f"the message was not answered: {self._session.ending}")
+            value: MessageRetractionReturn = self._codec.decode_response(number, late.answer)
+            return value
+
+        return LateRetractionReturn.of(ask)
 
     # --- callbacks --------------------------------------------------------------------------------------------
 
@@ -309,6 +356,15 @@ class RemoteConnection:
 
     def _answered(self, sequence: int, payload: bytes) -> None:
         number = self._unwatched.pop(sequence, 0)
+        if self._late:
+            late = self._late.pop(sequence, None)
+            holder = None if late is None else late()
+            if holder is not None:
+                holder.answer = payload
+                if sequence in self._wanted:
+                    self._answers[sequence] = payload
+            if late is not None and payload[:1] != _FAILED:
+                return
         if number == 0:
             if sequence in self._wanted:
                 self._answers[sequence] = payload
@@ -316,7 +372,7 @@ class RemoteConnection:
             try:
                 self._codec.decode_response(number, payload)
             except RTIexception as error:
-                error.add_note("from an earlier update or interaction, sent without waiting (asyncUpdates)")
+                error.add_note("from an earlier call, made without waiting for its answer (asyncUpdates)")
                 self._complaint = error
 
     def _called_back(self, frame: FrameReader) -> None:

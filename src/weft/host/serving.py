@@ -422,15 +422,22 @@ class Switchboard:
     def _callbacks(self, effects: list[Effect]) -> None:
         last: tuple[Any, ...] = ()
         payload = b""
+        made: dict[int, bytes] | None = {} if len(effects) > 3 else None  # by the identity of the arguments
         for effect in effects:
             if isinstance(effect, Callback):
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
                     arguments = effect.arguments
                     if arguments is not last or not payload:
-                        payload = self._encode(served, effect.method, arguments)
-                        if isinstance(effect, UrgentCallback):
-                            payload = with_own(payload, effect.priority + 1)
+                        found = None if made is None else made.get(id(arguments))
+                        if found is None:
+                            payload = self._encode(served, effect.method, arguments)
+                            if isinstance(effect, UrgentCallback):
+                                payload = with_own(payload, effect.priority + 1)
+                            if made is not None:
+                                made[id(arguments)] = payload
+                        else:
+                            payload = found
                         last = arguments
                     sent = served.wire.send_callback(payload)
                     if self.node.holding and effect.method in PAUSES:

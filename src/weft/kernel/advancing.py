@@ -61,23 +61,28 @@ def arrived(
     stamp: tuple[Any, ...],
     part: int = 0,
 ) -> None:
-    """In time stamp order, to any member.  `arguments` without the stamp."""
+    """In time stamp order, to any member.  `arguments` end with the stamp; all who get the same may share them."""
     timing = member.timing
     time, _, _, retraction = stamp
-    received = (time, OrderType.TIMESTAMP, OrderType.RECEIVE, retraction)
     if not timing.constrained:
         timing.delivered[retraction] = time.value
-        turn.effects.append(Callback(member.session, method, arguments + received))
+        turn.effects.append(Callback(member.session, method, _at_once(arguments)))
     elif (time.value, 0) < (timing.time, 1 if timing.exclusive else 0):
         # Its sender was taken for lost, and time went on without it.
-        hand(turn, member, method, arguments + received)
+        hand(turn, member, method, _at_once(arguments))
     else:
         number = int.from_bytes(retraction[4:], "big")
         key: Key = (time.value, sender.name, number, part)
-        timing.queue.add(Stamped(key, (method, arguments + stamp), retraction))
+        timing.queue.add(Stamped(key, (method, arguments), retraction))
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.clock.waiting[member.handle] = None
+
+
+def _at_once(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same, received in receive order."""
+    time, sent, _, retraction = arguments[-4:]
+    return (*arguments[:-4], time, sent, OrderType.RECEIVE, retraction)
 
 
 def queued(turn: Turn, federation: Federation) -> None:
@@ -116,9 +121,8 @@ def deliver_rest(turn: Turn, federation: Federation, member: Member) -> None:
     """It is not constrained any more: what waits is delivered as to anybody who is not."""
     for message in member.timing.queue.take_all():
         method, arguments = message.content
-        time, sent, _, retraction = arguments[-4:]
         member.timing.delivered[message.retraction] = message.key[0]
-        message.content = (method, (*arguments[:-4], time, sent, OrderType.RECEIVE, retraction))
+        message.content = (method, _at_once(arguments))
         _deliver(turn, federation, member, [message])
 
 
@@ -245,7 +249,10 @@ def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     timing.mode = GRANTED
     timing.alarm = 0.0
     federation.clock.waiting.pop(member.handle, None)
-    turn.effects.append(Callback(member.session, "time_advance_grant", (wrapped(federation, time),)))
+    granted = federation.clock.granted
+    if granted is None or granted[0].value != time:
+        granted = federation.clock.granted = (wrapped(federation, time),)
+    turn.effects.append(Callback(member.session, "time_advance_grant", granted))
     told_state(turn, federation, member)
     if mode in (NMR, NMRA):
         _prune(member)

@@ -47,7 +47,7 @@ def delete(
             condemned.waiting[other.handle] = None
     instance.condemned = condemned
     for other in knowing:
-        arguments = (instance.handle, tag, member.handle)
+        arguments = (instance.handle, tag, member.handle, *stamp)
         if other.node == turn.node:
             advancing.arrived(turn, federation, other, member, "remove_object_instance", arguments, stamp)
             other.tally.removed += 1

@@ -211,17 +211,21 @@ def _hear_in_time(
 ) -> None:
     """Somebody may have to wait for it."""
     stamped = time_services.is_stamped(stamp)
+    heard: InteractionClassEntry | None = None
+    arguments: tuple[Any, ...] = ()
     for received, member in audience.ears:
-        kept: Any
-        if isinstance(values, PackedValues):
-            kept = values if received.handle == sent_class else values.subset(received.parameters)
-        else:
-            kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-        arguments: tuple[Any, ...] = (received.handle, kept, tag, transportation, sender.handle, None)
+        if received is not heard or not isinstance(values, PackedValues):
+            heard = received
+            kept: Any
+            if isinstance(values, PackedValues):
+                kept = values if received.handle == sent_class else values.subset(received.parameters)
+            else:
+                kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+            arguments = (received.handle, kept, tag, transportation, sender.handle, None, *stamp)
         if stamped:
             advancing.arrived(turn, federation, member, sender, "receive_interaction", arguments, stamp)
         else:
-            advancing.hand(turn, member, "receive_interaction", arguments + stamp)
+            advancing.hand(turn, member, "receive_interaction", arguments)
 
 
 def _hear_packed(
@@ -395,13 +399,13 @@ def _reflect_in_time(
     for part, leg in enumerate(legs):
         kept = unshared(values) if leg.attributes is None else rates.part_of(values, leg.attributes)
         member = leg.member
-        arguments: tuple[Any, ...] = (instance.handle, kept, tag, leg.transportation, sender.handle, None)
+        arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, None, *stamp)
         if stamped:
             advancing.arrived(
                 turn, federation, member, sender, "reflect_attribute_values", arguments, stamp, part
             )
         else:
-            advancing.hand(turn, member, "reflect_attribute_values", arguments + stamp)
+            advancing.hand(turn, member, "reflect_attribute_values", arguments)
 
 
 def _route(
@@ -675,13 +679,13 @@ def _hand_directed(
 ) -> None:
     interaction_class, object_instance, values, tag, transportation, stamp = message
     kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-    arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle)
+    arguments = (received.handle, object_instance, kept, tag, transportation, sender.handle, *stamp)
     add(member.tally.directed_received, interaction_class, transportation)
     method = "receive_directed_interaction"
     if time_services.is_stamped(stamp):
         advancing.arrived(turn, federation, member, sender, method, arguments, stamp)
     else:
-        advancing.hand(turn, member, method, arguments + stamp)
+        advancing.hand(turn, member, method, arguments)
 
 
 # --- in -------------------------------------------------------------------------------------------------------

@@ -138,4 +138,5 @@ class Clock:
         self.behind: tuple[Report, ...] = ()  # whom the others wait for
         self.since = 0.0  # when that was heard
         self.announce: dict[str, Any] = {}  # smallest time stamp sent to that node since the last report
+        self.granted: tuple[Any] | None = None  # what was last granted: many are granted the same
         self.waiting: dict[FederateHandle, None] = {}  # members here that ask for time, or to be constrained

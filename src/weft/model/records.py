@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -59,6 +60,48 @@ class RangeBounds(NamedTuple):
 class MessageRetractionReturn(NamedTuple):
     retraction_handle_is_valid: bool
     handle: MessageRetractionHandle | None
+
+
+class LateRetractionReturn(MessageRetractionReturn):
+    """Of a message that was sent without waiting for its answer: who looks at it waits for that."""
+
+    _ask: Callable[[], MessageRetractionReturn]
+    _found: MessageRetractionReturn | None
+
+    @classmethod
+    def of(cls, ask: Callable[[], MessageRetractionReturn]) -> LateRetractionReturn:
+        made = cls(False, None)
+        made._ask = ask
+        made._found = None
+        return made
+
+    def _wait(self) -> MessageRetractionReturn:
+        if self._found is None:
+            self._found = self._ask()
+        return self._found
+
+    @property
+    def retraction_handle_is_valid(self) -> bool:
+        return self._wait()[0]
+
+    @property
+    def handle(self) -> MessageRetractionHandle | None:
+        return self._wait()[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._wait())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._wait()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._wait() == other
+
+    def __hash__(self) -> int:
+        return hash(self._wait())
+
+    def __repr__(self) -> str:
+        return repr(self._wait())
 
 
 class TimeQueryReturn(NamedTuple):

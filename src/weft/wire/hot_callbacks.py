@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
     Handle,
     InteractionClassHandle,
+    MessageRetractionHandle,
     ObjectInstanceHandle,
     ParameterHandle,
     TransportationTypeHandle,
@@ -50,18 +52,25 @@ class HotCallbacks:
         self._attributes = HandleCache(AttributeHandle)
         self._transportations = HandleCache(TransportationTypeHandle)
         self._federates = HandleCache(FederateHandle)
+        self.time: Any = None
+        """The factory of the federation's logical time, once the federate has joined."""
 
     def read(self, data: bytes, start: i64, end: i64) -> tuple[Any, ...] | None:
-        """The arguments of the callback, if it is a plain one (no time, no regions, canonical); else None."""
+        """The arguments of the callback, if it is a plain one (no regions, canonical); else None."""
         if end - start < 4:
             return None
         first = data[start]
         second = data[start + 1]
-        if first == 0x8A and second == 0x02:
+        timed = False
+        if second == 0x02 and (first == 0x92 or first == 0x82):
+            timed = True
+            if self.time is None:
+                return None
+        if second == 0x02 and (first == 0x8A or first == 0x92):
             self.method = "receive_interaction"
             targets = self._classes
             keys = self._parameters
-        elif first == 0xFA and second == 0x01:
+        elif timed or (first == 0xFA and second == 0x01):
             self.method = "reflect_attribute_values"
             targets = self._instances
             keys = self._attributes
@@ -110,9 +119,10 @@ class HotCallbacks:
         transportation = datum_at(data, at, end, 0x22)
         at += 4 + len(transportation)
         producer = datum_at(data, at, end, 0x2A) if transportation else b""
-        if not producer or at + 4 + len(producer) != end:
+        at += 4 + len(producer)
+        if not producer or (at != end and not timed):
             return None
-        return (
+        found = (
             targets.get(target),
             values,
             tag,
@@ -120,3 +130,33 @@ class HotCallbacks:
             self._federates.get(producer),
             None,
         )
+        if not timed:
+            return found
+        stamp = self._stamp(data, at, end)
+        return None if stamp is None else found + stamp
+
+    def _stamp(self, data: bytes, at: i64, end: i64) -> tuple[Any, ...] | None:
+        """Fields 7 to 10: the time, both orders where they are time stamp order, and the retraction handle or nothing."""
+        time = datum_at(data, at, end, 0x3A)
+        if len(time) != 8:
+            return None
+        at += 12
+        sent = OrderType.RECEIVE
+        received = OrderType.RECEIVE
+        if at + 2 <= end and data[at] == 0x40:
+            if data[at + 1] != 1:
+                return None
+            sent = OrderType.TIMESTAMP
+            at += 2
+        if at + 2 <= end and data[at] == 0x48:
+            if data[at + 1] != 1:
+                return None
+            received = OrderType.TIMESTAMP
+            at += 2
+        retraction: MessageRetractionHandle | None = None
+        if at < end:
+            raw = datum_at(data, at, end, 0x52)
+            if not raw or at + 4 + len(raw) != end:
+                return None
+            retraction = MessageRetractionHandle(raw)
+        return (self.time.decode_time(time), sent, received, retraction)

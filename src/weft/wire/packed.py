@@ -11,6 +11,7 @@ from typing import Any
 
 from weft.model.handles import ParameterHandle
 from weft.model.packed import PackedValues
+from weft.model.time import HLAfloat64Time, HLAinteger64Time
 from weft.wire.codec_hot import (
     RECEIVE,
     REFLECT,
@@ -96,10 +97,16 @@ class Splicer:
 
 
 def encode_hot_call(service: str, arguments: tuple[Any, ...]) -> bytes | None:
-    """A send-interaction or update without a time, in its canonical form; None for anything else."""
-    if len(arguments) != 3:
+    """A send-interaction or update in its canonical form; None for anything else."""
+    if len(arguments) < 3 or len(arguments) > 4:
         return None
     number = SEND if service == "send_interaction" else UPDATE
+    time = b""
+    if len(arguments) == 4:
+        if not isinstance(arguments[3], (HLAinteger64Time, HLAfloat64Time)):
+            return None
+        number += 1
+        time = arguments[3].encode()
     tag = arguments[2]
     values = arguments[1]
     for value in values.values():
@@ -108,11 +115,13 @@ def encode_hot_call(service: str, arguments: tuple[Any, ...]) -> bytes | None:
     if type(tag) is not bytes:
         return None
     if NATIVE:
-        return _write_request(number, arguments[0], values, tag)
-    return request(number, shared_fields(arguments[0], write_values(values), tag), b"")
+        return _write_request(number, arguments[0], values, tag, time)
+    return request(number, shared_fields(arguments[0], write_values(values), tag), time)
 
 
-def _write_request(number: int, target: bytes, values: dict[bytes, bytes], tag: bytes) -> bytes | None:
+def _write_request(
+    number: int, target: bytes, values: dict[bytes, bytes], tag: bytes, time: bytes
+) -> bytes | None:
     """The same, in one go."""
     inside = BytesWriter()
     size = len(target)
@@ -152,6 +161,12 @@ def _write_request(number: int, target: bytes, values: dict[bytes, bytes], tag: 
         inside.append(0x1A)
         _write_length(inside, len(tag))
         inside.write(tag)
+    if time:
+        inside.append(0x22)
+        inside.append(10)
+        inside.append(0x0A)
+        inside.append(8)
+        inside.write(time)
     outside = BytesWriter()
     _write_length(outside, number << 3 | 2)
     fields = inside.getvalue()
