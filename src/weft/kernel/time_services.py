@@ -396,7 +396,7 @@ def query_blocking(turn: Turn, federation: Federation, member: Member) -> dict[s
 
 def set_time_advance_patience(turn: Turn, federation: Federation, member: Member, seconds: float) -> None:
     """No service of the standard: after so many seconds without a grant, tell the federate who blocks it; 0: never."""
-    if not isinstance(seconds, (int, float)) or not 0 <= seconds < float("inf"):
+    if not 0.0 <= seconds < float("inf"):
         raise RTIinternalError(f"a time-out is a number of seconds from 0, not {seconds!r}")
     timing = member.timing
     timing.patience = float(seconds)
