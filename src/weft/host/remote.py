@@ -29,6 +29,7 @@ from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIi
 from weft.model.records import (
     ConfigurationResult,
     Credentials,
+    LateAnswer,
     LateRetractionReturn,
     MessageRetractionReturn,
     RtiConfiguration,
@@ -68,13 +69,6 @@ _ADVANCES = frozenset(
 )
 _UNAWAITED = _ADVANCES | frozenset(_HOT)
 _FAILED = b"\x0a"  # how the answer to a call that has failed begins
-
-
-class Late:
-    """The answer to a message with a time, once it has come."""
-
-    def __init__(self) -> None:
-        self.answer: bytes | None = None
 
 
 class RemoteNode:
@@ -121,7 +115,7 @@ class RemoteConnection:
         self._answers: dict[int, bytes] = {}
         self._wanted: set[int] = set()  # calls somebody waits for
         self._unwatched: dict[int, int] = {}  # calls nobody waits for: the number of the call
-        self._late: dict[int, weakref.ref[Late]] = {}  # of those, with a time: who may want the answer
+        self._late: dict[int, weakref.ref[LateAnswer]] = {}  # of those, with a time: who may want the answer
         self._complaint: Exception | None = None  # what became of one of those
         self._gathered = 0
         self._stream = open_stream(settings)
@@ -183,7 +177,7 @@ class RemoteConnection:
 
     def _later(self, sequence: int, number: int) -> LateRetractionReturn:
         """Of a message with a time: its retraction handle, which few look at."""
-        late = Late()
+        late = LateAnswer()
         self._late[sequence] = weakref.ref(late)
 
         def ask() -> MessageRetractionReturn:

@@ -62,6 +62,13 @@ class MessageRetractionReturn(NamedTuple):
     handle: MessageRetractionHandle | None
 
 
+class LateAnswer:
+    """The answer to a call that nobody waits for, once it has come, for whoever still wants it."""
+
+    def __init__(self) -> None:
+        self.answer: bytes | None = None
+
+
 class LateRetractionReturn(MessageRetractionReturn):
     """Of a message that was sent without waiting for its answer: who looks at it waits for that."""
 

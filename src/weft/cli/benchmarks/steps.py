@@ -20,10 +20,11 @@ import json
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import weft
 from weft.cli.benchmarks.fedpro import server
@@ -74,7 +75,7 @@ class Ears(weft.FederateAmbassador):
         self.granted = 0.0
         self.enabled = 0
         self.synchronized = 0
-        self.announced = False
+        self.announced: set[str] = set()
         self.kinds: dict[Any, str] = {}
 
     def receive_interaction(self, *arguments: Any) -> None:
@@ -100,7 +101,7 @@ class Ears(weft.FederateAmbassador):
         self.enabled += 1
 
     def announce_synchronization_point(self, label: str, tag: bytes) -> None:
-        self.announced = True
+        self.announced.add(label)
 
     def federation_synchronized(self, label: str, failed: Any) -> None:
         self.synchronized += 1
@@ -153,8 +154,7 @@ class Federate:
         done = self.ears.synchronized
         if self.plan.place == 0:
             self.rti.register_federation_synchronization_point(point, b"")
-        self.ears.announced = False
-        self.until(lambda: self.ears.announced)
+        self.until(lambda: point in self.ears.announced)
         self.rti.synchronization_point_achieved(point)
         self.until(lambda: self.ears.synchronized > done)
 
@@ -257,6 +257,8 @@ class Federate:
 
 def main() -> None:
     federate = Federate(Plan(*json.loads(sys.argv[1])))
+    print("ready", flush=True)
+    sys.stdin.readline()  # all have joined
     federate.together("ready")
     before, cpu = time.perf_counter(), time.process_time()
     if federate.plan.scenario == "mixed":
@@ -272,6 +274,7 @@ def main() -> None:
     }
     federate.together("done")
     print(json.dumps(found), flush=True)
+    sys.stdin.readline()  # the home goes last
     federate.leave()
 
 
@@ -282,20 +285,29 @@ def run_steps(
     scenario: str, order: str, federates: int, steps: int, step_ms: float, mesh: bool
 ) -> dict[str, float]:
     """Run them all once: the time of the slowest, and what they say together."""
-    with _places(federates, mesh) as addresses:
-        started = []
+    settings = "Weft.journal=none" if mesh else "FedPro.asyncUpdates=true"
+    with _places(federates, mesh) as addresses, tempfile.TemporaryFile("w+") as errors:
+        started: list[subprocess.Popen[str]] = []
         try:
-            for index, address in enumerate(addresses):
-                plan = Plan(address, "", index, federates, steps, step_ms, scenario, order)
-                command = [sys.executable, "-m", __name__, json.dumps(plan)]
-                started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-                if index == 0 and _line(started[0]) != "created":
-                    raise RuntimeError(
-                        "the first federate of the benchmark did not start; its error stands above"
-                    )
-            found = [json.loads(_line(process)) for process in started]
+            for place, address in enumerate(addresses):
+                plan = Plan(address, settings, place, federates, steps, step_ms, scenario, order)
+                started.append(_start(plan, errors))
+                if place == 0:
+                    _line(started[0])  # the federation is there
             for process in started:
+                _line(process)
+            for process in started:
+                assert process.stdin is not None
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            found = [json.loads(_line(process)) for process in started]
+            for process in reversed(started):
                 process.communicate(timeout=60)
+        except (RuntimeError, ValueError, OSError) as error:
+            errors.seek(0)
+            raise RuntimeError(
+                f"a federate of the benchmark failed ({error}):\n{errors.read()[-4000:]}"
+            ) from error
         finally:
             for process in started:
                 if process.poll() is None:
@@ -309,19 +321,22 @@ def run_steps(
     }
 
 
+def _start(plan: Plan, errors: IO[str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", f"from {__name__} import main; main()", json.dumps(plan)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+
+
 def _line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     if not line:
-        raise RuntimeError("a federate of the benchmark failed; its error stands above")
+        raise RuntimeError("it said nothing")
     return line
 
 
 @contextlib.contextmanager
 def _places(count: int, mesh: bool) -> Iterator[list[str]]:
     """Where each federate connects: a node of its own in its process, or one server for all."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         if mesh:
             yield _mesh(Path(folder), count)
@@ -340,7 +355,3 @@ def _mesh(folder: Path, count: int) -> list[str]:
     file = folder / "domains.toml"
     file.write_text(f"[servers]\n{servers}\n\n[domains]\nA = {json.dumps(names)}\n")
     return [f"mesh://{name}@{file}" for name in names]
-
-
-if __name__ == "__main__":
-    main()
