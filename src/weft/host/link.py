@@ -49,6 +49,7 @@ class Link:
         self.complaint = ""  # the last thing reported about attempts to connect
         self.said_at = 0.0
         self.dropped = 0  # reliable messages that were lost because the link was down
+        self.owed = 0  # acknowledgements that have not gone out yet
         self._items = bytearray()
         self._pending: deque[tuple[int, bytes]] = deque()  # with the kind of item
         self._under_way: dict[int, deque[int]] = {kind: deque() for kind in PORTS_OF_PACKETS}  # sizes
@@ -79,6 +80,7 @@ class Link:
 
     def put_acks(self, port: int, pairs: list[tuple[int, int]]) -> None:
         self.put(_ACKS[port], encode_acks(pairs))
+        self.owed += len(pairs)
 
     def acknowledged(self, port: int, count: int) -> None:
         """So many packets of a channel have arrived; they come in the order in which they were sent."""
@@ -103,6 +105,7 @@ class Link:
         if self._items:
             self._frame()
             self.said_at = now
+        self.owed = 0
         if self.line is not None and session.state is not State.DROPPED:
             parts = session.take_outgoing(now)
             if parts:

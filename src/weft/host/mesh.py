@@ -39,6 +39,8 @@ PAYLOAD_BYTES = 48 << 20  # the largest message
 AGENTS = int(Port.AGENTS)
 DELIVERIES = 512  # handed over in one turn
 BACKLOG = 100_000  # packets that wait for one neighbour, when it is reported
+ACKS_AT_ONCE = 32  # so many acknowledgements do not wait for company
+ACKS_SECONDS = 0.005  # nor does any for longer
 
 
 class Mesh:
@@ -90,6 +92,7 @@ class Mesh:
         self.by_hand = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._doubts: dict[int, asyncio.TimerHandle] = {}  # nodes that are away, and not told to be lost yet
+        self._paying: asyncio.TimerHandle | None = None  # acknowledgements that wait for company
         self._unseen: set[int] = set()  # … those that were never there since this process began
         self._started = False
         self._backlogged: set[int] = set()
@@ -191,6 +194,8 @@ class Mesh:
         self._started = False
         for doubt in self._doubts.values():
             doubt.cancel()
+        if self._paying is not None:
+            self._paying.cancel()
         await self.links.stop()
         if self.journal is not None:
             self.journal.close()
@@ -401,7 +406,22 @@ class Mesh:
         for peer, pairs in acks.items():
             if links[peer].up:
                 links[peer].put_acks(port, pairs)
-                self.links.touch(links[peer])
+                self._owe(links[peer])
+
+    def _owe(self, link: Link) -> None:
+        """Acknowledgements go with what else is sent there; alone only when there are many, or a little later."""
+        if link.owed >= ACKS_AT_ONCE:
+            self.links.touch(link)
+        elif self._paying is None:
+            assert self._loop is not None
+            self._paying = self._loop.call_later(ACKS_SECONDS, self._pay)
+
+    def _pay(self) -> None:
+        self._paying = None
+        for link in self.links.links.values():
+            if link.owed:
+                self.links.touch(link)
+        self.links.flush(time.monotonic())
 
     def _check_allowed(self, batch: Batch) -> None:
         for peer in {one.peer for one in batch.transmit}:

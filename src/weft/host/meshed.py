@@ -61,6 +61,8 @@ class MeshedNode:
         self._control = control
         self._boots: dict[str, int] = {}  # of the other nodes, as they have greeted
         self._ahead: dict[str, list[tuple[int, Data | Ordered | Inform | Mark]]] = {}
+        self._last: Any = None  # the parcel that was last written, and its bytes
+        self._payload = b""
         self._commits: dict[str, list[str]] = {}  # the keys of the commits since the snapshot
 
     # --- out --------------------------------------------------------------------------------------------------
@@ -83,11 +85,16 @@ class MeshedNode:
             )
             if parcel is None:
                 return
-        try:
-            payload = encode_parcel(parcel, self.boot)
-        except ParcelError as error:
-            self._unsent(effect.node, parcel, error)
-            return
+        if parcel is self._last:
+            payload = self._payload  # to several nodes: written once
+        else:
+            try:
+                payload = encode_parcel(parcel, self.boot)
+            except ParcelError as error:
+                self._unsent(effect.node, parcel, error)
+                return
+            self._last = parcel
+            self._payload = payload
         self.carrier.send(effect.node, Port.FEDERATIONS, class_of(parcel, effect.reliable), payload)
 
     def _unsent(self, node: str, parcel: Any, error: ParcelError) -> None:

@@ -41,7 +41,7 @@ from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND
 from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader, ProtocolError
 from weft.wire.hot_callbacks import HotCallbacks
 from weft.wire.own_fields import own_of_callback
-from weft.wire.packed import encode_hot_call
+from weft.wire.packed import advance_number, encode_advance, encode_hot_call
 from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
 
@@ -144,6 +144,10 @@ class RemoteConnection:
         if service in _HOT:
             payload = encode_hot_call(service, arguments)
             number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
+        elif len(arguments) == 1:
+            number = advance_number(service)
+            if number:
+                payload = encode_advance(number, arguments[0])
         if payload is None:
             number, payload = self._codec.encode_call(service, arguments)
         with self._lock:

@@ -67,7 +67,7 @@ from weft.wire.codec_wire import WireError
 from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, has_handles, lane_content
 from weft.wire.own_fields import with_own
-from weft.wire.packed import Splicer, packed
+from weft.wire.packed import Splicer, packed, read_advance
 from weft.wire.session_server import ServerSession
 
 if TYPE_CHECKING:
@@ -294,6 +294,12 @@ class Switchboard:
             hot = read_hot(payload)
             if hot is not None and served.kernel_session:
                 self._hot_call(served, sequence, hot, now)
+                return
+            advance = read_advance(payload)
+            if advance is not None and served.kernel_session and served.codec.time is not None:
+                served.calls[sequence] = advance[0]
+                arguments = (served.codec.time.decode_time(advance[2]),)
+                self.perform(self.node.call(served.kernel_session, sequence, advance[1], arguments, now))
                 return
             call = served.codec.decode_call(payload)
             served.calls[sequence] = call.number

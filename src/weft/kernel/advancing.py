@@ -283,10 +283,9 @@ def _look_at_all(turn: Turn, federation: Federation) -> None:
             federation.clock.waiting.pop(handle, None)
         else:
             check(turn, federation, member)
+    turn.begins = turn.begins or timetable.somebody_waits_to_begin(federation)
     least = federation.clock.view.least
     for member in federation.members.values():
-        if member.timing.constrained_pending:
-            turn.begins = True
         if member.timing.delivered and least is not None:
             delivered = member.timing.delivered
             for retraction in [r for r, time in delivered.items() if (time, 0) < least]:
@@ -321,7 +320,7 @@ def reports_here(turn: Turn, federation: Federation) -> tuple[Report, ...]:
 def reported(turn: Turn, federation: Federation, sender: str, parcel: TimeReport) -> None:
     timetable.reported(federation, sender, parcel)
     settle(turn, federation)
-    turn.begins = True
+    turn.begins = turn.begins or timetable.somebody_waits_to_begin(federation)
 
 
 def restored(turn: Turn, federation: Federation) -> None:

@@ -213,6 +213,8 @@ def time_constrained_begun(turn: Turn, federation: Federation, member: Member, f
     timing = found.timing
     timing.constrained_pending = False
     timing.constrained = True
+    if federation.timetable is not None:
+        federation.timetable.pending.pop(found.handle, None)
     turn.note(federation, found, "HLAtimeConstrained")
     found.holds = True
     federation.changed()  # lanes to it end here
@@ -250,14 +252,13 @@ def time_constrained_ended(turn: Turn, federation: Federation, member: Member) -
 def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
     """At the home: the first federate that waits to be constrained and cannot get a message of its past any more."""
     table = federation.timetable
-    if table is None:
+    if table is None or table.silent:
         return None
-    for member in federation.members.values():
-        report = table.reports.get(member.handle)
-        if member.timing.constrained_pending and report is not None and not table.silent:
-            galt = table.bounds.galt(member.handle)
-            if galt is None or galt >= (report.time, 0):
-                return member.handle
+    for handle in table.pending:
+        report = table.reports.get(handle)
+        galt = table.bounds.galt(handle)
+        if report is not None and (galt is None or galt >= (report.time, 0)):
+            return handle
     return None
 
 

@@ -152,6 +152,8 @@ def flags_changed(federation: Federation, member: Member) -> None:
         table.freezing[member.handle] = table.version + 1
     if not member.timing.regulation_pending:
         table.freezing.pop(member.handle, None)
+    if member.timing.constrained_pending:
+        table.pending[member.handle] = None
     _promise(federation, table, member)
 
 
@@ -164,6 +166,7 @@ def left(federation: Federation, member: Member) -> None:
         table.asking.get(member.node, {}).pop(member.handle, None)
         table.reports.pop(member.handle, None)
         table.freezing.pop(member.handle, None)
+        table.pending.pop(member.handle, None)
         table.silent.pop(member.handle, None)
 
 
@@ -194,7 +197,7 @@ def publish(turn: Turn, federation: Federation) -> None:
     if table is None or len(federation.nodes) < 2:
         return
     view = view_of(table)
-    data: list[Any] = []
+    bounds: dict[bool, TimeBound] = {}
     frozen = max(table.freezing.values(), default=0)
     due = table.version + 1
     for node in federation.nodes:
@@ -208,10 +211,12 @@ def publish(turn: Turn, federation: Federation) -> None:
             continue
         table.version = due
         table.told[node] = (view, due)
-        if not data:
+        bound = bounds.get(ask)
+        if bound is None:
             behind = [report_data(one) for one in _behind(table)]
-            data = [_plain(view.least), view.alone, _plain(view.second), behind]
-        bound = TimeBound(federation.name, federation.execution, federation.sequence, due, [*data, ask])
+            data = [_plain(view.least), view.alone, _plain(view.second), behind, ask]
+            bound = TimeBound(federation.name, federation.execution, federation.sequence, due, data)
+            bounds[ask] = bound  # the same for all who are told the same
         turn.effects.append(Transmit(node, bound))
 
 
@@ -267,6 +272,12 @@ def who_is_behind(federation: Federation, node: str) -> tuple[Report, ...]:
 
 
 # --- who may begin to regulate ------------------------------------------------------------------------------------
+
+
+def somebody_waits_to_begin(federation: Federation) -> bool:
+    """At the home: to regulate, or to be constrained."""
+    table = federation.timetable
+    return table is not None and (bool(table.freezing) or bool(table.pending))
 
 
 def ready_to_regulate(federation: Federation) -> tuple[FederateHandle, Any, bool] | None:
@@ -328,6 +339,8 @@ def begin_again(federation: Federation) -> None:
         table.silent[member.handle] = None
         if member.timing.regulation_pending:
             table.freezing[member.handle] = 1
+        if member.timing.constrained_pending:
+            table.pending[member.handle] = None
         _promise(federation, table, member)
     for node in federation.nodes:
         table.under_way[node] = [(1, 0)]
@@ -344,3 +357,5 @@ def refresh(federation: Federation) -> None:
     for member in federation.members.values():
         if _takes_part(member) or member.timing.time:
             enter(federation, member, report_of(member))
+        if member.timing.constrained_pending:
+            table_of(federation).pending[member.handle] = None

@@ -124,6 +124,7 @@ class Timetable:
         self.freezing: dict[
             FederateHandle, int
         ] = {}  # wants to regulate; begins when all nodes have seen this version
+        self.pending: dict[FederateHandle, None] = {}  # waits to be constrained
         self.silent: dict[
             FederateHandle, None
         ] = {}  # members whose reports a restarted home does not have yet

@@ -1,4 +1,4 @@
-"""Reflect and receive callbacks as a federate's side reads them: in place, with handles that have been made before."""
+"""Reflect, receive and grant callbacks as a federate's side reads them: in place, with handles that have been made before."""
 
 from __future__ import annotations
 
@@ -61,6 +61,8 @@ class HotCallbacks:
             return None
         first = data[start]
         second = data[start + 1]
+        if first == 0xEA and second == 0x03:
+            return self._grant(data, start, end)
         timed = False
         if second == 0x02 and (first == 0x92 or first == 0x82):
             timed = True
@@ -134,6 +136,15 @@ class HotCallbacks:
             return found
         stamp = self._stamp(data, at, end)
         return None if stamp is None else found + stamp
+
+    def _grant(self, data: bytes, start: i64, end: i64) -> tuple[Any, ...] | None:
+        if self.time is None or end - start != 15 or data[start + 2] != 12:
+            return None
+        time = datum_at(data, start + 3, end, 0x0A)
+        if len(time) != 8:
+            return None
+        self.method = "time_advance_grant"
+        return (self.time.decode_time(time),)
 
     def _stamp(self, data: bytes, at: i64, end: i64) -> tuple[Any, ...] | None:
         """Fields 7 to 10: the time, both orders where they are time stamp order, and the retraction handle or nothing."""

@@ -20,6 +20,7 @@ from weft.wire.codec_hot import (
     HotCall,
     callback,
     callback_tail,
+    length,
     request,
     scan_entries,
     shared_fields,
@@ -197,3 +198,36 @@ def _write_length(writer: BytesWriter, size: int) -> None:
         writer.append(size & 0x7F | 0x80)
         size >>= 7
     writer.append(size)
+
+
+# --- advances of logical time ---------------------------------------------------------------------------------
+
+_ADVANCES = {
+    "time_advance_request": 93,
+    "time_advance_request_available": 94,
+    "next_message_request": 95,
+    "next_message_request_available": 96,
+}
+_ADVANCE_NAMES = {number: service for service, number in _ADVANCES.items()}
+_HEADS = {number: length(number << 3 | 2) + b"\x0c\x0a\x0a\x0a\x08" for number in _ADVANCE_NAMES}
+_NUMBERS = {head: number for number, head in _HEADS.items()}
+
+
+def advance_number(service: str) -> int:
+    """The number of the call; 0 if it is no plain request to advance."""
+    return _ADVANCES.get(service, 0)
+
+
+def encode_advance(number: int, time: Any) -> bytes | None:
+    """A request to advance; None where the argument is not one time."""
+    if not isinstance(time, (HLAinteger64Time, HLAfloat64Time)):
+        return None
+    return _HEADS[number] + time.encode()
+
+
+def read_advance(payload: bytes) -> tuple[int, str, bytes] | None:
+    """The number of the call, the service and the encoded time, if it is a plain request to advance."""
+    if len(payload) != 15:
+        return None
+    number = _NUMBERS.get(payload[:7], 0)
+    return (number, _ADVANCE_NAMES[number], payload[7:]) if number else None
