@@ -19,12 +19,13 @@ from weft import (
     EmbeddedNode,
     HLAfloat64Interval,
     HLAfloat64Time,
+    OrderType,
     RTIambassador,
     RtiConfiguration,
 )
 from weft.cli import main
 from weft.cli.status import lines
-from weft.model.errors import RequestForTimeRegulationPending
+from weft.model.errors import LogicalTimeAlreadyPassed, RequestForTimeRegulationPending
 
 ONE = HLAfloat64Interval(1.0)
 
@@ -144,3 +145,43 @@ def test_who_blocks_over_the_federate_protocol(capsys: pytest.CaptureFixture[str
 
 def test_a_status_of_nothing() -> None:
     assert lines([]) == ["no federations"]
+
+
+def test_a_client_that_does_not_wait_for_answers() -> None:
+    """asyncUpdates: messages with a time and requests to advance are not waited for; handles are there when asked for."""
+    with serving() as server:
+        where = RtiConfiguration(rti_address=server.address(), additional_settings="FedPro.asyncUpdates=true")
+        pair = Pair(connected(None, where), connected(None, where))
+        pair.timed()
+        fast, slow = pair.rti
+        event = fast.get_interaction_class_handle("Event.Hit")
+        for rti in pair.rti:
+            rti.publish_interaction_class(event)
+            rti.subscribe_interaction_class(event)
+            rti.change_interaction_order_type(event, OrderType.TIMESTAMP)
+        sent = [fast.send_interaction(event, {}, b"%d" % n, HLAfloat64Time(2.0 + n)) for n in range(5)]
+        forgotten = sent.pop(1)
+        del forgotten
+        handles = [one.handle for one in sent if one is not None]
+        assert len(set(handles)) == 4
+        assert all(one is not None and one.retraction_handle_is_valid for one in sent)
+        assert handles[0] is not None
+        fast.retract(handles[0])
+        fast.time_advance_request(HLAfloat64Time(9.0))
+        slow.time_advance_request(HLAfloat64Time(9.0))
+        assert pair.wait(1, "time_advance_grant") == (HLAfloat64Time(9.0),)
+        assert [arguments[2] for arguments in pair.log[1].of("receive_interaction")] == [
+            b"1",
+            b"2",
+            b"3",
+            b"4",
+        ]
+        assert pair.wait(0, "time_advance_grant") == (HLAfloat64Time(9.0),)
+        slow.time_advance_request(HLAfloat64Time(3.0))  # too late, which a later call says
+        slow.get_hla_version()
+        slow.query_galt()  # its answer comes behind the refusal
+        with refused(LogicalTimeAlreadyPassed):
+            slow.query_logical_time()
+        assert slow.query_logical_time() == HLAfloat64Time(9.0)
+        for rti in pair.rti:
+            rti._lose_connection()

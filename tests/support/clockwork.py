@@ -22,7 +22,7 @@ from support.recorder import Recorder
 from support.timed import EVENT, REQUESTS
 from weft import CallbackModel, OrderType, ResignAction, RTIambassador
 from weft.host import NodeHost
-from weft.model.errors import InvalidLogicalTime, MessageCanNoLongerBeRetracted
+from weft.model.errors import InvalidLogicalTime, MessageCanNoLongerBeRetracted, NotConnected, RTIexception
 
 NAME = "clockwork"
 EXCLUSIVE = ("TAR", "NMR")
@@ -64,8 +64,11 @@ class Timed:
         self.joined = True
 
     def evoke(self) -> None:
-        while self.rti.evoke_callback(0.0):
-            pass
+        try:
+            while self.rti.evoke_callback(0.0):
+                pass
+        except NotConnected:
+            self.joined = False
         for method, arguments in self.log.take():
             self.hear(method, arguments)
 
@@ -85,6 +88,9 @@ class Timed:
         elif method == "time_constrained_enabled":
             self.waits, self.constrained = "", True
             self.history.append(("constrained", self.time))
+        elif method in ("connection_lost", "federate_resigned"):
+            self.joined = False
+            self.history.append(("left",))
         elif method == "request_retraction":
             self.history.append(("retract", bytes(arguments[0])))
 
@@ -213,12 +219,24 @@ class Run:
         else:
             one.act(random)
 
+    def somebody_went(self, network: Any) -> None:
+        """Nodes may have gone: federates that were there are no members any more, and take no callbacks."""
+        for one in self.federates:
+            try:
+                one.evoke()
+                if one.joined:
+                    one.rti.query_logical_time()
+            except RTIexception:
+                one.joined = False
+
     def finish(self) -> None:
         """All ask for the same late time and get it."""
         end = max(one.time + one.asked for one in self.federates) + 1000
         if not any(one.joined and one.regulating for one in self.federates):
-            one = next(one for one in self.federates if one.joined and not one.waits)
-            one.regulate(self.random)
+            free = [one for one in self.federates if one.joined and not one.waits]
+            if not free:
+                return  # all are constrained, and who regulated has gone: they wait as they should
+            free[0].regulate(self.random)
         for _ in range(200):
             self.settle()
             for one in self.federates:
@@ -242,7 +260,12 @@ def check(run: Run) -> None:
 
 
 def check_one(run: Run, one: Timed) -> None:
-    where = f"seed {run.seed}, {one.name}"
+    check_complete(run, one, check_order(run.seed, one))
+
+
+def check_order(seed: int, one: Timed) -> set[tuple[str, int]]:
+    """All but completeness; what it has heard."""
+    where = f"seed {seed}, {one.name}"
     time, exclusive, constrained = 0, False, False
     last: tuple[Any, ...] = (-1,)
     heard: set[tuple[str, int]] = set()
@@ -274,7 +297,7 @@ def check_one(run: Run, one: Timed) -> None:
                 exclusive = False
             time = entry[1]
             exclusive = exclusive or (kind == "granted" and entry[2] in EXCLUSIVE)
-    check_complete(run, one, heard)
+    return heard
 
 
 def check_grant(where: str, entry: tuple[Any, ...], just: list[int]) -> None:

@@ -67,7 +67,7 @@ def arrived(
     if not timing.constrained:
         timing.delivered[retraction] = time.value
         turn.effects.append(Callback(member.session, method, _at_once(arguments)))
-    elif (time.value, 0) < (timing.time, 1 if timing.exclusive else 0):
+    elif (time.value, 0) < timing.reached:
         # Its sender was taken for lost, and time went on without it.
         hand(turn, member, method, _at_once(arguments))
     else:
@@ -334,6 +334,8 @@ def restored(turn: Turn, federation: Federation) -> None:
 
 def home_is_back(turn: Turn, federation: Federation) -> None:
     """The home was started again and knows nobody's time: no grants until it has said something."""
+    if not any(timetable.takes_part(member) for member in federation.members.values()):
+        return
     federation.clock.view = STOPPED
     federation.clock.seen = 0
     reports = reports_here(turn, federation)

@@ -213,6 +213,7 @@ def time_constrained_begun(turn: Turn, federation: Federation, member: Member, f
     timing = found.timing
     timing.constrained_pending = False
     timing.constrained = True
+    timing.reached = max(timing.reached, (timing.time, 0))
     if federation.timetable is not None:
         federation.timetable.pending.pop(found.handle, None)
     turn.note(federation, found, "HLAtimeConstrained")

@@ -25,7 +25,19 @@ from typing import Any, Final
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member
-from weft.kernel.timing import GRANTED, NMR, NMRA, NO_VIEW, TAR, TARA, Report, Timetable, View, bound_of
+from weft.kernel.timing import (
+    GRANTED,
+    NMR,
+    NMRA,
+    NO_VIEW,
+    STOPPED,
+    TAR,
+    TARA,
+    Report,
+    Timetable,
+    View,
+    bound_of,
+)
 from weft.kernel.turn import Turn
 from weft.model.handles import FederateHandle
 from weft.ordering.galt import Bound
@@ -194,15 +206,18 @@ def view_of(table: Timetable) -> View:
 def publish(turn: Turn, federation: Federation) -> None:
     """At the home: tell the other nodes what they do not know yet."""
     table = federation.timetable
-    if table is None or len(federation.nodes) < 2:
+    if table is None:
         return
-    view = view_of(table)
-    bounds: dict[bool, TimeBound] = {}
+    whole = view_of(table)
+    first = federation.members.get(FederateHandle.of(whole.alone)) if whole.alone else None
+    least = View(whole.least, 0, None)  # enough for all but the node of the one who alone is behind
+    bounds: dict[tuple[View, bool], TimeBound] = {}
     frozen = max(table.freezing.values(), default=0)
     due = table.version + 1
     for node in federation.nodes:
         if node == turn.node:
             continue
+        view = whole if first is not None and first.node == node else least
         told, version = table.told.get(node, (NO_VIEW, 0))
         under_way = table.under_way.get(node)
         news = under_way is not None and len(under_way) > 0 and under_way[-1][0] > version
@@ -211,12 +226,12 @@ def publish(turn: Turn, federation: Federation) -> None:
             continue
         table.version = due
         table.told[node] = (view, due)
-        bound = bounds.get(ask)
+        bound = bounds.get((view, ask))
         if bound is None:
             behind = [report_data(one) for one in _behind(table)]
             data = [_plain(view.least), view.alone, _plain(view.second), behind, ask]
             bound = TimeBound(federation.name, federation.execution, federation.sequence, due, data)
-            bounds[ask] = bound  # the same for all who are told the same
+            bounds[view, ask] = bound  # the same for all who are told the same
         turn.effects.append(Transmit(node, bound))
 
 
@@ -331,7 +346,7 @@ def galt_of(federation: Federation, member: Member, node: str) -> Bound | None:
 def begin_again(federation: Federation) -> None:
     """Nobody's time is known, nor what is under way: all wait until the nodes have reported, and have seen that they had to."""
     federation.timetable = None
-    timed = [m for m in federation.members.values() if _takes_part(m)]
+    timed = [m for m in federation.members.values() if takes_part(m)]
     if not timed:
         return
     table = table_of(federation)
@@ -344,9 +359,10 @@ def begin_again(federation: Federation) -> None:
         _promise(federation, table, member)
     for node in federation.nodes:
         table.under_way[node] = [(1, 0)]
+        table.told[node] = (STOPPED, 0)  # as they hold it themselves, until they are told
 
 
-def _takes_part(member: Member) -> bool:
+def takes_part(member: Member) -> bool:
     timing = member.timing
     return timing.regulating or timing.constrained or timing.regulation_pending or timing.constrained_pending
 
@@ -355,7 +371,7 @@ def refresh(federation: Federation) -> None:
     """At the home of a federation made of a save: all is known of everybody."""
     federation.timetable = None
     for member in federation.members.values():
-        if _takes_part(member) or member.timing.time:
+        if takes_part(member) or member.timing.time:
             enter(federation, member, report_of(member))
         if member.timing.constrained_pending:
             table_of(federation).pending[member.handle] = None
