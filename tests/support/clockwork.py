@@ -296,7 +296,7 @@ def check_order(seed: int, one: Timed) -> set[tuple[str, int]]:
             if entry[1] > time:
                 exclusive = False
             time = entry[1]
-            exclusive = exclusive or (kind == "granted" and entry[2] in EXCLUSIVE)
+            exclusive = exclusive or (kind == "granted" and constrained and entry[2] in EXCLUSIVE)
     return heard
 
 
