@@ -25,6 +25,7 @@ from weft import (
 )
 from weft.cli import main
 from weft.cli.status import lines
+from weft.host.simulated_fabric import FabricProfile
 from weft.model.errors import LogicalTimeAlreadyPassed, RequestForTimeRegulationPending
 
 ONE = HLAfloat64Interval(1.0)
@@ -185,3 +186,55 @@ def test_a_client_that_does_not_wait_for_answers() -> None:
         assert slow.query_logical_time() == HLAfloat64Time(9.0)
         for rti in pair.rti:
             rti._lose_connection()
+
+
+def observed(order: OrderType) -> list[bytes]:
+    """S0-20, S0-23: what an observer sees that is far from the aircraft, in receive, causal or time stamp order."""
+    network = fabric(of("ABC"))
+    network.set_link("A", "C", FabricProfile(delay=0.8))
+    members = [connected(network.at(node)) for node in "ABC"]
+    members[0][0].create_federation_execution(NAME, [FOM])
+    for rti, _ in members:
+        rti.join_federation_execution("test", NAME)
+        event = rti.get_interaction_class_handle("Event")
+        rti.publish_interaction_class(event)
+        rti.subscribe_interaction_class(event)
+        rti.change_interaction_order_type(event, order)
+        if order is OrderType.TIMESTAMP:
+            rti.enable_time_regulation(ONE)
+            rti.enable_time_constrained()
+    (aircraft, _), (tank, tank_log), (observer, log) = members
+    network.settle()
+    for rti, _ in members:
+        while rti.evoke_callback(0.0):
+            pass
+
+    def say(rti: RTIambassador, tag: bytes, time: float) -> None:
+        if order is OrderType.TIMESTAMP:
+            rti.send_interaction(event, {}, tag, HLAfloat64Time(time))
+        else:
+            rti.send_interaction(event, {}, tag)
+
+    say(aircraft, b"fire", 1.0)
+    tank_log.on["receive_interaction"] = lambda *_: say(tank, b"hit", 3.0)
+    for rti, _ in members:
+        if order is OrderType.TIMESTAMP:
+            rti.time_advance_request(HLAfloat64Time(1.5))
+    for _ in range(100):
+        tank.evoke_callback(0.01)
+        observer.evoke_callback(0.01)
+    if order is OrderType.TIMESTAMP:
+        for rti, _ in members:
+            while rti.query_logical_time() != HLAfloat64Time(1.5):
+                rti.evoke_callback(0.05)
+            rti.time_advance_request(HLAfloat64Time(4.0))
+    for _ in range(300):
+        for rti, _ in members:
+            rti.evoke_callback(0.01)
+    return [arguments[2] for arguments in log.of("receive_interaction")]
+
+
+def test_the_hit_is_seen_before_the_fire_in_receive_order_alone() -> None:
+    assert observed(OrderType.RECEIVE) == [b"hit", b"fire"]
+    assert observed(OrderType.CAUSAL) == [b"fire", b"hit"]
+    assert observed(OrderType.TIMESTAMP) == [b"fire", b"hit"]
