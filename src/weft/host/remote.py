@@ -185,18 +185,24 @@ class RemoteConnection:
         self._late[sequence] = weakref.ref(late)
 
         def ask() -> MessageRetractionReturn:
-            with self._lock:
-                if late.answer is None:
-                    self._wanted.add(sequence)
-                    self._wait_for(sequence, None)
-                    self._wanted.discard(sequence)
-                    late.answer = self._answers.pop(sequence, late.answer)
-            if late.answer is None:
-                raise RTIinternalError(f"the message was not answered: {self._session.ending}")
-            value: MessageRetractionReturn = self._codec.decode_response(number, late.answer)
+            answer = self._await_late(sequence, late)
+            value: MessageRetractionReturn = self._codec.decode_response(number, answer)
             return value
 
         return LateRetractionReturn.of(ask)
+
+    def _await_late(self, sequence: int, late: LateAnswer) -> bytes:
+        with self._lock:
+            if not late.has_come():
+                self._wanted.add(sequence)
+                self._wait_for(sequence, None)
+                self._wanted.discard(sequence)
+                found = self._answers.pop(sequence, b"")
+                if found:
+                    late.put(found)
+            if not late.has_come():
+                raise RTIinternalError(f"the message was not answered: {self._session.ending}")
+            return late.answer
 
     # --- callbacks --------------------------------------------------------------------------------------------
 
@@ -358,7 +364,7 @@ class RemoteConnection:
             late = self._late.pop(sequence, None)
             holder = None if late is None else late()
             if holder is not None:
-                holder.answer = payload
+                holder.put(payload)
                 if sequence in self._wanted:
                     self._answers[sequence] = payload
             if late is not None and payload[:1] != _FAILED:

@@ -76,7 +76,7 @@ def arrived(
         timing.queue.add(Stamped(key, (method, arguments), retraction))
         if timing.mode in (NMR, NMRA):
             turn.queued = True
-            federation.clock.waiting[member.handle] = None
+            federation.horizon.waiting[member.handle] = None
 
 
 def _at_once(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -87,7 +87,7 @@ def _at_once(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def queued(turn: Turn, federation: Federation) -> None:
     """At the end of a turn: messages have come for members that ask for the next one."""
-    for handle in list(federation.clock.waiting):
+    for handle in list(federation.horizon.waiting):
         member = federation.members.get(handle)
         if member is not None and member.node == turn.node and member.timing.mode in (NMR, NMRA):
             if federation.home == turn.node:
@@ -144,7 +144,7 @@ def ask(turn: Turn, federation: Federation, member: Member, mode: int, time: Any
     timing.requested = time
     _prune(member)
     release_held(turn, member)
-    federation.clock.waiting[member.handle] = None
+    federation.horizon.waiting[member.handle] = None
     told_state(turn, federation, member)
     changed(turn, federation, member)
     if not check(turn, federation, member) and timing.patience:
@@ -191,16 +191,16 @@ def changed(turn: Turn, federation: Federation, member: Member) -> None:
 
 def send_report(turn: Turn, federation: Federation, reports: tuple[Report, ...]) -> None:
     """It says what this node has seen, so all who ask for the next message are in it, with what waits for them now."""
-    clock = federation.clock
+    horizon = federation.horizon
     named = [report.federate for report in reports]
     members = [timetable.report_data(report) for report in reports]
-    for handle in clock.waiting:
+    for handle in horizon.waiting:
         member = federation.members.get(handle)
         if member is not None and member.timing.mode in (NMR, NMRA) and handle.number not in named:
             members.append(timetable.report_data(timetable.report_of(member)))
-    data = [members, [list(pair) for pair in clock.announce.items()]]
-    clock.announce = {}
-    parcel = TimeReport(federation.name, federation.execution, federation.sequence, clock.seen, data)
+    data = [members, [list(pair) for pair in horizon.announce.items()]]
+    horizon.announce = {}
+    parcel = TimeReport(federation.name, federation.execution, federation.sequence, horizon.seen, data)
     turn.effects.append(Transmit(federation.home, parcel))
 
 
@@ -248,10 +248,10 @@ def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     timing.time = time
     timing.mode = GRANTED
     timing.alarm = 0.0
-    federation.clock.waiting.pop(member.handle, None)
-    granted = federation.clock.granted
+    federation.horizon.waiting.pop(member.handle, None)
+    granted = federation.horizon.granted
     if granted is None or granted[0].value != time:
-        granted = federation.clock.granted = (wrapped(federation, time),)
+        granted = federation.horizon.granted = (wrapped(federation, time),)
     turn.effects.append(Callback(member.session, "time_advance_grant", granted))
     told_state(turn, federation, member)
     if mode in (NMR, NMRA):
@@ -266,25 +266,25 @@ def settle(turn: Turn, federation: Federation) -> None:
     table = federation.timetable
     if table is None:
         return
-    clock = federation.clock
+    horizon = federation.horizon
     view = timetable.view_of(table)
-    while view != clock.view:
-        clock.view = view
-        clock.since = turn.now
+    while view != horizon.view:
+        horizon.view = view
+        horizon.since = turn.now
         _look_at_all(turn, federation)
         view = timetable.view_of(table)
     timetable.publish(turn, federation)
 
 
 def _look_at_all(turn: Turn, federation: Federation) -> None:
-    for handle in list(federation.clock.waiting):
+    for handle in list(federation.horizon.waiting):
         member = federation.members.get(handle)
         if member is None or member.node != turn.node:
-            federation.clock.waiting.pop(handle, None)
+            federation.horizon.waiting.pop(handle, None)
         else:
             check(turn, federation, member)
     turn.begins = turn.begins or timetable.somebody_waits_to_begin(federation)
-    least = federation.clock.view.least
+    least = federation.horizon.view.least
     for member in federation.members.values():
         if member.timing.delivered and least is not None:
             delivered = member.timing.delivered
@@ -294,10 +294,10 @@ def _look_at_all(turn: Turn, federation: Federation) -> None:
 
 def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
     """At another node than the home: how far time may go."""
-    clock = federation.clock
-    clock.view, clock.behind, answer = timetable.read_bound(bound)
-    clock.seen = bound.version
-    clock.since = turn.now
+    horizon = federation.horizon
+    horizon.view, horizon.behind, answer = timetable.read_bound(bound)
+    horizon.seen = bound.version
+    horizon.since = turn.now
     before = len(turn.effects)
     _look_at_all(turn, federation)
     reported = any(
@@ -307,7 +307,7 @@ def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
     if answer:
         send_report(turn, federation, reports_here(turn, federation))
     elif not reported and any(
-        federation.members[handle].timing.mode in (NMR, NMRA) for handle in clock.waiting
+        federation.members[handle].timing.mode in (NMR, NMRA) for handle in horizon.waiting
     ):
         send_report(turn, federation, ())
 
@@ -336,8 +336,8 @@ def home_is_back(turn: Turn, federation: Federation) -> None:
     """The home was started again and knows nobody's time: no grants until it has said something."""
     if not any(timetable.takes_part(member) for member in federation.members.values()):
         return
-    federation.clock.view = STOPPED
-    federation.clock.seen = 0
+    federation.horizon.view = STOPPED
+    federation.horizon.seen = 0
     reports = reports_here(turn, federation)
     if reports:
         send_report(turn, federation, reports)
@@ -355,7 +355,7 @@ def arm(turn: Turn, member: Member) -> None:
 
 def next_due(federation: Federation, node: str) -> float | None:
     due: float | None = None
-    for handle in federation.clock.waiting:
+    for handle in federation.horizon.waiting:
         member = federation.members.get(handle)
         if member is not None and member.node == node and member.timing.alarm:
             due = member.timing.alarm if due is None else min(due, member.timing.alarm)
@@ -364,7 +364,7 @@ def next_due(federation: Federation, node: str) -> float | None:
 
 def remind(turn: Turn, federation: Federation) -> None:
     """Tell those who have waited too long, and again after as long."""
-    for handle in list(federation.clock.waiting):
+    for handle in list(federation.horizon.waiting):
         member = federation.members.get(handle)
         if member is None or member.node != turn.node or not member.timing.alarm:
             continue

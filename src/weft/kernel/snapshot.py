@@ -287,9 +287,9 @@ def _restore_members(federation: Federation, data: Any, sources: list[Source], n
         federation.member_names[member.name] = member
         federation.declarations.of[member.handle] = member.declared
         if member.timing.mode:
-            federation.clock.waiting[member.handle] = None
+            federation.horizon.waiting[member.handle] = None
         if member.timing.regulating:
-            federation.clock.view = STOPPED  # until the home says how far time may go
+            federation.horizon.view = STOPPED  # until the home says how far time may go
 
 
 def _restore_instances(federation: Federation, data: Any) -> None:

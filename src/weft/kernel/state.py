@@ -18,7 +18,7 @@ from weft.interest import Declarations, Declared
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
 from weft.kernel.pauses import Restoring, Saving
-from weft.kernel.timing import Clock, Timetable, Timing
+from weft.kernel.timing import Horizon, Timetable, Timing
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -354,7 +354,7 @@ class Federation:
         self.sequence = 0
         self.nodes: dict[str, None] = {home: None}
         # Time management (`weft.kernel.timetable`).
-        self.clock = Clock()
+        self.horizon = Horizon()
         self.timetable: Timetable | None = None  # at the home
         # Save and restore (`weft.kernel.saving`, `restoring`).
         self.extensions: list[tuple[Source, ...]] = []  # what joining federates added to the object model

@@ -222,7 +222,7 @@ def time_constrained_begun(turn: Turn, federation: Federation, member: Member, f
     if found.node == turn.node:
         told = (advancing.wrapped(federation, timing.time),)
         turn.effects.append(Callback(found.session, "time_constrained_enabled", told))
-        federation.clock.waiting.pop(found.handle, None)
+        federation.horizon.waiting.pop(found.handle, None)
 
 
 def disable_time_constrained(turn: Turn, federation: Federation, member: Member) -> None:
@@ -453,7 +453,7 @@ def sent(
     """It has gone to members here and to those nodes."""
     time = stamp[0].value
     member.timing.retractable[stamp[3]] = Retractable(time, nodes, deleted)
-    announce = federation.clock.announce
+    announce = federation.horizon.announce
     for node in nodes:
         announce[node] = min(announce.get(node, time), time)
     if federation.home == member.node and nodes:

@@ -130,7 +130,7 @@ def reported(federation: Federation, sender: str, parcel: TimeReport) -> None:
 
 def announce(federation: Federation, nodes: tuple[str, ...], stamp: Any) -> None:
     """At the home: a member here has sent to these nodes."""
-    federation.clock.announce.clear()
+    federation.horizon.announce.clear()
     table = table_of(federation)
     for node in nodes:
         _is_under_way(federation, table, node, stamp)
@@ -171,7 +171,7 @@ def flags_changed(federation: Federation, member: Member) -> None:
 
 def left(federation: Federation, member: Member) -> None:
     """A federate has resigned."""
-    federation.clock.waiting.pop(member.handle, None)
+    federation.horizon.waiting.pop(member.handle, None)
     table = federation.timetable
     if table is not None:
         table.bounds.withdraw(member.handle)
@@ -283,7 +283,7 @@ def who_is_behind(federation: Federation, node: str) -> tuple[Report, ...]:
     """Whom the others wait for, as far as that node knows."""
     if federation.home == node:
         return () if federation.timetable is None else _behind(federation.timetable)
-    return federation.clock.behind
+    return federation.horizon.behind
 
 
 # --- who may begin to regulate ------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def galt_of(federation: Federation, member: Member, node: str) -> Bound | None:
     if federation.home == node:
         table = federation.timetable
         return None if table is None else table.bounds.galt(member.handle)
-    view = federation.clock.view
+    view = federation.horizon.view
     return view.second if view.alone == member.handle.number else view.least
 
 

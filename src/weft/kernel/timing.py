@@ -130,7 +130,7 @@ class Timetable:
         ] = {}  # members whose reports a restarted home does not have yet
 
 
-class Clock:
+class Horizon:
     """At each node with members of the federation: what the home has said, and what it is to be told."""
 
     def __init__(self) -> None:

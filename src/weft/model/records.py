@@ -66,7 +66,13 @@ class LateAnswer:
     """The answer to a call that nobody waits for, once it has come, for whoever still wants it."""
 
     def __init__(self) -> None:
-        self.answer: bytes | None = None
+        self.answer = b""
+
+    def put(self, answer: bytes) -> None:
+        self.answer = answer
+
+    def has_come(self) -> bool:
+        return bool(self.answer)
 
 
 class LateRetractionReturn(MessageRetractionReturn):
