@@ -299,7 +299,7 @@ class Switchboard:
             if advance is not None and served.kernel_session and served.codec.time is not None:
                 served.calls[sequence] = advance[0]
                 arguments = (served.codec.time.decode_time(advance[2]),)
-                self.perform(self.node.call(served.kernel_session, sequence, advance[1], arguments, now))
+                self._advance(served, sequence, advance[1], arguments, now)
                 return
             call = served.codec.decode_call(payload)
             served.calls[sequence] = call.number
@@ -316,6 +316,23 @@ class Switchboard:
             self._refused(served, sequence, rti_exception(error.exception_name)(str(error)))
         except Exception as error:  # a mistake of ours must neither end the server nor leave a client waiting
             self._failed(served, sequence, error)
+
+    def _advance(
+        self, served: Served, sequence: int, service: str, arguments: tuple[Any, ...], now: float
+    ) -> None:
+        """A request to advance: if nobody waits for its answer, that comes with the grant."""
+        effects = self.node.call(served.kernel_session, sequence, service, arguments, now)
+        if not served.patient or not isinstance(effects[0], Reply):
+            self.perform(effects)
+            return
+        number = served.calls.pop(sequence)
+        served.wire.send_call_response(sequence, served.codec.encode_response(number, None))
+        if served.dirty:
+            self._touch(served)
+        else:
+            self._touch_later(served)
+        if len(effects) > 1:
+            self.perform(effects[1:])
 
     def _failed(self, served: Served, sequence: int, error: Exception) -> None:
         self._report(f"internal error, please report it: {error!r} in {trace_of(error)}")
