@@ -12,6 +12,7 @@ datagrams would be clear text.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import secrets
 import time
@@ -69,6 +70,17 @@ class _Stranger:
         self.greeting = Greeting()
         self.session: ServerSession | None = None
         self.taken = 0
+
+
+async def _close_listener(listener: asyncio.AbstractServer) -> None:
+    """What was just accepted is still made: asyncio would leave its socket open if the listener were closed before."""
+    loop = asyncio.get_running_loop()
+    for one in getattr(listener, "sockets", ()):
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.remove_reader(one.fileno())
+    for _ in range(2):
+        await asyncio.sleep(0)
+    listener.close()
 
 
 class Links:
@@ -143,7 +155,7 @@ class Links:
     async def stop(self) -> None:
         self._closing = True
         if self._listener is not None:
-            self._listener.close()
+            await _close_listener(self._listener)
         if self._datagrams is not None:
             self._datagrams.close()
         for task in self._tasks:

@@ -30,6 +30,7 @@ _DIVESTS = (
     ResignAction.DELETE_OBJECTS_THEN_DIVEST,
     ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
 )
+_DEPARTED = 1000
 _CANCELS = (
     ResignAction.CANCEL_PENDING_OWNERSHIP_ACQUISITIONS,
     ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
@@ -162,6 +163,9 @@ def _remove(federation: Federation, member: Member) -> None:
     federation.seats[member.seat] = None
     federation.declarations.remove(member.handle)
     del federation.members[member.handle]
+    federation.departed[member.handle] = member.name
+    if len(federation.departed) > _DEPARTED:
+        del federation.departed[next(iter(federation.departed))]
     del federation.member_names[member.name]
     rates.forget(federation, member)
     federation.changed()

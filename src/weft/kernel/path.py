@@ -781,4 +781,6 @@ def hand_update(
 def _sender(federation: Federation, handle: FederateHandle) -> Member:
     """Who has resigned has its last words after the news of it."""
     found = federation.rti if handle == federation.rti.handle else federation.members.get(handle)
-    return Member(handle, "", "", "", 0, 0, Declared()) if found is None else found
+    if found is not None:
+        return found
+    return Member(handle, federation.departed.get(handle, ""), "", "", 0, 0, Declared())

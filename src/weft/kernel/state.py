@@ -337,6 +337,9 @@ class Federation:
         self.rti = Member(FederateHandle.of(0), "RTI", "RTI", home, 0, 0, Declared())
         self.seats: list[Member | None] = [self.rti]
         self.federates_joined = 0
+        self.departed: dict[
+            FederateHandle, str
+        ] = {}  # names of some who have left: their last words may still come
         self.declarations = Declarations()
         self.instances: dict[ObjectInstanceHandle, Instance] = {}
         self.instance_names: dict[str, Instance] = {}
