@@ -91,7 +91,7 @@ def test_a_server_answers_like_the_embedded_node(hosts: dict[str, Embedded | Wir
 
 
 def test_what_is_still_to_come_says_so(hosts: dict[str, Embedded | Wire]) -> None:
-    """Time management, data distribution, save and restore: RTIinternalError while joined, and the state comes first."""
+    """Data distribution: RTIinternalError while joined, and the state comes first."""
     for host in hosts.values():
         found = _found(host, State.JOINED)
         assert {found[service] for service in PENDING} == {"RTIinternalError"}

@@ -137,7 +137,7 @@ def test_an_empty_update_reaches_nobody() -> None:
     [("HLAfloat64Time", HLAfloat64Time(2.5)), ("HLAinteger64Time", HLAinteger64Time(7))],
 )
 def test_a_time_stamp_is_carried_along(implementation: str, time: Any) -> None:
-    """Clauses 6.10 to 6.17: without time management messages with a time are delivered in receive order, and say so."""
+    """Clauses 6.10 to 6.17: messages with a time of who does not regulate are delivered in receive order, and say so."""
     with federation(2, time=implementation) as f:
         instance = tank(f)
         f.rti[0].publish_interaction_class(f.interaction("Event"))
@@ -349,7 +349,7 @@ def test_asking_for_the_transportation_of_nobody() -> None:
 
 
 def test_orders_can_be_changed() -> None:
-    """Clauses 8.24 to 8.26: taken; without time management all delivery is in receive order all the same."""
+    """Clauses 8.24 to 8.26: taken; of who does not regulate all is delivered in receive order all the same."""
     with federation(2) as f:
         instance = tank(f)
         f.rti[0].publish_interaction_class(f.interaction("Event"))

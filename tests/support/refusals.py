@@ -208,11 +208,11 @@ CANNOT_RAISE: dict[tuple[str, str], str] = {
     (
         "request_federation_save",
         "LogicalTimeAlreadyPassed",
-    ): "without time management a federation stays at its first moment, which is the least of all times",
+    ): "a save at a logical time begins at once, whatever the time",
     (
         "request_federation_save",
         "FederateUnableToUseTime",
-    ): "without time management no federate is in a state in which it cannot",
+    ): "a save at a logical time begins at once, so nobody has to reach it",
     (
         "join_federation_execution",
         "CouldNotCreateLogicalTimeFactory",

@@ -37,6 +37,17 @@ def test_own_callbacks_go_there_and_back(method: str, arguments: list[object]) -
     assert (found, list(back)) == (method, arguments)
 
 
+def test_the_status_of_many_federates_comes_whole() -> None:
+    """A thousand federates take more than any small limit; frames have theirs (docs/serving.md)."""
+    codec = Codec()
+    status = [
+        {"federates": [{"name": f"federate {n}", "type": "x" * 100, "node": "S1"} for n in range(1000)]}
+    ]
+    payload = codec.encode_response(NUMBER, status)
+    assert len(payload) > 1 << 16
+    assert codec.decode_response(NUMBER, payload) == status
+
+
 @given(st.binary(max_size=200))
 def test_nonsense_in_an_own_call_is_a_wire_error(nonsense: bytes) -> None:
     codec = Codec()

@@ -1,7 +1,6 @@
 """Federation save (clauses 4.19 to 4.26).
 
-    request    everybody is told to save; without time management nobody is time-constrained, so a save at a logical time
-               begins at once too, and the time goes along
+    request    everybody is told to save; a save at a logical time begins at once too, and the time goes along
     begun      the federate saves its own state, and does nothing else from then on
     point      everybody has begun: what the federation is now is what will be saved
     complete   everybody has: the host writes it (`weft.kernel.pausing`), and everybody is told how it ended

@@ -18,7 +18,6 @@ from weft.wire.codec_wire import BYTES, WireError, tag, varint
 NUMBER: Final = 10001
 SERVICES: Final = frozenset(["query_blocking", "set_time_advance_patience", "query_status"])
 CALLBACKS: Final = frozenset(["time_advance_blocked"])
-_MOST: Final = 1 << 16
 _MARK: Final = tag(NUMBER, BYTES)
 _ANSWER: Final = tag(NUMBER + 1, BYTES)
 
@@ -45,7 +44,7 @@ def decode_own(payload: bytes, known: frozenset[str]) -> tuple[str, tuple[Any, .
     while at < len(payload) and payload[at] & 0x80:
         at += 1
     try:
-        found = json.loads(payload[at + 1 :][:_MOST])
+        found = json.loads(payload[at + 1 :])
         name, arguments = found
         if name in known and isinstance(arguments, list):
             return name, tuple(arguments)
