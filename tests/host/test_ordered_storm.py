@@ -144,6 +144,17 @@ def test_storms_over_domains(block: int) -> None:
         storm(seed)
 
 
+@pytest.mark.parametrize("seed", [1041, 1229, 2009, 2109, 2179])
+def test_marks_that_come_before_the_welcome(seed: int) -> None:
+    """S0-15, S0-16: a view ends while somebody joins at a new node; what others say to that node is kept until it is welcomed."""
+    storm(seed)
+
+
+def test_a_node_that_leaves_while_a_view_ends() -> None:
+    """S0-15, S0-16: its last federate resigns before it has the marks of all others; nobody waits for it."""
+    crashes(1080)
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 def test_thousands_of_crashes_and_storms() -> None:

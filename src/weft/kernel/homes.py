@@ -25,6 +25,8 @@ from weft.model.errors import (
 from weft.model.handles import FederateHandle
 from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation
 
+JOIN = "join_federation_execution"
+
 
 class Homes:
     def __init__(self, name: str, directory: str | None, reports: str, first: int) -> None:
@@ -253,6 +255,8 @@ class Homes:
         if answer.error is not None:
             asked = waiting.asked
             service, arguments = ("", ()) if asked is None else (asked.service, asked.arguments)
+            if asked is not None:
+                self._forget_early(asked.federation)
             self._refuse(turn, caller.session, caller.number, service, arguments, answer.error)
         elif waiting.created is not None:
             self._opened(turn, waiting.created)
@@ -263,6 +267,19 @@ class Homes:
             self._answer(turn, caller, answer.callbacks)
         for request in waiting.held:
             self._serve(turn, request)
+
+    def _joining(self, federation: str) -> bool:
+        """Is somebody here joining it?  Then its home may have let it in, and others may speak to it already."""
+        return any(
+            waiting.asked is not None
+            and waiting.asked.federation == federation
+            and waiting.asked.service == JOIN
+            for waiting in self._waiting.values()
+        )
+
+    def _forget_early(self, federation: str) -> None:
+        if federation not in self.federations and not self._joining(federation):
+            self._early.pop(federation, None)
 
     def _located(self, turn: Turn, caller: Caller, request: Request, home: str | None) -> None:
         if home is not None:

@@ -32,7 +32,7 @@ from weft.kernel import (
 from weft.kernel.causal import ORDERS_USED
 from weft.kernel.effects import Callback, Effect, Refuse, Remember, Reply, Transmit
 from weft.kernel.federations import extended_model
-from weft.kernel.homes import wrong_type
+from weft.kernel.homes import JOIN, wrong_type
 from weft.kernel.membership import join
 from weft.kernel.parcels import (
     Answer,
@@ -71,8 +71,6 @@ from weft.model.errors import (
     RTIinternalError,
 )
 from weft.model.handles import FederateHandle
-
-JOIN = "join_federation_execution"
 
 
 class Node(Peers):
@@ -613,6 +611,9 @@ class Node(Peers):
     def _arrive(self, turn: Turn, sender: str, parcel: Early) -> None:
         federation = self.federations.get(parcel.federation)
         if federation is None:
+            if self._joining(parcel.federation):
+                # Others have heard of the newcomer before it has heard of its welcome, which takes another way.
+                self._early.setdefault(parcel.federation, []).append((sender, parcel))
             return
         if parcel.after > federation.sequence and parcel.execution.startswith(federation.execution):
             # Of this execution, or of what it is about to be restored to.

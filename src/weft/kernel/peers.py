@@ -82,6 +82,8 @@ class Peers(Homes):
             ):
                 continue  # it has that call, or its answer is under way
             del self._waiting[caller]
+            if waiting.asked is not None:
+                self._forget_early(waiting.asked.federation)
             if waiting.destroyed:
                 self._answer(turn, caller, ())
             else:

@@ -13,7 +13,9 @@ is another way.  Whoever hears of such a thing asks the home to end the view.
 Nothing is stopped meanwhile: federates go on sending, and what they send waits at its receivers until the new view has begun.
 A loss during all this is another reason to end a view: the command is given again, the marks begin anew, and all views that have
 ended by then give way to the last.  All who hear of one loss ask, but only the first of them is heard: the others name a view
-that has ended.  Who joins meanwhile has sent nothing in the views before, so nobody waits for its mark.
+that has ended.  Who joins meanwhile has sent nothing in the views before, so nobody waits for its mark.  A mark may come to a
+node before the welcome to the federation, which takes another way: it is kept there.  A node whose last member leaves meanwhile
+has sent its marks, and is not waited for.
 """
 
 from __future__ import annotations
@@ -82,7 +84,11 @@ def go_on(turn: Turn, federation: Federation) -> bool:
         else:
             share = Share(federation.name, federation.execution, flush.point, {})
             turn.effects.append(Transmit(federation.home, share))
-    return federation.home == turn.node and all(node in flush.shares for node in flush.nodes)
+    if federation.home != turn.node:
+        return False
+    # A node whose last member has left since has sent its marks before, and gets nothing any more.
+    still = federation.taking_part()
+    return all(node in flush.shares or node not in still for node in flush.nodes)
 
 
 def told(federation: Federation, sender: str, parcel: Mark | Share) -> bool:
