@@ -1,6 +1,6 @@
 """Who gets it: what federates declared, regions of data distribution, and who is therefore concerned."""
 
-from weft.interest.declarations import Declarations, Declared, Wish
+from weft.interest.declarations import Declarations, Declared, Wish, stronger
 from weft.interest.regions import DEFAULT_REGION, NOWHERE, WHOLE, Bounds, Extent, Region, closed
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "Region",
     "Wish",
     "closed",
+    "stronger",
 ]
