@@ -16,7 +16,6 @@ from support.call_states import OF_STATE, SERVICES, TABLE, State, outcomes, row,
 from support.recorder import Recorder
 from support.standard import snake, standard
 from weft import CallbackModel, EmbeddedNode, RTIambassador, RtiConfiguration
-from weft.kernel import PENDING
 
 # Where Weft answers a state with another exception than the standard's list for the service has.
 CLEARER = {"evoke_callback", "evoke_multiple_callbacks", "enable_callbacks", "disable_callbacks"}
@@ -88,13 +87,6 @@ def test_every_service_is_answered_as_the_table_says(
 def test_a_server_answers_like_the_embedded_node(hosts: dict[str, Embedded | Wire], state: State) -> None:
     """Not only the exceptions of states: the same calls with the same arguments are refused alike, or carried out."""
     assert _found(hosts["wire"], state) == _found(hosts["embedded"], state)
-
-
-def test_what_is_still_to_come_says_so(hosts: dict[str, Embedded | Wire]) -> None:
-    """Data distribution: RTIinternalError while joined, and the state comes first."""
-    for host in hosts.values():
-        found = _found(host, State.JOINED)
-        assert {found[service] for service in PENDING} == {"RTIinternalError"}
 
 
 # --- against the standard -----------------------------------------------------------------------------------------

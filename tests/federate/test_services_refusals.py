@@ -22,7 +22,7 @@ from support.refusals_time import TIME, TIME_CANNOT_RAISE
 from support.saves import begin_restore, instruct, save
 from support.standard import snake, standard
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
-from weft.kernel import DURING_RESTORE, DURING_SAVE, PENDING
+from weft.kernel import DURING_RESTORE, DURING_SAVE
 from weft.model import errors
 from weft.model.handles import ObjectClassHandle
 
@@ -163,15 +163,6 @@ def test_what_is_refused_meanwhile_is_what_the_standard_says() -> None:
         assert listed - {"join_federation_execution"} == set(refused_then)
 
 
-@pytest.mark.parametrize("service", sorted(PENDING))
-def test_a_pending_service_says_so(service: str) -> None:
-    """What Weft does not carry out yet is refused by name, never silently taken."""
-    with federation(1) as f:
-        with pytest.raises(errors.RTIinternalError, match=service) as caught:
-            call_soundly(f.rti[0], service)
-        assert PENDING[service] in str(caught.value)
-
-
 # --- against the standard ---------------------------------------------------------------------------------------
 
 
@@ -181,7 +172,7 @@ def test_every_exception_is_provoked_or_explained() -> None:
     open_ends, twice = set(), set()
     for service in standard("services"):
         name = snake(service["name"])
-        for error in [] if name in PENDING else service["exceptions"]:
+        for error in service["exceptions"]:
             raised = (name, error) in provoked or _generally_provoked(name, error)
             reason = (
                 CANNOT_RAISE.get((name, error))

@@ -11,7 +11,7 @@ import pytest
 from support.federation import Federation, federation, refused
 from support.mom import FEDERATE, FEDERATION, THE_FEDERATION, Mom, Raw
 from weft import EmbeddedNode
-from weft.kernel import PENDING, SERVICES
+from weft.kernel import SERVICES
 from weft.kernel.mom_services import _INDICATED, ADJUSTMENTS
 from weft.kernel.mom_services import SERVICES as INVOKED
 from weft.model.errors import FederateNotExecutionMember, ObjectInstanceNotKnown
@@ -38,7 +38,7 @@ def test_every_order_of_the_mim_is_known() -> None:
         parent = f"HLAinteractionRoot.{FEDERATE}.{kind}"
         assert {name.rpartition(".")[2] for name, c in classes.items() if c.parent == parent} == known
     for service in (name for name, _ in INVOKED.values()):
-        assert service in SERVICES or service in PENDING
+        assert service in SERVICES
 
 
 # --- services -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.federate import FederateAmbassador, RTIambassador
-from weft.kernel import INTERNAL, PENDING, SERVICES
+from weft.kernel import INTERNAL, SERVICES
 from weft.model import enums, errors, handles
 from weft.model.records import (
     ConfigurationResult,
@@ -185,7 +185,7 @@ def test_the_services_are_those_of_the_kernel() -> None:
         "connect", "disconnect", "create_federation_execution", "destroy_federation_execution",
         "list_federation_executions", "list_federation_execution_members", "join_federation_execution",
     }  # fmt: skip
-    assert set(call_forms().by_service) == (set(SERVICES) | set(PENDING) | others) - INTERNAL - set(OWN)
+    assert set(call_forms().by_service) == (set(SERVICES) | others) - INTERNAL - set(OWN)
 
 
 def test_a_form_is_chosen_by_the_arguments_that_are_there() -> None:

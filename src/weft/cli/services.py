@@ -1,7 +1,6 @@
-"""`weft services`: every service of IEEE 1516.1-2025 and whether this version has it; docs/services.md is its `--markdown`.
+"""`weft services`: every service of IEEE 1516.1-2025, under the name it has here; docs/services.md is its `--markdown`.
 
-Nothing is listed by hand: the services are the methods of the two ambassadors, with the clause in their docstrings, and
-the kernel says which it does not carry out yet.
+Nothing is listed by hand: the services are the methods of the two ambassadors, with the clause in their docstrings.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import re
 from typing import NamedTuple
 
 from weft.federate import FederateAmbassador, RTIambassador
-from weft.kernel import PENDING
 
 GROUPS = {
     4: "Federation management",
@@ -24,14 +22,12 @@ GROUPS = {
     9: "Data distribution management",
     10: "Support services",
 }
-# Callbacks that only services still to come give rise to.
-_PENDING_CALLBACKS = re.compile(r"time_|flush_queue|retraction")
 
 _HEAD = """# Services
 
 Every service of IEEE 1516.1-2025 by clause, under the name it has in Weft. Services with several forms in the standard
-(with and without a time, a name, an update rate) are one method with optional arguments. *Pending* services exist and
-raise an `RTIinternalError` that names the service. This page is the output of `weft services --markdown`.
+(with and without a time, a name, an update rate) are one method with optional arguments. All of them are carried out. This
+page is the output of `weft services --markdown`.
 """
 
 
@@ -39,13 +35,10 @@ class ServiceLine(NamedTuple):
     clause: str
     name: str
     callback: bool
-    ready: bool
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "services", help="list the HLA services and which of them are in this version"
-    )
+    parser = commands.add_parser("services", help="list the HLA services and their names in Weft")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
     parser.add_argument("--markdown", action="store_true", help="print the list as docs/services.md has it")
     parser.set_defaults(func=run)
@@ -59,17 +52,15 @@ def run(arguments: argparse.Namespace) -> int:
         print(markdown(lines), end="")
     else:
         for line in lines:
-            mark = "ready  " if line.ready else "pending"
-            print(f"{mark}  {line.clause:>5}  {line.name}{'  (callback)' if line.callback else ''}")
+            print(f"{line.clause:>5}  {line.name}{'  (callback)' if line.callback else ''}")
     return 0
 
 
 def all_services() -> list[ServiceLine]:
     found = [
-        ServiceLine(clause, name, False, name not in PENDING) for clause, name in _methods(RTIambassador)
-    ] + [
-        ServiceLine(clause, name, True, not _PENDING_CALLBACKS.search(name))
-        for clause, name in _methods(FederateAmbassador)
+        ServiceLine(clause, name, callback)
+        for ambassador, callback in ((RTIambassador, False), (FederateAmbassador, True))
+        for clause, name in _methods(ambassador)
     ]
     return sorted(found, key=lambda line: (*map(int, line.clause.split(".")), line.callback, line.name))
 
@@ -87,13 +78,8 @@ def markdown(lines: list[ServiceLine]) -> str:
     text = [_HEAD]
     for group, title in GROUPS.items():
         of_group = [line for line in lines if line.clause.split(".")[0] == str(group)]
-        ready = sum(line.ready for line in of_group)
-        text.append(
-            f"\n## {title} ({ready} of {len(of_group)})\n\n| clause | service | | |\n|---|---|---|---|\n"
-        )
+        text.append(f"\n## {title} ({len(of_group)})\n\n| clause | service | |\n|---|---|---|\n")
         for line in of_group:
             kind = "callback" if line.callback else "call"
-            text.append(
-                f"| {line.clause} | `{line.name}` | {kind} | {'ready' if line.ready else 'pending'} |\n"
-            )
+            text.append(f"| {line.clause} | `{line.name}` | {kind} |\n")
     return "".join(text)

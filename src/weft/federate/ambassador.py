@@ -30,6 +30,7 @@ from weft.host import Connection, Designator, NodeHost, own_nodes, read_source, 
 from weft.host.client_settings import client_settings
 from weft.host.remote import RemoteNode
 from weft.kernel import Callback
+from weft.model.conveyed import conveyed_handle
 from weft.model.enums import AdditionalSettingsResultCode, CallbackModel, ResignAction
 from weft.model.errors import (
     AlreadyConnected,
@@ -61,6 +62,8 @@ _PAUSING: dict[str, type[RTIexception] | None] = {
     "federation_restored": None,
     "federation_not_restored": None,
 }
+
+_CONVEYING = frozenset(["reflect_attribute_values", "receive_interaction"])
 
 
 class RTIambassador(
@@ -379,6 +382,9 @@ class RTIambassador(
         arguments = callback.arguments
         if callback.method == "time_advance_blocked":
             arguments = (blocking_from(arguments[0]),)
+        elif len(arguments) > 5 and arguments[5] is not None and callback.method in _CONVEYING:
+            regions = frozenset(conveyed_handle(region) for region in arguments[5])
+            arguments = (*arguments[:5], regions, *arguments[6:])
         self._calling_back = threading.get_ident()
         try:
             getattr(self._ambassador, callback.method)(*arguments)

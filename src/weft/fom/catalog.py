@@ -10,6 +10,8 @@ or parameters it has, inherited ones included.
 
 from __future__ import annotations
 
+import re
+
 from weft.fom.objectmodel import (
     INTERACTION_ROOT,
     OBJECT_ROOT,
@@ -134,6 +136,19 @@ class DimensionEntry:
         self.upper_bound = upper_bound
 
 
+_RANGE = re.compile(r"\[\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?\)")
+
+
+def _unspecified(text: str, upper_bound: int) -> tuple[int, int] | None:
+    """The range that "value when unspecified" gives: "[2..5)", or "[2)" for one number; None for "Excluded" and all else."""
+    found = _RANGE.fullmatch(text.strip())
+    if found is None:
+        return None
+    lower = int(found[1])
+    upper = lower + 1 if found[2] is None else int(found[2])
+    return (lower, upper) if lower < upper <= upper_bound else None
+
+
 class Catalog:
     """See the head of the file."""
 
@@ -145,6 +160,9 @@ class Catalog:
         self.object_class_names: dict[str, ObjectClassEntry] = {}
         self.interaction_class_names: dict[str, InteractionClassEntry] = {}
         self.dimension_names: dict[str, DimensionEntry] = {}
+        # The range of a dimension where a region does not name it, if the object model says one.
+        self.unspecified: dict[DimensionHandle, tuple[int, int]] = {}
+        self._available: dict[tuple[ObjectClassHandle, AttributeHandle], frozenset[DimensionHandle]] = {}
         self.transportation_names: dict[str, TransportationTypeHandle] = {}
         self._attributes_given = 0
         self._parameters_given = 0
@@ -156,6 +174,7 @@ class Catalog:
     def absorb(self, model: ObjectModel) -> None:
         """Takes over a model that extends the one held so far."""
         self.model = model
+        self._available.clear()
         # The standard ones first, whatever the order in the MIM: some clients know these two handles by heart.
         for name in (RELIABLE, BEST_EFFORT, *model.transportations):
             if name in model.transportations and name not in self.transportation_names:
@@ -169,6 +188,9 @@ class Catalog:
                 )
                 self.dimensions[made.handle] = made
                 self.dimension_names[made.name] = made
+                default = _unspecified(dimension.value, dimension.upper_bound)
+                if default is not None:
+                    self.unspecified[made.handle] = default
         for object_class in model.object_classes.values():
             self._absorb_object_class(object_class)
         for interaction_class in model.interaction_classes.values():
@@ -240,6 +262,17 @@ class Catalog:
             for attribute in ancestor.attributes:
                 names.update(attribute.dimensions)
         return self._dimensions(names)
+
+    def available_to_attribute(
+        self, entry: ObjectClassEntry, attribute: AttributeHandle
+    ) -> frozenset[DimensionHandle]:
+        key = (entry.handle, attribute)
+        found = self._available.get(key)
+        if found is None:
+            name = entry.attributes[attribute].name
+            found = self._dimensions(set(self.model.attribute_dimensions(entry.name, name)))
+            self._available[key] = found
+        return found
 
     def available_to_interaction_class(self, entry: InteractionClassEntry) -> frozenset[DimensionHandle]:
         return self._dimensions(set(self.model.interaction_dimensions(entry.name)))

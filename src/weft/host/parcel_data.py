@@ -5,12 +5,14 @@
     varint, …  federation and execution, as one piece of bytes that is alike for all messages of a federation: kept ready
     varint     after which commit
     4 bytes    the sending federate
-    byte       which service, whether the values are packed, whether there is a time stamp
+    byte       which service, whether the values are packed, whether there is a time stamp, whether there are regions
     4 bytes    the instance or class (directed: the class, then the instance)
     4 bytes    the transportation (not for updates, where the receiver knows it)
     varint, …  the tag
     [8]        the time
     [8]        in time stamp order: the number of the message at its sender, for its retraction handle
+    [varint …] sent with regions: the length of what follows; then for an update the number of attributes and for each its handle
+               and extents, for an interaction the extents; extents are a number of boxes, a box is a number of numbers, and those
     …          the values, to the end: packed as they came from the wire, or for each the handle, a varint and the value
 
 Packed values pass through undecoded.  Whatever does not fit this form goes by the slower way of control parcels.
@@ -44,6 +46,7 @@ _PACKED: Final = 4
 _TIMED: Final = 8
 _INTEGER_TIME: Final = 16
 _STAMPED: Final = 32
+_REGIONS: Final = 64
 _SERVICES: Final = {
     "update_attribute_values": _UPDATE,
     "send_interaction": _SEND,
@@ -90,11 +93,18 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
     """None if it is not of the common form."""
     service = _SERVICES.get(parcel.service, -1)
     arguments = parcel.arguments
+    regions: Any = None
     if service == _UPDATE:
-        target, values, tag, stamp = arguments
+        target, values, tag = arguments[:3]
+        stamp = arguments[-1]
         more = b""
+        if len(arguments) > 4:
+            regions = arguments[3]
     elif service == _SEND:
-        target, values, tag, more, stamp = arguments
+        target, values, tag, more = arguments[:4]
+        stamp = arguments[-1]
+        if len(arguments) > 5:
+            regions = arguments[4]
     elif service == _DIRECTED:
         target, instance, values, tag, way, stamp = arguments
         if len(instance) != 4 or len(way) != 4:
@@ -139,6 +149,11 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
         tag,
         time,
     ]
+    if regions is not None:
+        flags |= _REGIONS
+        written = _placed(regions) if service == _UPDATE else _boxes(regions)
+        parts.append(varint(len(written)))
+        parts.append(written)
     if isinstance(values, WireValues):
         flags |= _PACKED
         parts.append(values.values)
@@ -197,7 +212,7 @@ def decode_data(data: bytes, at: int) -> Data:
     target = data[at + 5 : at + 9]
     size, tag_at = read_varint(data, fixed)
     end = tag_at + size
-    if end > len(data) or flags > 63:
+    if end > len(data) or flags > 127:
         raise ParcelError("a message that ends too soon")
     tag = data[tag_at:end]
     stamp: tuple[Any, ...] = ()
@@ -215,20 +230,80 @@ def decode_data(data: bytes, at: int) -> Data:
             end += 8
     elif flags & _STAMPED:
         raise ParcelError("a stamp without a time")
+    regions: Any = None
+    if flags & _REGIONS:
+        size, end = read_varint(data, end)
+        if end + size > len(data) or service == _DIRECTED:
+            raise ParcelError("regions that end too soon")
+        regions = _read_regions(data[end : end + size], service == _UPDATE)
+        end += size
     values: Any = (
         _packed(data, end, target, tag) if flags & _PACKED else _plain(data, end, service == _UPDATE)
     )
     arguments: tuple[Any, ...]
     if service == _UPDATE:
         arguments = (ObjectInstanceHandle(target), values, tag, stamp)
+        if regions is not None:
+            arguments = (*arguments[:3], regions, stamp)
     elif service == _SEND:
         way = TransportationTypeHandle(data[at + 9 : at + 13])
         arguments = (InteractionClassHandle(target), values, tag, way, stamp)
+        if regions is not None:
+            arguments = (*arguments[:4], regions, stamp)
     else:
         instance = ObjectInstanceHandle(data[at + 9 : at + 13])
         way = TransportationTypeHandle(data[at + 13 : at + 17])
         arguments = (InteractionClassHandle(target), instance, values, tag, way, stamp)
     return Data(names[0], names[1], after, sender, _NAMES[service], arguments)
+
+
+def _placed(carried: Any) -> bytes:
+    parts = [varint(len(carried))]
+    for attribute, boxes in carried:
+        parts += (varint(len(attribute)), attribute, _boxes(boxes))
+    return b"".join(parts)
+
+
+def _boxes(boxes: Any) -> bytes:
+    parts = [varint(len(boxes))]
+    for box in boxes:
+        parts.append(varint(len(box)))
+        parts += [varint(number) for number in box]
+    return b"".join(parts)
+
+
+def _read_regions(data: bytes, update: bool) -> Any:
+    at = 0
+    found: Any
+    if not update:
+        found, at = _read_boxes(data, at)
+    else:
+        count, at = read_varint(data, at)
+        rows = []
+        for _ in range(count):
+            size, at = read_varint(data, at)
+            attribute = AttributeHandle(data[at : at + size])
+            boxes, at = _read_boxes(data, at + size)
+            rows.append((attribute, boxes))
+        found = tuple(rows)
+    if at != len(data):
+        raise ParcelError("regions that do not end where they say")
+    return found
+
+
+def _read_boxes(data: bytes, at: int) -> tuple[Any, int]:
+    count, at = read_varint(data, at)
+    boxes = []
+    for _ in range(count):
+        size, at = read_varint(data, at)
+        numbers = []
+        for _ in range(size):
+            number, at = read_varint(data, at)
+            numbers.append(number)
+        if size % 3 or any(numbers[i + 1] >= numbers[i + 2] for i in range(0, size, 3)):
+            raise ParcelError("a box that is none")
+        boxes.append(tuple(numbers))
+    return tuple(boxes), at
 
 
 def _packed(data: bytes, at: int, target: bytes, tag: bytes) -> WireValues:

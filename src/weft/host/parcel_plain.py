@@ -77,7 +77,8 @@ def _known(table: dict[str, Any], kind: type) -> str:
 def _ordered(values: Any) -> list[Any]:
     """In an order that does not depend on the process, where there is one."""
     try:
-        return sorted(values)
+        nested = any(isinstance(value, frozenset) for value in values)
+        return sorted(values, key=sorted) if nested else sorted(values)
     except TypeError:
         return list(values)
 

@@ -475,6 +475,9 @@ class Switchboard:
 
     def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
         if len(arguments) > 1 and isinstance(arguments[1], PackedValues):
+            if len(arguments) > 5 and arguments[5] is not None:  # regions are conveyed: not a common form
+                plain = (arguments[0], arguments[1].unpack(), *arguments[2:])
+                return served.codec.encode_callback(method, plain)
             if method == "receive_interaction":
                 return self._splicer.receive(arguments)
             if method == "reflect_attribute_values":

@@ -5,6 +5,8 @@ The rules, for a class C and its lineage (C itself, its parent, … the root):
 * An object instance of class C is discovered by a federate at its *candidate class*: the first class in C's lineage at which the
   federate subscribes at least one attribute.  An interaction of class C is received at the first class in C's
   lineage to which the federate subscribes.  (Class promotion.)
+* A subscription with regions counts for both as one without does; whether the regions overlap is asked afterwards, at that class.
+  The two kinds are kept apart, and neither changes the other.
 * A publisher is *relevant* when another federate subscribes actively, anywhere in the lineage of the published class, to
   something it publishes there.  Passive subscriptions receive but do not make anybody relevant.
 
@@ -14,11 +16,17 @@ declarations in the same order give the same answers in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
-from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    RegionHandle,
+)
 
 
 class Wish(NamedTuple):
@@ -26,6 +34,14 @@ class Wish(NamedTuple):
 
     active: bool
     rate: str  # an update rate designator, "" for every update
+
+
+def stronger(one: Wish, other: Wish, rates: Mapping[str, float]) -> Wish:
+    """Both at once: active if one of them is, and at the faster rate."""
+    rate = ""
+    if one.rate and other.rate:
+        rate = one.rate if rates[one.rate] >= rates[other.rate] else other.rate
+    return Wish(one.active or other.active, rate)
 
 
 class Declared:
@@ -38,6 +54,9 @@ class Declared:
         self.receives: dict[InteractionClassHandle, bool] = {}  # True where the subscription is active
         self.directs: dict[ObjectClassHandle, dict[InteractionClassHandle, None]] = {}
         self.directed: dict[ObjectClassHandle, dict[InteractionClassHandle, bool]] = {}  # True: universally
+        # With regions; a class, or an attribute of it, is here only while it has some.
+        self.subscribed_at: dict[ObjectClassHandle, dict[AttributeHandle, dict[RegionHandle, Wish]]] = {}
+        self.receives_at: dict[InteractionClassHandle, dict[RegionHandle, bool]] = {}
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
         self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
@@ -68,21 +87,91 @@ class Declared:
             if not held:
                 del self.subscribed[object_class]
 
+    def subscribe_at(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Iterable[AttributeHandle],
+        regions: Iterable[RegionHandle],
+        wish: Wish,
+    ) -> None:
+        held = self.subscribed_at.setdefault(object_class, {})
+        for attribute in attributes:
+            for region in regions:
+                held.setdefault(attribute, {})[region] = wish
+        if not held:
+            del self.subscribed_at[object_class]
+
+    def unsubscribe_at(
+        self,
+        object_class: ObjectClassHandle,
+        attributes: Iterable[AttributeHandle],
+        regions: Iterable[RegionHandle],
+    ) -> None:
+        held = self.subscribed_at.get(object_class, {})
+        for attribute in attributes:
+            at = held.get(attribute, {})
+            for region in regions:
+                at.pop(region, None)
+            if not at:
+                held.pop(attribute, None)
+        if not held:
+            self.subscribed_at.pop(object_class, None)
+
+    def receive_at(
+        self, interaction_class: InteractionClassHandle, regions: Iterable[RegionHandle], active: bool
+    ) -> None:
+        held = self.receives_at.setdefault(interaction_class, {})
+        held.update(dict.fromkeys(regions, active))
+        if not held:
+            del self.receives_at[interaction_class]
+
+    def stop_receiving_at(
+        self, interaction_class: InteractionClassHandle, regions: Iterable[RegionHandle]
+    ) -> None:
+        held = self.receives_at.get(interaction_class, {})
+        for region in regions:
+            held.pop(region, None)
+        if not held:
+            self.receives_at.pop(interaction_class, None)
+
+    def uses(self, region: RegionHandle) -> bool:
+        """Is there a subscription with that region?"""
+        return any(region in held for held in self.receives_at.values()) or bool(self.classes_at([region]))
+
+    def classes_at(self, regions: Iterable[RegionHandle]) -> list[ObjectClassHandle]:
+        """The object classes that are subscribed with one of these regions."""
+        among = frozenset(regions)
+        return [
+            object_class
+            for object_class, held in self.subscribed_at.items()
+            if any(region in among for at in held.values() for region in at)
+        ]
+
+    def all_wishes(
+        self, object_class: ObjectClassHandle
+    ) -> Iterable[tuple[AttributeHandle, RegionHandle | None, Wish]]:
+        """What is subscribed at that class, wherever: attribute, region (None: without) and wish."""
+        for attribute, wish in self.subscribed.get(object_class, {}).items():
+            yield attribute, None, wish
+        for attribute, held in self.subscribed_at.get(object_class, {}).items():
+            for region, wish in held.items():
+                yield attribute, region, wish
+
     def candidate_class(self, entry: ObjectClassEntry) -> ObjectClassHandle | None:
         """The class at which an instance of the given class would be discovered."""
-        subscribed = self.subscribed
-        if subscribed:
+        subscribed, at = self.subscribed, self.subscribed_at
+        if subscribed or at:
             for ancestor in entry.lineage:
-                if ancestor.handle in subscribed:
+                if ancestor.handle in subscribed or ancestor.handle in at:
                     return ancestor.handle
         return None
 
     def received_class(self, entry: InteractionClassEntry) -> InteractionClassEntry | None:
         """The class at which an interaction of the given class would be received."""
-        receives = self.receives
-        if receives:
+        receives, at = self.receives, self.receives_at
+        if receives or at:
             for ancestor in entry.lineage:
-                if ancestor.handle in receives:
+                if ancestor.handle in receives or ancestor.handle in at:
                     return ancestor
         return None
 
@@ -124,9 +213,9 @@ class Declarations:
         if not published:
             return False
         for federate, declared in self.of.items():
-            if federate is not publisher and declared.subscribed:
+            if federate is not publisher and (declared.subscribed or declared.subscribed_at):
                 for ancestor in entry.lineage:
-                    for attribute, wish in declared.subscribed.get(ancestor.handle, {}).items():
+                    for attribute, _, wish in declared.all_wishes(ancestor.handle):
                         if wish.active and attribute in published:
                             return True
         return False
@@ -134,6 +223,10 @@ class Declarations:
     def wants_interactions(self, publisher: FederateHandle, entry: InteractionClassEntry) -> bool:
         """Is the publisher of this interaction class relevant?"""
         for federate, declared in self.of.items():
-            if federate is not publisher and any(declared.receives.get(c.handle) for c in entry.lineage):
-                return True
+            if federate is not publisher:
+                for ancestor in entry.lineage:
+                    if declared.receives.get(ancestor.handle):
+                        return True
+                    if any(declared.receives_at.get(ancestor.handle, {}).values()):
+                        return True
         return False

@@ -20,14 +20,13 @@ from weft.kernel.effects import (
 from weft.kernel.lanes import Lane
 from weft.kernel.node import Node
 from weft.kernel.pausing import PAUSES
-from weft.kernel.services import DURING_RESTORE, DURING_SAVE, INTERNAL, PENDING, SERVICES
+from weft.kernel.services import DURING_RESTORE, DURING_SAVE, INTERNAL, SERVICES
 
 __all__ = [
     "DURING_RESTORE",
     "DURING_SAVE",
     "INTERNAL",
     "PAUSES",
-    "PENDING",
     "SERVICES",
     "URGENT",
     "Alarm",

@@ -3,7 +3,7 @@
     object class relevance   start / stop registration: somebody actively wants instances of a published class
     interaction relevance    turn interactions on / off
     attribute relevance      turn updates on / off, to an owner, with the fastest rate anybody asked for
-    attribute scope          attributes in / out of scope, to a subscriber: known, subscribed, and owned by another
+    attribute scope          attributes in / out of scope, to a subscriber: known, subscribed where it is, and owned by another
 
 Each is kept as "what this federate has been told" and the difference to what now holds is what it is told next.  A federate
 whose switch is off is told nothing and remembers nothing; switching it on tells it what holds then.
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.kernel import matching
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.handles import AttributeHandle
@@ -90,7 +91,8 @@ def in_scope(federation: Federation, instance: Instance, member: Member) -> dict
     known_class = federation.known_class(member, instance)
     if known_class is None:
         return {}
-    subscribed = member.declared.subscribed.get(known_class, {})
+    where = matching.where_is(federation, instance)
+    subscribed = matching.wishes(federation, member, known_class, where) or {}
     owners = instance.owners
     return {a: None for a in subscribed if a in owners and owners[a] is not member}
 
@@ -124,12 +126,15 @@ def _wanted_updates(federation: Federation, instance: Instance, owner: Member) -
     """
     rates = federation.catalog.model.update_rates
     lineage = [ancestor.handle for ancestor in instance.entry.lineage]
+    where = matching.where_is(federation, instance)
     wanted: dict[AttributeHandle, str] = {}
     for known_class, mask in instance.knowledge.masks.items():
         counted = [known_class] if federation.switch("advisoriesUseKnownClass") else lineage
         for member in federation.seated(mask & ~owner.bit):
             for object_class in counted:
-                for attribute, wish in member.declared.subscribed.get(object_class, {}).items():
+                for attribute, wish in (
+                    matching.wishes(federation, member, object_class, where) or {}
+                ).items():
                     if wish.active and instance.owners.get(attribute) is owner:
                         best = wanted.get(attribute)
                         if best is None or (best and (not wish.rate or rates[wish.rate] > rates[best])):

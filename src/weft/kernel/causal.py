@@ -29,10 +29,11 @@ from functools import cache
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.kernel import path, rates
+from weft.kernel import matching, path, rates
 from weft.kernel.effects import Callback, Notice, Transmit, UrgentCallback
 from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process
 from weft.kernel.parcels import Data, Ordered
+from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Federation, Instance, Member, add
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
@@ -86,6 +87,7 @@ class Causal(Orders):
         tag: bytes,
         stamp: tuple[Any, ...],
         order: OrderType | None,
+        at: Extents | None = None,
     ) -> bool:
         """False: in receive order, so `path` goes on with it."""
         asked = interaction_order(member, entry) if order is None else _named(order)
@@ -95,17 +97,19 @@ class Causal(Orders):
             before = len(turn.effects)
             time = stamp[0] if stamp else None
             path.send_interaction(
-                turn, federation, member, entry.handle, values, tag, time, OrderType.RECEIVE
+                turn, federation, member, entry.handle, values, tag, time, OrderType.RECEIVE, at
             )
             hurry(turn, before, entry.priority)
             return True
         way = member.interaction_transportations.get(entry.handle) or entry.transportation
         add(member.tally.interactions_sent, entry.handle, way)
         key = (entry.handle, member.handle)
-        to = self._known(federation, key)
+        to = self._known(federation, key) if at is None else _hearers(turn, federation, member, entry, at)
         if to is None:
             to = self.destinations[key] = _hearers(turn, federation, member, entry)
-        arguments = (entry.handle, path.unshared(values), tag, way, stamp)
+        arguments: tuple[Any, ...] = (entry.handle, path.unshared(values), tag, way, stamp)
+        if at is not None:
+            arguments = (*arguments[:4], matching.boxes(at), stamp)
         self._send(turn, federation, member, "send_interaction", arguments, to, asked)
         if path.audience_of(turn, federation, member, entry.handle).managed:
             plain = dict(values) if isinstance(values, dict) else values.unpack()
@@ -149,8 +153,11 @@ class Causal(Orders):
                 add(member.tally.updates_sent, instance.entry.handle, way)
             member.tally.updates += 1
             instance.updated |= member.bit
-            to = _reflectors(turn, federation, member, instance, attributes)
-            arguments = (instance.handle, path.unshared(part), tag, stamp)
+            where = matching.part_of(matching.where_is(federation, instance), attributes)
+            to = _reflectors(turn, federation, member, instance, attributes, where)
+            arguments: tuple[Any, ...] = (instance.handle, path.unshared(part), tag, stamp)
+            if where is not None:
+                arguments = (*arguments[:3], matching.carried(where), stamp)
             self._send(turn, federation, member, "update_attribute_values", arguments, to, asked)
         return True
 
@@ -446,25 +453,39 @@ class Causal(Orders):
 # --- to whom --------------------------------------------------------------------------------------------------
 
 
-def _hearers(turn: Turn, federation: Federation, sender: Member, entry: InteractionClassEntry) -> list[int]:
+def _hearers(
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    entry: InteractionClassEntry,
+    at: Extents | None = None,
+) -> list[int]:
     delayed = federation.switch("delaySubscriptionEvaluation")
     return sorted(
         member.handle.number
         for member in federation.members.values()
         if member is not sender
-        and (member.declared.received_class(entry) is not None or (delayed and member.node != turn.node))
+        and (
+            matching.hears(federation, member, entry, at) is not None
+            or (delayed and member.node != turn.node)
+        )
     )
 
 
 def _reflectors(
-    turn: Turn, federation: Federation, sender: Member, instance: Instance, attributes: list[AttributeHandle]
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    instance: Instance,
+    attributes: list[AttributeHandle],
+    where: Where | None,
 ) -> list[int]:
     delayed = federation.switch("delaySubscriptionEvaluation")
     found = {m.handle.number for m in federation.members.values() if delayed and m.node != turn.node}
     for known, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
-            subscribed = member.declared.subscribed.get(known)
-            if subscribed is not None and any(attribute in subscribed for attribute in attributes):
+            subscribed = matching.wishes(federation, member, known, where)
+            if subscribed and any(attribute in subscribed for attribute in attributes):
                 found.add(member.handle.number)
     return sorted(found - {sender.handle.number, SEQUENCER})
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, rates, require, time_services
+from weft.kernel import advancing, placements, rates, require, time_services
 from weft.kernel.path import NO_RETRACTION, order_of
 from weft.kernel.state import Condemned, Federation, Instance, Member
 from weft.kernel.turn import Turn
@@ -65,6 +65,7 @@ def delete(
 
 def remove(federation: Federation, instance: Instance) -> None:
     federation.keep_counts(instance)
+    placements.clear(federation, instance)
     rates.forget_instance(federation, instance.handle)
     del federation.instances[instance.handle]
     del federation.instance_names[instance.name]

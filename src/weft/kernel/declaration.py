@@ -150,17 +150,30 @@ def subscribe_object_class_attributes(
 ) -> None:
     entry = require.object_class(federation, object_class)
     chosen = require.attributes(entry, attributes)
+    wanted = wish(federation, active, update_rate)
+    if chosen:
+        member.declared.subscribe(object_class, chosen, wanted)
+        resubscribed(turn, federation, member, entry)
+
+
+def wish(federation: Federation, active: bool, update_rate: str) -> Wish:
     if update_rate and update_rate not in federation.catalog.model.update_rates:
         known = ", ".join(federation.catalog.model.update_rates) or "none"
         raise InvalidUpdateRateDesignator(
             f"{update_rate!r} is no update rate of the object model (it has {known})"
         )
-    if chosen:
-        member.declared.subscribe(object_class, chosen, Wish(active, update_rate))
-        federation.changed()
-        rates.redeclared(turn, federation, member)
-        _discover(turn, federation, member, entry)
-        _advise_of_subscription(turn, federation, entry)
+    return Wish(active, update_rate)
+
+
+def resubscribed(turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry) -> None:
+    """The member's subscriptions at this class have changed.
+
+    With a class out of the way the candidate class of instances below it may now lie higher up.
+    """
+    federation.changed()
+    rates.redeclared(turn, federation, member)
+    discover(turn, federation, member, entry)
+    _advise_of_subscription(turn, federation, entry)
 
 
 def unsubscribe_object_class(
@@ -185,14 +198,10 @@ def _unsubscribe(
     turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry, gone: list[AttributeHandle]
 ) -> None:
     member.declared.unsubscribe(entry.handle, gone)
-    federation.changed()
-    rates.redeclared(turn, federation, member)
-    # With a class out of the way the candidate class of instances below it may now lie higher up.
-    _discover(turn, federation, member, entry)
-    _advise_of_subscription(turn, federation, entry)
+    resubscribed(turn, federation, member, entry)
 
 
-def _discover(turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry) -> None:
+def discover(turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry) -> None:
     for instance in discovery.after_subscription(turn, federation, member, entry):
         transfers.offer(turn, federation, instance, member)
 

@@ -1,13 +1,15 @@
 """Discovery: which members come to know an instance, and at which class.
 
 A member discovers an instance when, at its candidate class for it (`weft.interest.declarations`), it subscribes to an attribute
-that another federate owns.  The class it is discovered at stays its known class until the instance is removed or locally deleted.
+that another federate owns, with regions that overlap where that is (`weft.kernel.matching`) or without regions.  The class it is
+discovered at stays its known class until the instance is removed or locally deleted.
 """
 
 from __future__ import annotations
 
 from weft.fom.catalog import ObjectClassEntry
-from weft.kernel import advisories
+from weft.kernel import advisories, matching
+from weft.kernel.placing import Where
 from weft.kernel.state import Federation, Instance, Knowledge, Member
 from weft.kernel.turn import Turn
 from weft.model.handles import AttributeHandle, ObjectClassHandle
@@ -33,25 +35,39 @@ def plan(federation: Federation, registrant: Member, entry: ObjectClassEntry) ->
     found: Plan | None = federation.plans.get(key)
     if found is None:
         owners = dict.fromkeys(registrant.declared.published[entry.handle], registrant)
-        discoverers = []
-        masks = {entry.handle: registrant.bit}
-        for member in federation.members.values():
-            if member is not registrant:
-                known_class = would_discover(member, entry, owners)
-                if known_class is not None:
-                    discoverers.append((member, known_class))
-                    masks[known_class] = masks.get(known_class, 0) | member.bit
-        found = Plan(owners, federation.knowledge(masks), discoverers)
-        federation.plans[key] = found
+        found = federation.plans[key] = placed_plan(federation, registrant, entry, owners, None)
     return found
 
 
+def placed_plan(
+    federation: Federation,
+    registrant: Member,
+    entry: ObjectClassEntry,
+    owners: dict[AttributeHandle, Member],
+    where: Where | None,
+) -> Plan:
+    """Of an instance that is there."""
+    discoverers = []
+    masks = {entry.handle: registrant.bit}
+    for member in federation.members.values():
+        if member is not registrant:
+            known_class = would_discover(federation, member, entry, owners, where)
+            if known_class is not None:
+                discoverers.append((member, known_class))
+                masks[known_class] = masks.get(known_class, 0) | member.bit
+    return Plan(owners, federation.knowledge(masks), discoverers)
+
+
 def would_discover(
-    member: Member, entry: ObjectClassEntry, owners: dict[AttributeHandle, Member]
+    federation: Federation,
+    member: Member,
+    entry: ObjectClassEntry,
+    owners: dict[AttributeHandle, Member],
+    where: Where | None,
 ) -> ObjectClassHandle | None:
     candidate = member.declared.candidate_class(entry)
     if candidate is not None:
-        for attribute in member.declared.subscribed[candidate]:
+        for attribute in matching.wishes(federation, member, candidate, where) or ():
             owner = owners.get(attribute)
             if owner is not None and owner is not member:
                 return candidate
@@ -66,13 +82,15 @@ def announce(
 
 
 def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> list[Member]:
-    """An instance's owners changed: members that subscribe to what is owned now may discover it.  Who did is returned."""
+    """An instance's owners changed, or its place: members that subscribe to what is owned there now may discover it.  Who did
+    is returned."""
     found: list[Member] = []
     if instance.condemned is not None:
         return found
+    where = matching.where_is(federation, instance)
     for member in federation.members.values():
         if not instance.knowledge.mask & member.bit:
-            known_class = would_discover(member, instance.entry, instance.owners)
+            known_class = would_discover(federation, member, instance.entry, instance.owners, where)
             if known_class is not None:
                 federation.learn(instance, member, known_class)
                 announce(turn, federation, instance, member, known_class)
@@ -91,7 +109,8 @@ def after_subscription(
     for below in entry.family():
         for instance in federation.instances_of.get(below.handle, {}).values():
             if not instance.knowledge.mask & member.bit and instance.condemned is None:
-                known_class = would_discover(member, below, instance.owners)
+                where = matching.where_is(federation, instance)
+                known_class = would_discover(federation, member, below, instance.owners, where)
                 if known_class is not None:
                     federation.learn(instance, member, known_class)
                     announce(turn, federation, instance, member, known_class)

@@ -6,8 +6,8 @@ the kernel for each.
 
 There is a lane where `weft.kernel.path` would hand the message on as it is, to members of this node and to nobody else: no
 other node, no receiver that hears another class or fewer values or is time-constrained, one transportation, no order of
-Weft's own, nothing for the RTI itself.  It closes when anything changes that the way was found from, and then `path` is asked
-again.
+Weft's own, no regions that it is sent with, nothing for the RTI itself.  It closes when anything changes that the way was found
+from, and then `path` is asked again.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class UpdateLane(Lane):
             and instance.knowledge is self._knowledge
             and instance.owners is self._owners
             and instance.overrides is None
+            and instance.placement is None
             and not self.federation.observed
         )
 
@@ -111,6 +112,8 @@ def update_lane(
     """The lane of updates of these attributes of this instance."""
     instance = federation.instances.get(ObjectInstanceHandle(target))
     if instance is None or instance.overrides is not None or not instance.knowledge.mask & member.bit:
+        return None
+    if instance.placement is not None:
         return None
     if any(instance.owners.get(handle) is not member for handle in handles):
         return None

@@ -7,6 +7,7 @@ from weft.kernel import (
     advancing,
     advisories,
     condemning,
+    placements,
     rates,
     restoring,
     saving,
@@ -134,8 +135,8 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
             condemning.remove(federation, instance)
         else:
             stays.append(instance)
-    published = list(member.declared.subscribed)
-    received = list(member.declared.receives)
+    published = [*member.declared.subscribed, *member.declared.subscribed_at]
+    received = [*member.declared.receives, *member.declared.receives_at]
     _remove(federation, member)
     condemning.after_resign(federation, member)
     timetable.left(federation, member)
@@ -158,6 +159,10 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
 def _remove(federation: Federation, member: Member) -> None:
     for instance in federation.instances.values():
         federation.forget(instance, member)
+        if instance.placement is not None:
+            placements.give_up(federation, instance, member)
+    for handle in [h for h, region in federation.regions.items() if region.owner == member.handle]:
+        del federation.regions[handle]
     for name in [n for n, holder in federation.reserved_names.items() if holder == member.handle]:
         del federation.reserved_names[name]
     federation.seats[member.seat] = None

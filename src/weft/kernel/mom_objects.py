@@ -16,8 +16,10 @@ from functools import cache
 from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
+from weft.interest import Extent
 from weft.kernel import advancing, advisories, condemning, discovery, path, support, time_services
 from weft.kernel.mom_reports import encoded, report_file
+from weft.kernel.placing import Placement
 from weft.kernel.state import MOM_INSTANCES, Counts, Federation, Instance, Member, mom_handle
 from weft.kernel.timing import GRANTED
 from weft.kernel.turn import Turn
@@ -72,9 +74,14 @@ def register(turn: Turn, federation: Federation, member: Member | None) -> None:
     rti = federation.rti
     names = (*_attributes(class_name, False), *_attributes(class_name, True), PRIVILEGE_TO_DELETE)
     rti.declared.publish(entry.handle, [entry.names[name] for name in names if name in entry.names])
+    placement = _placement(federation, member)
     plan = discovery.plan(federation, rti, entry)
+    if placement is not None and federation.regions:
+        where = dict.fromkeys(plan.owners, placement.fixed or ())
+        plan = discovery.placed_plan(federation, rti, entry, plan.owners, where)
     name = f"HLAfederation {federation.name}" if member is None else f"HLAfederate {member.name}"
     instance = Instance(handle_of(member), name, entry, plan.owners, plan.knowledge, rti.handle)
+    instance.placement = placement
     federation.instances[instance.handle] = instance
     federation.instance_names[instance.name] = instance
     federation.instances_of.setdefault(entry.handle, {})[instance.handle] = instance
@@ -82,6 +89,17 @@ def register(turn: Turn, federation: Federation, member: Member | None) -> None:
         discovery.announce(turn, federation, instance, discoverer, known_class)
     advisories.instances(turn, federation, [instance])
     turn.note(federation, member, *_attributes(class_name, False))
+
+
+def _placement(federation: Federation, member: Member | None) -> Placement | None:
+    """The instance about a member is where its normalized handle is, in the dimension of federates."""
+    dimension = federation.catalog.dimension_names.get("HLAfederate")
+    if member is None or dimension is None:
+        return None
+    made = Placement()
+    number = member.handle.number
+    made.fixed = (Extent({dimension.handle.number: (number, number + 1)}),)
+    return made
 
 
 def remove(turn: Turn, federation: Federation, member: Member) -> None:
@@ -132,7 +150,7 @@ def _wanted(federation: Federation, instance: Instance) -> dict[AttributeHandle,
     found: dict[AttributeHandle, None] = {}
     for known_class, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
-            found.update(dict.fromkeys(member.declared.subscribed.get(known_class, ())))
+            found.update(dict.fromkeys(a for a, _, _ in member.declared.all_wishes(known_class)))
     return found
 
 

@@ -18,8 +18,10 @@ from typing import Any
 
 from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
+from weft.interest import Extent
 from weft.kernel import path
 from weft.kernel.effects import Callback, Effect, Record
+from weft.kernel.placing import Extents
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import EncodingError
@@ -54,7 +56,20 @@ def send(turn: Turn, federation: Federation, entry: InteractionClassEntry, **val
             if data is not None:
                 sent[handle] = data
     rti.declared.sends[entry.handle] = None
-    path.send_interaction(turn, federation, rti, entry.handle, sent, b"")
+    at = _place(federation, entry, values) if federation.regions else None
+    path.send_interaction(turn, federation, rti, entry.handle, sent, b"", at=at)
+
+
+def _place(federation: Federation, entry: InteractionClassEntry, values: dict[str, Any]) -> Extents | None:
+    """The region that a report is sent with: whom it is about and, of a service, which group that is in."""
+    ranges: dict[int, tuple[int, int]] = {}
+    about = {"HLAfederate": values.get("HLAfederate"), "HLAserviceGroup": values.get("HLAserviceType")}
+    for dimension in federation.catalog.available_to_interaction_class(entry):
+        value = about.get(federation.catalog.dimensions[dimension].name)
+        if value is not None:
+            number = value.number if isinstance(value, Handle) else int(value)
+            ranges[dimension.number] = (number, number + 1)
+    return (Extent(ranges),) if ranges else None
 
 
 def encoded(federation: Federation, data_type: str, value: Any) -> bytes | None:
@@ -158,6 +173,8 @@ def invoked(
         service in _TARGETS and type(arguments[0]) is bytes
     ):  # a server leaves the bytes of a handle as they came
         arguments = (_TARGETS[service](arguments[0]), *arguments[1:])
+    if service == "commit_region_modifications" and arguments and type(arguments[0]) is tuple:
+        arguments = (frozenset(handle for handle, _ in arguments[0]),)  # without what its node added
     report: dict[str, Any] = {
         "HLAfederate": member.handle,
         "HLAservice": text_of_service(service, arguments),
@@ -225,7 +242,7 @@ _GROUPS = {
     "ownership management": 3,
     "time_services": 4,
     "condemning": 2,
-    "data distribution management": 5,
+    "data_distribution": 5,
 }
 _BY_WORD = (
     (("federation", "federate", "synchronization", "connection_lost"), 0),
@@ -247,7 +264,7 @@ _ADVISORIES = ("object_class_relevance", "attribute_relevance", "attribute_scope
 
 
 def group_of(service: str, group: str) -> int:
-    """The number of its service group; `group` is the module it is in, or what `PENDING` says."""
+    """The number of its service group; `group` is the module it is in; empty for a callback."""
     for words, number in _BY_WORD:
         if any(word in service for word in words) and (not group or number == 4):
             return number

@@ -48,9 +48,10 @@ def subscriptions(turn: Turn, federation: Federation, member: Member, given: Par
         _each(turn, federation, member, entry, _subscribed(member))
     entry = heard(turn, federation, f"{FEDERATE}.HLAreportInteractionSubscription")
     if entry is not None:
-        received = [
-            {"HLAinteractionClass": cls, "HLAactive": active} for cls, active in declared.receives.items()
-        ]
+        actives = dict(declared.receives)
+        for cls, regions in declared.receives_at.items():
+            actives[cls] = actives.get(cls, False) or any(regions.values())
+        received = [{"HLAinteractionClass": cls, "HLAactive": active} for cls, active in actives.items()]
         send(turn, federation, entry, HLAfederate=member.handle, HLAinteractionClassList=received)
     entry = heard(turn, federation, f"{FEDERATE}.HLAreportDirectedInteractionSubscription")
     if entry is not None:
@@ -62,11 +63,14 @@ def subscriptions(turn: Turn, federation: Federation, member: Member, given: Par
 
 
 def _subscribed(member: Member) -> list[dict[str, Any]]:
-    """A row for each class, activity and update rate."""
+    """A row for each class, activity and update rate, with regions or without."""
     rows: dict[tuple[ObjectClassHandle, bool, str], list[AttributeHandle]] = {}
-    for cls, wishes in member.declared.subscribed.items():
-        for attribute, wish in wishes.items():
-            rows.setdefault((cls, wish.active, wish.rate), []).append(attribute)
+    declared = member.declared
+    for cls in dict.fromkeys([*declared.subscribed, *declared.subscribed_at]):
+        for attribute, _, wish in declared.all_wishes(cls):
+            held = rows.setdefault((cls, wish.active, wish.rate), [])
+            if attribute not in held:
+                held.append(attribute)
     return [
         {"HLAobjectClass": cls, "HLAactive": active, "HLAmaxUpdateRate": rate, "HLAattributeList": attributes}
         for (cls, active, rate), attributes in rows.items()

@@ -16,6 +16,7 @@ from typing import Any
 from weft.kernel import (
     advancing,
     condemning,
+    data_distribution,
     lanes,
     mom,
     mom_objects,
@@ -57,7 +58,7 @@ from weft.kernel.parcels import (
     Welcome,
 )
 from weft.kernel.peers import Peers
-from weft.kernel.services import PENDING, RESIGN, RESIGN_LOST, SERVICES
+from weft.kernel.services import RESIGN, RESIGN_LOST, SERVICES
 from weft.kernel.sessions import Session
 from weft.kernel.snapshot import restored, snapshot
 from weft.kernel.state import Federation, Member
@@ -150,7 +151,7 @@ class Node(Peers):
             if caller is None:
                 raise NotConnected("not connected; call connect first")
             entry = SERVICES.get(service)
-            if caller.paused and (entry is not None or service in PENDING):
+            if caller.paused and entry is not None:
                 refused = pausing.refusal(caller.paused, service, caller.member)
                 if refused is not None:
                     raise refused
@@ -166,6 +167,8 @@ class Node(Peers):
             if entry.control:
                 if service == "delete_object_instance" and len(arguments) > 2 and arguments[2] is not None:
                     arguments = condemning.prepare(federation, member, arguments)
+                elif service == data_distribution.COMMIT:
+                    arguments = data_distribution.prepare(federation, member, arguments)
                 self._order(
                     turn, federation, Caller(self.name, session, number), member.handle, service, arguments
                 )
@@ -209,7 +212,7 @@ class Node(Peers):
         caller = self.sessions.get(session)
         if caller is not None and caller.member is not None and caller.federation is not None:
             entry = SERVICES.get(service)
-            group = PENDING.get(service, "") if entry is None else entry.group
+            group = "" if entry is None else entry.group
             mom_reports.refused(turn, caller.federation, caller.member, service, group, arguments, error)
         return self._hold(turn)
 
@@ -346,8 +349,6 @@ class Node(Peers):
         before = len(turn.effects)
         told = turn.told
         try:
-            if service in PENDING:
-                raise _pending(service)
             self._carry_out(turn, federation, None, federate, service, arguments)
         except (RTIexception, TypeError, AttributeError) as error:
             del turn.effects[before:]
@@ -542,12 +543,6 @@ class Node(Peers):
                     raise FederateAlreadyExecutionMember("already joining; wait for the end of that call")
                 session.joining = number
             self._seek_home(turn, caller, Request(name, caller, None, service, tuple(rest)))
-        elif service in PENDING:
-            if session.member is None:
-                raise FederateNotExecutionMember(
-                    f"{service} needs a joined federate; join a federation first"
-                )
-            raise _pending(service)
         else:
             raise RTIinternalError(f"there is no service {service!r}")
 
@@ -641,7 +636,3 @@ class Node(Peers):
             member = federation.members.get(parcel.federate)
             if member is not None:
                 turn.callback(federation, member, parcel.method, parcel.arguments)
-
-
-def _pending(service: str) -> RTIinternalError:
-    return RTIinternalError(f"{service} is not in this version of Weft: {PENDING[service]} is still to come")

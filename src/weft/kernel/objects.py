@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.kernel import advisories, condemning, discovery, rates, require, time_services, transfers
+from weft.fom.catalog import ObjectClassEntry
+from weft.kernel import (
+    advisories,
+    condemning,
+    discovery,
+    matching,
+    placements,
+    rates,
+    require,
+    time_services,
+    transfers,
+)
 from weft.kernel.causal import is_plain
 from weft.kernel.condemning import remove
 from weft.kernel.path import NO_RETRACTION, transportation_of
@@ -16,6 +27,7 @@ from weft.kernel.state import Federation, Instance, Member, Overrides
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import (
+    AttributeNotPublished,
     DeletePrivilegeNotHeld,
     FederateOwnsAttributes,
     IllegalName,
@@ -109,11 +121,51 @@ def register_object_instance(
         raise ObjectClassNotPublished(
             f"{member!r} does not publish {entry.name}; publish it before registering"
         )
+    _take_name(federation, member, name)
+    return _create(turn, federation, member, entry, name, None)
+
+
+def register_object_instance_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    name: str | None = None,
+) -> ObjectInstanceHandle:
+    entry = require.object_class(federation, object_class)
+    published = member.declared.published.get(object_class)
+    if published is None:
+        raise ObjectClassNotPublished(
+            f"{member!r} does not publish {entry.name}; publish it before registering"
+        )
+    pairs = require.placed(federation, member, entry, attributes_and_regions)
+    for attributes, _ in pairs:
+        for attribute in attributes:
+            if attribute not in published:
+                raise AttributeNotPublished(
+                    f"{member!r} does not publish {entry.attributes[attribute].name} of {entry.name}"
+                )
+    _take_name(federation, member, name)
+    return _create(turn, federation, member, entry, name, pairs)
+
+
+def _take_name(federation: Federation, member: Member, name: str | None) -> None:
     if name is not None:
         if name in federation.instance_names:
             raise ObjectInstanceNameInUse(f"an instance named {name!r} exists")
         _require_reserved(federation, member, name)
         del federation.reserved_names[name]
+
+
+def _create(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    entry: ObjectClassEntry,
+    name: str | None,
+    pairs: require.Pairs | None,
+) -> ObjectInstanceHandle:
     federation.instances_registered += 1
     handle = ObjectInstanceHandle.of(federation.instances_registered)
     plan = discovery.plan(federation, member, entry)
@@ -126,6 +178,11 @@ def register_object_instance(
         member.handle,
     )
     instance.overrides = _defaults_of(member, entry.handle)
+    if pairs:
+        placements.associate(federation, instance, member, pairs)
+        where = matching.where_is(federation, instance)
+        plan = discovery.placed_plan(federation, member, entry, plan.owners, where)
+        instance.knowledge = plan.knowledge
     federation.instances[handle] = instance
     federation.instance_names[instance.name] = instance
     federation.instances_of.setdefault(entry.handle, {})[handle] = instance
@@ -192,6 +249,8 @@ def local_delete_object_instance(
         raise FederateOwnsAttributes(f"{member!r} owns attributes of {instance.name!r}; divest them first")
     transfers.refuse_while_pending(member, [instance])
     federation.forget(instance, member)
+    if instance.placement is not None:
+        placements.give_up(federation, instance, member)
     rates.forget(federation, member, object_instance)
     member.told_scope.pop(object_instance, None)
     advisories.instances(turn, federation, [instance])

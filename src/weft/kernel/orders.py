@@ -117,6 +117,7 @@ class Orders:
         tag: bytes,
         stamp: tuple[Any, ...],
         order: OrderType | None,
+        at: Any = None,
     ) -> bool:
         raise NotImplementedError
 

@@ -17,12 +17,14 @@ class Held:
         transportation: TransportationTypeHandle,
         producer: FederateHandle,
         stamp: tuple[Any, ...],
+        regions: Any = None,
     ) -> None:
         self.values = values
         self.tag = tag
         self.transportation = transportation
         self.producer = producer
         self.stamp = stamp
+        self.regions = regions  # as its subscriber is told of them
 
 
 class Pace:

@@ -3,7 +3,8 @@
 Out, at the sender's node:
 
     validate    is it in the object model, does the sender publish it, does it own it?
-    interest    who wants it: members here (legs, ears), and other nodes that have members who do
+    interest    who wants it: members here (legs, ears), and other nodes that have members who do; of what is sent with regions
+                those whose regions overlap (`weft.kernel.matching`)
     rate        a subscriber that named an update rate gets no more than that (`weft.kernel.rates`)
     order       in time stamp order if the sender regulates time and the order type says so (`weft.kernel.time_services.stamp`)
     effects     a callback for each member here, one parcel for each other node
@@ -20,7 +21,8 @@ With Delay Subscription Evaluation on, a message goes to all nodes that have mem
 subscribes while it is under way gets it.
 
 The answers to the interest question are kept: for interactions in `Federation.audiences`, for updates in the
-`Knowledge` that alike instances share.  Both are forgotten when a declaration or the membership changes.
+`Knowledge` that alike instances share.  Both are forgotten when a declaration or the membership changes.  What is sent with
+regions has ways of its own: those of an instance are kept with its `Placement`.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Declared, Wish
-from weft.kernel import advancing, rates, require, time_services
+from weft.kernel import advancing, matching, rates, require, time_services
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Data
-from weft.kernel.state import Audience, Federation, Instance, Leg, Member, Post, Route, add
+from weft.kernel.placing import Extents, Where
+from weft.kernel.state import Audience, Conveyed, Federation, Instance, Leg, Member, Post, Route, add
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import InteractionClassNotPublished
@@ -75,7 +78,9 @@ def send_interaction(
     tag: bytes,
     time: LogicalTime | None = None,
     order: OrderType | None = None,
+    at: Extents | None = None,
 ) -> MessageRetractionReturn | None:
+    """`at`: the regions it is sent with."""
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None:
         entry = require.interaction_class(federation, interaction_class)
@@ -98,22 +103,26 @@ def send_interaction(
         require.encoded("the user-supplied tag", tag)
     if federation.ordered or order is not None:
         carried = time_services.carried(federation, time)
-        if federation.orders.sends(turn, federation, member, entry, values, tag, carried, order):
+        if federation.orders.sends(turn, federation, member, entry, values, tag, carried, order, at):
             return None if time is None else NO_RETRACTION
     stamp: tuple[Any, ...] = ()
     if time is not None:
         stamp = time_services.stamp(
             federation, member, time, _order_of(member, entry) if order is None else order
         )
-    audience = federation.audiences.get((interaction_class, member.handle))
+    audience = federation.audiences.get((interaction_class, member.handle)) if at is None else None
     if audience is None:
-        audience = _audience(turn, federation, member, interaction_class)
+        audience = _audience(turn, federation, member, interaction_class, at)
     audience.count += 1
+    if at is not None:
+        audience.count_up()
     transportation = audience.transportation
     if audience.ears:
         _hear(turn, federation, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
-        arguments = (entry.handle, unshared(values), tag, transportation, stamp)
+        arguments: tuple[Any, ...] = (entry.handle, unshared(values), tag, transportation, stamp)
+        if at is not None:
+            arguments = (*arguments[:4], matching.boxes(at), stamp)
         message = Data(
             federation.name,
             federation.execution,
@@ -147,15 +156,20 @@ def audience_of(
 
 
 def _audience(
-    turn: Turn, federation: Federation, sender: Member, interaction_class: InteractionClassHandle
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    interaction_class: InteractionClassHandle,
+    at: Extents | None = None,
 ) -> Audience:
+    """Kept for what is sent without regions."""
     entry = federation.catalog.interaction_classes[interaction_class]
     delayed = federation.switch("delaySubscriptionEvaluation")
     ears = []
     nodes: dict[str, None] = {}
     for member in federation.members.values():
         if member is not sender:
-            received = member.declared.received_class(entry)
+            received = matching.hears(federation, member, entry, at)
             if received is not None and member.node == turn.node:
                 ears.append((received, member))
             elif member.node != turn.node and (received is not None or delayed):
@@ -164,7 +178,11 @@ def _audience(
     managed = any(ancestor.name in MANAGED for ancestor in entry.lineage)
     made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
     made.holding = any(member.holds for _, member in ears)
-    federation.audiences[(interaction_class, sender.handle)] = made
+    if at is None:
+        federation.audiences[(interaction_class, sender.handle)] = made
+    elif any(member.switches.convey_region_designator_sets for _, member in ears):
+        made.holding = True
+        made.regions = matching.conveyed(at)
     return made
 
 
@@ -222,10 +240,13 @@ def _hear_in_time(
             else:
                 kept = {handle: value for handle, value in values.items() if handle in received.parameters}
             arguments = (received.handle, kept, tag, transportation, sender.handle, None, *stamp)
+        handed = arguments
+        if audience.regions is not None and member.switches.convey_region_designator_sets:
+            handed = (*arguments[:5], audience.regions, *stamp)
         if stamped:
-            advancing.arrived(turn, federation, member, sender, "receive_interaction", arguments, stamp)
+            advancing.arrived(turn, federation, member, sender, "receive_interaction", handed, stamp)
         else:
-            advancing.hand(turn, member, "receive_interaction", arguments)
+            advancing.hand(turn, member, "receive_interaction", handed)
 
 
 def _hear_packed(
@@ -345,11 +366,17 @@ def _send_update(
     stamp: tuple[Any, ...],
 ) -> tuple[str, ...]:
     """Returns the other nodes that it goes to."""
-    route = _route(turn, federation, instance, member, sent)
+    where = None
+    if instance.placement is not None:
+        where = matching.part_of(matching.where_is(federation, instance), sent)
+    route = _route(turn, federation, instance, member, sent, where)
     _reflect_all(turn, federation, instance, route, member, values, tag, stamp)
     for post in route.posts:
         kept = unshared(values) if post.attributes is None else rates.part_of(values, post.attributes)
-        arguments = (instance.handle, kept, tag, stamp)
+        arguments: tuple[Any, ...] = (instance.handle, kept, tag, stamp)
+        there = where if post.attributes is None else matching.part_of(where, post.attributes)
+        if there is not None:
+            arguments = (instance.handle, kept, tag, matching.carried(there), stamp)
         message = Data(
             federation.name,
             federation.execution,
@@ -399,7 +426,7 @@ def _reflect_in_time(
     for part, leg in enumerate(legs):
         kept = unshared(values) if leg.attributes is None else rates.part_of(values, leg.attributes)
         member = leg.member
-        arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, None, *stamp)
+        arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, leg.regions, *stamp)
         if stamped:
             advancing.arrived(
                 turn, federation, member, sender, "reflect_attribute_values", arguments, stamp, part
@@ -414,10 +441,11 @@ def _route(
     instance: Instance,
     sender: Member,
     sent: list[Any],
+    where: Where | None = None,
 ) -> Route:
     """The route of an update that is about to be made: it is counted here."""
-    if instance.overrides is not None:
-        route = _find_route(turn, federation, instance, sender, tuple(sent))
+    if instance.overrides is not None or where is not None:
+        route = _placed_route(turn, federation, instance, sender, tuple(sent), where)
         route.count = 1
         route.count_up()
         mark(instance, route, sender)
@@ -425,6 +453,31 @@ def _route(
     found = route_of(turn, federation, instance, sender, sent)
     found.count += 1
     mark(instance, found, sender)
+    return found
+
+
+def _placed_route(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    sender: Member,
+    sent: tuple[AttributeHandle, ...],
+    where: Where | None,
+) -> Route:
+    """Of an instance that is like no other: kept as long as all that it depends on stays as it is."""
+    placement = instance.placement
+    if placement is None or where is None or instance.overrides is not None or placement.where is None:
+        return _find_route(turn, federation, instance, sender, sent, where)
+    if sender.node != turn.node:  # the message says where it was sent, which may not be where the instance is
+        return _find_route(turn, federation, instance, sender, sent, where)
+    valid = placement.valid
+    generation, regional = federation.generation, federation.regional
+    if not valid or valid[0] != generation or valid[1] != regional or valid[2] is not instance.knowledge:
+        placement.valid = (generation, regional, instance.knowledge)
+        placement.routes.clear()
+    found: Route | None = placement.routes.get(sent)
+    if found is None:
+        found = placement.routes[sent] = _find_route(turn, federation, instance, sender, sent, where)
     return found
 
 
@@ -454,22 +507,27 @@ def mark(instance: Instance, route: Route, sender: Member) -> None:
 
 
 def _find_route(
-    turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: tuple[AttributeHandle, ...]
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    sender: Member,
+    sent: tuple[AttributeHandle, ...],
+    where: Where | None = None,
 ) -> Route:
     legs: list[Leg] = []
     paced: list[Leg] = []
     away: dict[str, dict[AttributeHandle, None]] = {}  # node -> what its members want
     for known_class, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
-            subscribed = member.declared.subscribed.get(known_class)
-            if member is sender or subscribed is None:
+            subscribed = matching.wishes(federation, member, known_class, where)
+            if member is sender or not subscribed:
                 continue
             wanted = [handle for handle in sent if handle in subscribed]
             if wanted and member.node == turn.node:
                 if any(subscribed[handle].rate for handle in wanted):
-                    paced.extend(_paced(federation, instance, member, wanted, subscribed))
+                    paced.extend(_paced(federation, instance, member, wanted, subscribed, where))
                 else:
-                    legs.extend(_legs(instance, member, wanted, len(sent)))
+                    legs.extend(_legs(instance, member, wanted, len(sent), where))
             elif wanted:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
     if federation.switch("delaySubscriptionEvaluation"):
@@ -496,8 +554,13 @@ def _posts(
     ]
 
 
-def _legs(instance: Instance, member: Member, wanted: list[AttributeHandle], sent: int) -> list[Leg]:
-    """Attributes of different transportation reach a federate in separate callbacks."""
+def _legs(
+    instance: Instance, member: Member, wanted: list[AttributeHandle], sent: int, where: Where | None
+) -> list[Leg]:
+    """Attributes of different transportation reach a federate in separate callbacks.  So do those of different regions, if
+    it is told of regions."""
+    if where is not None and member.switches.convey_region_designator_sets:
+        return _conveying_legs(instance, member, wanted, where)
     by_transportation: dict[TransportationTypeHandle, list[AttributeHandle]] = {}
     for handle in wanted:
         by_transportation.setdefault(transportation_of(instance, handle), []).append(handle)
@@ -507,15 +570,31 @@ def _legs(instance: Instance, member: Member, wanted: list[AttributeHandle], sen
     ]
 
 
+def _conveying_legs(
+    instance: Instance, member: Member, wanted: list[AttributeHandle], where: Where
+) -> list[Leg]:
+    parts: dict[tuple[TransportationTypeHandle, Conveyed | None], list[AttributeHandle]] = {}
+    for handle in wanted:
+        regions = matching.conveyed(where[handle]) if handle in where else None
+        parts.setdefault((transportation_of(instance, handle), regions), []).append(handle)
+    legs = []
+    for (transportation, regions), handles in parts.items():
+        leg = Leg(member, tuple(handles), transportation)
+        leg.regions = regions
+        legs.append(leg)
+    return legs
+
+
 def _paced(
     federation: Federation,
     instance: Instance,
     member: Member,
     wanted: list[AttributeHandle],
     subscribed: dict[AttributeHandle, Wish],
+    where: Where | None,
 ) -> list[Leg]:
     """Legs to a member that named a rate for some of the attributes: each attribute has its own time."""
-    legs = _legs(instance, member, wanted, -1)  # never "all that were sent"
+    legs = _legs(instance, member, wanted, -1, where)  # never "all that were sent"
     for leg in legs:
         leg.intervals = tuple(rates.interval(federation, subscribed[a].rate) for a in leg.attributes or ())
     return legs
@@ -695,18 +774,24 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
     """A message from another node: hand it to the members here that want it."""
     sender = _sender(federation, message.sender)
     if message.service == "send_interaction":
-        interaction_class, values, tag, transportation, stamp = message.arguments
-        audience = federation.audiences.get((interaction_class, sender.handle))
+        interaction_class, values, tag, transportation = message.arguments[:4]
+        stamp = message.arguments[-1]
+        at = matching.from_boxes(message.arguments[4]) if len(message.arguments) > 5 else None
+        audience = federation.audiences.get((interaction_class, sender.handle)) if at is None else None
         if audience is None:
-            audience = _audience(turn, federation, sender, interaction_class)
+            audience = _audience(turn, federation, sender, interaction_class, at)
         audience.count += 1
+        if at is not None:
+            audience.count_up()
         _hear(turn, federation, sender, audience, interaction_class, values, tag, transportation, stamp)
     elif message.service == "update_attribute_values":
-        object_instance, values, tag, stamp = message.arguments
+        object_instance, values, tag = message.arguments[:3]
+        stamp = message.arguments[-1]
         instance = federation.instances.get(object_instance)
         if instance is not None:
             sent = list(values) if isinstance(values, dict) else values.handles
-            route = _route(turn, federation, instance, sender, sent)
+            where = matching.from_carried(message.arguments[3]) if len(message.arguments) > 4 else None
+            route = _route(turn, federation, instance, sender, sent, where)
             _reflect_all(turn, federation, instance, route, sender, values, tag, stamp)
     else:
         _direct(turn, federation, sender, message.arguments)
@@ -719,17 +804,22 @@ def hand_interaction(
     turn: Turn, federation: Federation, member: Member, producer: FederateHandle, message: tuple[Any, ...]
 ) -> None:
     """If it still wants it."""
-    interaction_class, values, tag, transportation, stamp = message
-    received = member.declared.received_class(federation.catalog.interaction_classes[interaction_class])
+    interaction_class, values, tag, transportation = message[:4]
+    stamp = message[-1]
+    at = matching.from_boxes(message[4]) if len(message) > 5 else None
+    entry = federation.catalog.interaction_classes[interaction_class]
+    received = matching.hears(federation, member, entry, at)
     if received is None:
         return
+    convey = at is not None and member.switches.convey_region_designator_sets
+    regions = None if at is None or not convey else matching.conveyed(at)
     kept: Any = values
     if isinstance(values, PackedValues):
         if received.handle != interaction_class:
             kept = values.subset(received.parameters)
     else:
         kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-    arguments = (received.handle, kept, tag, transportation, producer, None, *stamp)
+    arguments = (received.handle, kept, tag, transportation, producer, regions, *stamp)
     add(member.tally.interactions_received, interaction_class, transportation)
     advancing.hand(turn, member, "receive_interaction", arguments)
 
@@ -758,21 +848,22 @@ def hand_update(
     last: bool,
 ) -> None:
     """What it still wants of it, at its rate; at once if the instance is about to be removed (`last`)."""
-    _, values, tag, stamp = message
+    values, tag, stamp = message[1], message[2], message[-1]
+    where = matching.from_carried(message[3]) if len(message) > 4 else None
     known = federation.known_class(member, instance)
-    subscribed = None if known is None else member.declared.subscribed.get(known)
-    if subscribed is None:
+    subscribed = None if known is None else matching.wishes(federation, member, known, where)
+    if not subscribed:
         return
     sent = list(values) if isinstance(values, dict) else values.handles
     wanted = [handle for handle in sent if handle in subscribed]
     sender = _sender(federation, producer)
     if not last and any(subscribed[handle].rate for handle in wanted):
-        legs = _paced(federation, instance, member, wanted, subscribed)
+        legs = _paced(federation, instance, member, wanted, subscribed, where)
         rates.pace(turn, federation, instance, legs, sender, values, tag, stamp)
         return
-    for leg in _legs(instance, member, wanted, -1):
+    for leg in _legs(instance, member, wanted, -1, where):
         kept = rates.part_of(values, leg.attributes or ())
-        arguments = (instance.handle, kept, tag, leg.transportation, producer, None, *stamp)
+        arguments = (instance.handle, kept, tag, leg.transportation, producer, leg.regions, *stamp)
         add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
         instance.reflected |= member.bit
         advancing.hand(turn, member, "reflect_attribute_values", arguments)

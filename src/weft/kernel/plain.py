@@ -12,6 +12,7 @@ from weft.model import enums
 from weft.model.errors import WeftError
 from weft.model.handles import AttributeHandle, Handle, MessageRetractionHandle, ParameterHandle
 from weft.model.packed import PackedValues
+from weft.model.records import RangeBounds
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 
 _TIMES: dict[str, Any] = {"HLAfloat64Time": HLAfloat64Time, "HLAinteger64Time": HLAinteger64Time}
@@ -58,10 +59,18 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, dict):
         return ["map", [[to_plain(key), to_plain(item)] for key, item in value.items()]]
     if isinstance(value, (set, frozenset)):
-        return ["set", [to_plain(item) for item in sorted(value)]]
+        return ["set", [to_plain(item) for item in _ordered(value)]]
+    if isinstance(value, RangeBounds):
+        return ["bounds", *value]
     if isinstance(value, (tuple, list)):
         return ["tuple" if isinstance(value, tuple) else "list", [to_plain(item) for item in value]]
     raise SnapshotError(f"{type(value).__name__} cannot be saved")
+
+
+def _ordered(values: Any) -> list[Any]:
+    """In an order that does not depend on the process; sets in a set (conveyed regions) are ordered by what is in them."""
+    nested = any(isinstance(value, frozenset) for value in values)
+    return sorted(values, key=sorted) if nested else sorted(values)
 
 
 def from_plain(data: Any) -> Any:
@@ -76,6 +85,8 @@ def from_plain(data: Any) -> Any:
         return _ENUMS[rest[0]](rest[1])
     if kind == "time":
         return _TIMES[rest[0]].decode(rest[1])
+    if kind == "bounds":
+        return RangeBounds(*rest)
     if kind == "map":
         return {from_plain(key): from_plain(item) for key, item in rest[0]}
     made: dict[str, Any] = {"set": frozenset, "tuple": tuple, "list": list}

@@ -6,8 +6,8 @@ Each subscriber is paced on its own, at its own node, for each instance and attr
   whatever was sent last always arrives, an interval after the one before at the latest.
 * Attributes of one update that go out together stay one callback.  Those that waited come with the tag, producer and time
   stamp of the update they are from.
-* What waits is given up when the instance is removed, or the subscriber unsubscribes or forgets the instance; it comes at once
-  when the rate is taken back, and by the new rate when that is changed.
+* What waits is given up when the instance is removed, or the subscriber unsubscribes or forgets the instance, not when regions
+  move; it comes at once when the rate is taken back, and by the new rate when that is changed.
 
 The kernel has no clock: an `Alarm` asks the host to call `Node.tick` by the time the first value is due.  Only legs with a
 rate (`Route.paced`) lead here, so a federation that names no rate pays nothing for them.
@@ -52,7 +52,7 @@ def pace(
     for leg in legs:
         member = leg.member
         kept = paces.of.setdefault(member.handle, {}).setdefault(instance.handle, Pace())
-        held = Held(values, tag, leg.transportation, sender.handle, stamp)
+        held = Held(values, tag, leg.transportation, sender.handle, stamp, leg.regions)
         ready = []
         for attribute, seconds in zip(leg.attributes or (), leg.intervals, strict=True):
             if attribute not in kept.last or turn.now >= kept.last[attribute] + seconds:
@@ -93,7 +93,7 @@ def _hand_over(
         update.tag,
         update.transportation,
         update.producer,
-        None,
+        update.regions,
         *update.stamp,
     )
     if member.timing.is_holding():
@@ -114,9 +114,16 @@ def _arm(turn: Turn, federation: Federation, instance: Instance, member: Member,
 def _interval_of(
     federation: Federation, instance: Instance, member: Member, attribute: AttributeHandle
 ) -> float:
+    """By the fastest of its subscriptions, wherever their regions are by now."""
     known_class = federation.known_class(member, instance)
-    wish = None if known_class is None else member.declared.subscribed.get(known_class, {}).get(attribute)
-    return 0.0 if wish is None else interval(federation, wish.rate)
+    if known_class is None:
+        return 0.0
+    found = [
+        interval(federation, wish.rate)
+        for wanted, _, wish in member.declared.all_wishes(known_class)
+        if wanted == attribute
+    ]
+    return min(found, default=0.0)
 
 
 # --- as time passes -------------------------------------------------------------------------------------------
@@ -179,8 +186,8 @@ def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
     for handle, kept in list(federation.paces.of[member.handle].items()):
         instance = federation.instances[handle]
         known_class = federation.known_class(member, instance)
-        wishes = {} if known_class is None else member.declared.subscribed.get(known_class, {})
-        for attribute in [a for a in kept.last if a not in wishes]:
+        wanted = [] if known_class is None else [a for a, _, _ in member.declared.all_wishes(known_class)]
+        for attribute in [a for a in kept.last if a not in wanted]:
             kept.held.pop(attribute, None)
         kept.alarm = 0.0
         _release(turn, federation, instance, member, kept)

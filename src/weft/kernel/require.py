@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.kernel.placing import OwnedRegion
 from weft.kernel.state import Federation, Instance, Member
+from weft.model.conveyed import conveyed_bounds
 from weft.model.errors import (
     AttributeNotDefined,
     AttributeNotOwned,
@@ -14,19 +17,24 @@ from weft.model.errors import (
     InteractionClassNotDefined,
     InteractionParameterNotDefined,
     InvalidFederateHandle,
+    InvalidRegion,
+    InvalidRegionContext,
     InvalidTransportationTypeHandle,
     ObjectClassNotDefined,
     ObjectInstanceNotKnown,
+    RegionNotCreatedByThisFederate,
     ReportServiceInvocationsAreSubscribed,
     RTIinternalError,
 )
 from weft.model.handles import (
     AttributeHandle,
+    DimensionHandle,
     FederateHandle,
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
+    RegionHandle,
     TransportationTypeHandle,
 )
 
@@ -47,6 +55,65 @@ def interaction_class(federation: Federation, handle: InteractionClassHandle) ->
             f"{handle!r} is no interaction class of federation {federation.name!r}"
         )
     return entry
+
+
+def region(federation: Federation, member: Member, handle: RegionHandle) -> OwnedRegion:
+    """A region that the member has created."""
+    found = federation.regions.get(handle)
+    if found is None:
+        if conveyed_bounds(handle) is not None:
+            raise RegionNotCreatedByThisFederate(f"{handle!r} was conveyed to {member!r}, not created by it")
+        raise InvalidRegion(f"{handle!r} is no region of federation {federation.name!r}, or was deleted")
+    if found.owner != member.handle:
+        raise RegionNotCreatedByThisFederate(f"{handle!r} was not created by {member!r}")
+    return found
+
+
+def usable_region(
+    federation: Federation,
+    member: Member,
+    handle: RegionHandle,
+    available: frozenset[DimensionHandle],
+    what: str,
+) -> None:
+    """One of the member's that has been committed, and whose dimensions are available to what it is used for."""
+    found = region(federation, member, handle)
+    if found.extent is None:
+        raise InvalidRegion(f"{handle!r} was never committed; call commit_region_modifications first")
+    for dimension in found.dimensions:
+        if dimension not in available:
+            name = federation.catalog.dimensions[dimension].name
+            raise InvalidRegionContext(
+                f"{handle!r} has the dimension {name}, which is not available to {what}"
+            )
+
+
+Pairs = list[tuple[list[AttributeHandle], list[RegionHandle]]]
+"""Attributes, and the regions for each of them."""
+
+
+def paired(federation: Federation, member: Member, entry: ObjectClassEntry, given: Iterable[Any]) -> Pairs:
+    """Attributes of that class and regions of the member, in the order of their handles."""
+    pairs: Pairs = []
+    for handles, regions in given:
+        chosen = attributes(entry, handles)
+        ordered = sorted(regions)
+        for handle in ordered:
+            region(federation, member, handle)
+        pairs.append((chosen, ordered))
+    return pairs
+
+
+def placed(federation: Federation, member: Member, entry: ObjectClassEntry, given: Iterable[Any]) -> Pairs:
+    """The same, for regions that are to be used with the attributes."""
+    pairs = paired(federation, member, entry, given)
+    for chosen, regions in pairs:
+        for attribute in chosen:
+            available = federation.catalog.available_to_attribute(entry, attribute)
+            what = f"{entry.attributes[attribute].name} of {entry.name}"
+            for handle in regions:
+                usable_region(federation, member, handle, available, what)
+    return pairs
 
 
 def attributes(entry: ObjectClassEntry, handles: Iterable[AttributeHandle]) -> list[AttributeHandle]:
@@ -123,7 +190,8 @@ def not_reported(member: Member, entry: InteractionClassEntry) -> None:
 
 def not_hearing_reports(federation: Federation, member: Member) -> None:
     entry = federation.catalog.interaction_class_names.get(_REPORTS)
-    if entry is not None and entry.handle in member.declared.receives:
+    declared = member.declared
+    if entry is not None and (entry.handle in declared.receives or entry.handle in declared.receives_at):
         raise ReportServiceInvocationsAreSubscribed(
             f"{member!r} subscribes to {entry.name}, so its services cannot be reported; unsubscribe first"
         )

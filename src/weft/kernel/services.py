@@ -4,9 +4,6 @@ A *control* service changes what all nodes know of the federation, so the home n
 node carries it out.  All others are answered by the federate's own node: they only look, or they send data.
 
 `DURING_SAVE` and `DURING_RESTORE` list what a federate may call while it saves or restores; all else is refused then.
-
-`PENDING` lists the services of IEEE 1516.1-2025 that Weft does not carry out yet; calling one raises an
-RTIinternalError that says so.
 """
 
 from __future__ import annotations
@@ -17,6 +14,7 @@ from typing import Any
 from weft.kernel import (
     causal,
     condemning,
+    data_distribution,
     declaration,
     membership,
     mom_services,
@@ -203,6 +201,30 @@ SERVICES: dict[str, Service] = {
         "set_time_advance_patience",
         "retract",
     ),
+    **_control(
+        data_distribution,
+        "create_region",
+        "commit_region_modifications",
+        "delete_region",
+        "associate_regions_for_updates",
+        "unassociate_regions_for_updates",
+        "subscribe_object_class_attributes_with_regions",
+        "subscribe_object_class_attributes_passively_with_regions",
+        "unsubscribe_object_class_attributes_with_regions",
+        "subscribe_interaction_class_with_regions",
+        "subscribe_interaction_class_passively_with_regions",
+        "unsubscribe_interaction_class_with_regions",
+    ),
+    "register_object_instance_with_regions": Service(
+        objects.register_object_instance_with_regions, True, "data_distribution"
+    ),
+    **_local(
+        data_distribution, "send_interaction_with_regions", "request_attribute_value_update_with_regions"
+    ),
+    **{
+        name: Service(getattr(data_distribution, name), False, "support")
+        for name in ("get_dimension_handle_set", "get_range_bounds", "set_range_bounds")
+    },
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
     **_control(causal, causal.ORDERS_USED),
     **_control(views, views.VIEW_ENDS, views.VIEW_BEGINS),
@@ -231,21 +253,4 @@ DURING_RESTORE = _ALWAYS | {
     "federate_restore_complete",
     "federate_restore_not_complete",
     "query_federation_restore_status",
-}
-
-PENDING: dict[str, str] = {
-    name: group
-    for group, names in {
-        "data distribution management": (
-            "create_region commit_region_modifications delete_region register_object_instance_with_regions "
-            "associate_regions_for_updates unassociate_regions_for_updates "
-            "subscribe_object_class_attributes_with_regions "
-            "subscribe_object_class_attributes_passively_with_regions "
-            "unsubscribe_object_class_attributes_with_regions subscribe_interaction_class_with_regions "
-            "subscribe_interaction_class_passively_with_regions unsubscribe_interaction_class_with_regions "
-            "send_interaction_with_regions request_attribute_value_update_with_regions "
-            "get_dimension_handle_set get_range_bounds set_range_bounds"
-        ),
-    }.items()
-    for name in names.split()
 }

@@ -22,6 +22,7 @@ from weft.kernel.federations import extended_model, found
 from weft.kernel.plain import SnapshotError, callback_from_plain, callback_to_plain, from_plain, to_plain
 from weft.kernel.snapshot_members import add_private, member_data, member_from, private_data
 from weft.kernel.snapshot_orders import orders_data, restore_orders
+from weft.kernel.snapshot_regions import regions_data, restore_regions, templates_data
 from weft.kernel.snapshot_times import condemned_data, condemned_from
 from weft.kernel.state import (
     Bid,
@@ -73,6 +74,7 @@ def share(federation: Federation, member: Member, callbacks: Held, now: float) -
     """What only the member's own node knows of it."""
     due = federation.reports_due.get(member.handle)
     private = private_data(member, None if due is None else due - now)
+    private["templates"] = templates_data(federation, member)
     private["held"] = [callback_to_plain(method, arguments) for method, arguments in callbacks]
     return private
 
@@ -116,6 +118,7 @@ def snapshot(
         "switches": list(map(list, federation.switches.items())),
         "observed": [handle.number for handle in federation.observed],
         "orders": orders_data(federation),
+        "regions": regions_data(federation),
         "last save": [federation.last_save[0], to_plain(federation.last_save[1])],
         "sources": sources.data,
     }
@@ -268,6 +271,7 @@ def _restored(data: Any, now: float) -> Federation:
     label, time = data["last save"]
     federation.last_save = (label, from_plain(time))
     restore_orders(federation, data.get("orders"))
+    restore_regions(federation, data)
     return federation
 
 

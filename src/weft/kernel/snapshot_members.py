@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from weft.interest import Declared
 from weft.interest.declarations import Wish
+from weft.kernel.snapshot_regions import restore_subscriptions, subscriptions_data
 from weft.kernel.snapshot_times import add_clock, add_flags, clock_data, flags_data
 from weft.kernel.state import Counts, Member, Switches, Tally
 from weft.model.enums import OrderType, ResignAction
@@ -85,6 +86,7 @@ def member_data(member: Member, number: Callable[[Source], int]) -> dict[str, An
         "subscribed": _map_data(declared.subscribed, lambda wishes: _map_data(wishes, list)),
         "sends": _keys(declared.sends),
         "receives": _map_data(declared.receives),
+        "regions": subscriptions_data(member),
         "directs": _map_data(declared.directs, _keys),
         "directed": _map_data(declared.directed, _map_data),
         "switches": [getattr(member.switches, name) for name in _SWITCHES],
@@ -125,6 +127,7 @@ def member_from(data: dict[str, Any], sources: list[Source]) -> Member:
     )
     declared.sends = interactions(data["sends"])
     declared.receives = _map_from(InteractionClassHandle, data["receives"])
+    restore_subscriptions(member, data.get("regions", ((), ())))
     declared.directs = _map_from(ObjectClassHandle, data["directs"], interactions)
     declared.directed = _map_from(ObjectClassHandle, data["directed"], _nested(InteractionClassHandle))
     member.switches = Switches()

@@ -18,17 +18,20 @@ from weft.interest import Declarations, Declared
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
 from weft.kernel.pauses import Restoring, Saving
+from weft.kernel.placing import OwnedRegion, Placement
 from weft.kernel.timing import Horizon, Timetable, Timing
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
+    DimensionHandle,
     FederateHandle,
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
+    RegionHandle,
     TransportationTypeHandle,
 )
-from weft.model.records import Source
+from weft.model.records import RangeBounds, Source
 from weft.model.time import LogicalTime, LogicalTimeFactory
 
 _KNOWLEDGE_KEPT = 4096
@@ -141,6 +144,10 @@ class Member:
         return f"federate {self.name!r} ({self.handle!r})"
 
 
+Conveyed = frozenset[frozenset[tuple[DimensionHandle, RangeBounds]]]
+"""Regions as a federate is told of them: by value."""
+
+
 class Leg:
     """One part of an update's route: these attributes, to that member, with that transportation."""
 
@@ -156,6 +163,9 @@ class Leg:
         self.transportation = transportation
         self.intervals = (
             intervals  # of a paced leg: for each attribute, seconds between two values; 0 for every update
+        )
+        self.regions: Conveyed | None = (
+            None  # what it is told of the regions that the attributes are sent with
         )
 
 
@@ -190,10 +200,10 @@ class Route:
         self.object_class = object_class
         self.transportations = transportations
         self.reached = 0  # the seats of the legs
-        self.holding = False  # somebody here is time-constrained
+        self.holding = False  # somebody here is time-constrained, or told of regions
         for leg in legs:
             self.reached |= leg.member.bit
-            self.holding = self.holding or leg.member.holds
+            self.holding = self.holding or leg.member.holds or leg.regions is not None
         self.count = 0  # updates that went this way and are not in any tally yet
 
     def count_up(self) -> None:
@@ -224,7 +234,8 @@ class Audience:
         self.sent_class = sent_class
         self.transportation = transportation
         self.managed = managed  # the RTI itself acts on it
-        self.holding = False  # somebody here is time-constrained
+        self.holding = False  # somebody here is time-constrained, or may be told of regions
+        self.regions: Conveyed | None = None  # that it is sent with
         self.count = 0  # interactions that went to this audience and are not in any tally yet
 
     def count_up(self) -> None:
@@ -304,6 +315,7 @@ class Instance:
         self.overrides: Overrides | None = None
         self.transfers: Transfers | None = None
         self.condemned: Condemned | None = None
+        self.placement: Placement | None = None  # the regions its attributes are updated in
 
 
 class SynchronizationPoint:
@@ -346,6 +358,12 @@ class Federation:
         self.instances_of: dict[ObjectClassHandle, dict[ObjectInstanceHandle, Instance]] = {}
         self.instances_registered = 0
         self.reserved_names: dict[str, FederateHandle] = {}
+        # Data distribution (`weft.kernel.data_distribution`).
+        self.regions: dict[RegionHandle, OwnedRegion] = {}
+        self.regions_created = 0
+        self.regional = (
+            0  # counts changes of what is subscribed with regions, for what was worked out from it
+        )
         self.points: dict[str, SynchronizationPoint] = {}
         # Worked out on demand, valid until a declaration or the membership changes (`changed`).
         self.generation = 1
@@ -399,6 +417,7 @@ class Federation:
         self.count_up()
         self.routes.clear()
         self.generation += 1
+        self.regional += 1
         self.audiences.clear()
         self.plans.clear()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.fom.catalog import DimensionEntry, InteractionClassEntry, ObjectClassEntry
 from weft.fom.orders import NAMES
-from weft.kernel import advisories, require
+from weft.kernel import advisories, matching, require
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType, ResignAction, ServiceGroup
@@ -206,7 +206,9 @@ def get_update_rate_value_for_attribute(
     instance = require.known_instance(federation, member, object_instance)
     require.known_attributes(federation, member, instance, [attribute])
     known = federation.known_class(member, instance)
-    wish = None if known is None else member.declared.subscribed.get(known, {}).get(attribute)
+    where = matching.where_is(federation, instance)
+    wishes = {} if known is None else matching.wishes(federation, member, known, where) or {}
+    wish = wishes.get(attribute)
     return federation.catalog.model.update_rates[wish.rate] if wish is not None and wish.rate else 0.0
 
 
@@ -358,6 +360,8 @@ def set_switch(turn: Turn, federation: Federation, member: Member, name: str, va
     elif name in ("attribute_relevance", "attribute_scope"):
         (member.told_updates if name == "attribute_relevance" else member.told_scope).clear()
         advisories.instances(turn, federation, federation.instances.values())
+    elif name == "convey_region_designator_sets":
+        federation.regional += 1  # forgets the routes of what is sent with regions
 
 
 def get_federation_switch(turn: Turn, federation: Federation, member: Member, name: str) -> bool:

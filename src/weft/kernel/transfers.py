@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.kernel import advisories, discovery
+from weft.kernel import advisories, discovery, placements
 from weft.kernel.state import Bid, Federation, Instance, Member, Overrides, Transfers
 from weft.kernel.turn import Turn
 from weft.model.errors import OwnershipAcquisitionPending
@@ -92,7 +92,7 @@ def release(
     tag: bytes,
 ) -> None:
     """The owner gives these attributes up, for whatever reason; the caller sees to the advisories."""
-    _hear_no_more(instance, owner, attributes)
+    _give_up(federation, instance, owner, attributes)
     instance.owners = {a: one for a, one in instance.owners.items() if a not in attributes}
     transfers = opened(instance)
     transfers.offered.update(dict.fromkeys(attributes, tag))
@@ -183,7 +183,7 @@ def grant(
         transfers.offered.pop(attribute, None)
         giver = owners.get(attribute)
         if giver is not None:
-            _hear_no_more(instance, giver, [attribute])
+            _give_up(federation, instance, giver, [attribute])
         acquirer = federation.members[first]
         owners[attribute] = acquirer
         _take_over(federation, instance, acquirer, attribute)
@@ -203,7 +203,7 @@ def impose(
     if former is owner:
         return
     if former is not None:
-        _hear_no_more(instance, former, [attribute])
+        _give_up(federation, instance, former, [attribute])
     instance.owners = {a: one for a, one in instance.owners.items() if a != attribute}
     transfers = opened(instance)
     transfers.offered.pop(attribute, None)
@@ -304,8 +304,13 @@ def tell(turn: Turn, federation: Federation, instance: Instance, told: Told, met
         turn.callback(federation, federation.members[handle], method, arguments)
 
 
-def _hear_no_more(instance: Instance, owner: Member, attributes: list[AttributeHandle]) -> None:
-    """Whether updates are wanted no longer concerns a former owner, so it is not told that they are off either."""
+def _give_up(
+    federation: Federation, instance: Instance, owner: Member, attributes: list[AttributeHandle]
+) -> None:
+    """Whether updates are wanted no longer concerns a former owner, so it is not told that they are off either.  Its regions
+    for updates go with what it owned."""
+    if instance.placement is not None:
+        placements.give_up(federation, instance, owner, attributes)
     told = owner.told_updates.get(instance.handle)
     if told is not None:
         owner.told_updates[instance.handle] = {a: rate for a, rate in told.items() if a not in attributes}

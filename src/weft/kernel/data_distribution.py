@@ -1,0 +1,355 @@
+"""Data distribution management (clause 9): regions, and what is updated, subscribed, sent and asked for with them.
+
+A federate creates a region and sets its bounds; that is between it and its own node.  With Commit Region Modifications the bounds
+become the region's extent at all nodes: one command, which carries them.  The state is in `weft.kernel.placing`, who gets what in
+`weft.kernel.matching`.  Regions for updates are known everywhere too, because discovery and scope depend on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from weft.kernel import advisories, declaration, discovery, matching, path, placements, require, transfers
+from weft.kernel.placing import OwnedRegion
+from weft.kernel.state import Federation, Instance, Member
+from weft.kernel.turn import Turn
+from weft.model.conveyed import conveyed_bounds
+from weft.model.enums import OrderType
+from weft.model.errors import (
+    InteractionClassNotPublished,
+    InvalidDimensionHandle,
+    InvalidRangeBound,
+    InvalidRegion,
+    RegionDoesNotContainSpecifiedDimension,
+    RegionInUseForUpdateOrSubscription,
+)
+from weft.model.handles import (
+    DimensionHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    RegionHandle,
+)
+from weft.model.packed import PackedValues
+from weft.model.records import MessageRetractionReturn, RangeBounds
+from weft.model.time import LogicalTime
+
+COMMIT = "commit_region_modifications"
+
+# --- regions --------------------------------------------------------------------------------------------------
+
+
+def create_region(
+    turn: Turn, federation: Federation, member: Member, dimensions: Iterable[DimensionHandle]
+) -> RegionHandle:
+    """With the full range of each dimension, and not to be used before it is committed."""
+    template = {}
+    for handle in sorted(dimensions):
+        entry = federation.catalog.dimensions.get(handle)
+        if entry is None:
+            raise InvalidDimensionHandle(f"{handle!r} is no dimension of {federation.name!r}")
+        template[handle] = (0, entry.upper_bound)
+    federation.regions_created += 1
+    made = RegionHandle.of(federation.regions_created)
+    federation.regions[made] = OwnedRegion(made, member.handle, tuple(template), template)
+    return made
+
+
+def set_range_bounds(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    region: RegionHandle,
+    dimension: DimensionHandle,
+    bounds: RangeBounds,
+) -> None:
+    found = require.region(federation, member, region)
+    _require_dimension(found.template, region, dimension)
+    lower, upper = bounds
+    entry = federation.catalog.dimensions[dimension]
+    if type(lower) is not int or type(upper) is not int or not 0 <= lower < upper <= entry.upper_bound:
+        raise InvalidRangeBound(
+            f"[{lower}, {upper}) is no range of dimension {entry.name}: whole numbers, lower below upper, "
+            f"within [0, {entry.upper_bound})"
+        )
+    found.template[dimension] = (lower, upper)
+
+
+def _require_dimension(held: Any, region: RegionHandle, dimension: DimensionHandle) -> None:
+    if dimension not in held:
+        raise RegionDoesNotContainSpecifiedDimension(f"{region!r} does not have the dimension {dimension!r}")
+
+
+def get_range_bounds(
+    turn: Turn, federation: Federation, member: Member, region: RegionHandle, dimension: DimensionHandle
+) -> RangeBounds:
+    held = _bounds_of(federation, member, region)
+    _require_dimension(held, region, dimension)
+    return RangeBounds(*held[dimension])
+
+
+def get_dimension_handle_set(
+    turn: Turn, federation: Federation, member: Member, region: RegionHandle
+) -> frozenset[DimensionHandle]:
+    return frozenset(_bounds_of(federation, member, region))
+
+
+def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> dict[DimensionHandle, Any]:
+    """As last set, of one's own; as conveyed; as last committed, of another federate."""
+    found = federation.regions.get(region)
+    if found is None:
+        conveyed = conveyed_bounds(region)
+        if conveyed is None:
+            raise InvalidRegion(f"{region!r} is no region of federation {federation.name!r}, or was deleted")
+        return dict(conveyed)
+    if found.owner == member.handle:
+        return dict(found.template)
+    if found.extent is None:
+        raise InvalidRegion(f"{region!r} was never committed")
+    ranges = found.extent.ranges()
+    return {dimension: ranges[dimension.number] for dimension in found.dimensions}
+
+
+def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """At the federate's node, which alone knows what it has set: the command, with the bounds of each region."""
+    (regions,) = arguments
+    rows = []
+    for handle in sorted(regions):
+        found = require.region(federation, member, handle)
+        rows.append((handle, tuple([found.template[dimension] for dimension in found.dimensions])))
+    return (tuple(rows),)
+
+
+def commit_region_modifications(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...],
+) -> None:
+    for handle, _ in rows:
+        require.region(federation, member, handle)
+    moved = [
+        federation.regions[handle] for handle, bounds in rows if federation.regions[handle].commit(bounds)
+    ]
+    instances: dict[ObjectInstanceHandle, Instance] = {}
+    for region in moved:
+        instances.update({handle: federation.instances[handle] for handle in region.instances})
+    classes = member.declared.classes_at([region.handle for region in moved])
+    if classes:
+        federation.regional += 1
+        _resubscribed(turn, federation, member, classes)
+    _moved(turn, federation, [instances[handle] for handle in sorted(instances)])
+
+
+def _resubscribed(
+    turn: Turn, federation: Federation, member: Member, classes: list[ObjectClassHandle]
+) -> None:
+    """The member subscribes at these classes with regions that have moved."""
+    entries = [federation.catalog.object_classes[handle] for handle in classes]
+    for entry in entries:
+        declaration.discover(turn, federation, member, entry)
+    below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
+    known = chain.from_iterable(federation.instances_of.get(handle, {}).values() for handle in below)
+    advisories.instances(turn, federation, known)
+
+
+def _moved(turn: Turn, federation: Federation, instances: list[Instance]) -> None:
+    """These are updated elsewhere than before."""
+    for instance in instances:
+        if instance.placement is not None:
+            instance.placement.forget()
+        for discoverer in discovery.after_transfer(turn, federation, instance):
+            transfers.offer(turn, federation, instance, discoverer)
+    advisories.instances(turn, federation, instances)
+
+
+def delete_region(turn: Turn, federation: Federation, member: Member, region: RegionHandle) -> None:
+    found = require.region(federation, member, region)
+    if found.instances or member.declared.uses(region):
+        raise RegionInUseForUpdateOrSubscription(
+            f"{region!r} is used for updates or subscriptions of {member!r}; unassociate or unsubscribe it first"
+        )
+    del federation.regions[region]
+
+
+# --- updates --------------------------------------------------------------------------------------------------
+
+
+def associate_regions_for_updates(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attributes_and_regions: Iterable[Any],
+) -> None:
+    """Also of attributes that the member does not own: that counts from when it does."""
+    instance = require.known_instance(federation, member, object_instance)
+    known = federation.known_class(member, instance) or instance.entry.handle
+    entry = federation.catalog.object_classes[known]
+    pairs = require.placed(federation, member, entry, attributes_and_regions)
+    placements.associate(federation, instance, member, pairs)
+    _moved(turn, federation, [instance])
+
+
+def unassociate_regions_for_updates(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attributes_and_regions: Iterable[Any],
+) -> None:
+    instance = require.known_instance(federation, member, object_instance)
+    known = federation.known_class(member, instance) or instance.entry.handle
+    entry = federation.catalog.object_classes[known]
+    pairs = require.paired(federation, member, entry, attributes_and_regions)
+    placements.unassociate(federation, instance, member, pairs)
+    _moved(turn, federation, [instance])
+
+
+def request_attribute_value_update_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    tag: bytes,
+) -> None:
+    """Of the attributes that are updated where one of the regions is."""
+    require.encoded("the user-supplied tag", tag)
+    entry = require.object_class(federation, object_class)
+    pairs = require.placed(federation, member, entry, attributes_and_regions)
+    relaxed = federation.switch("allowRelaxedDDM")
+    for below in entry.family():
+        for instance in federation.instances_of.get(below.handle, {}).values():
+            where = matching.where_is(federation, instance) or {}
+            wanted: dict[Any, None] = {}
+            for attributes, regions in pairs:
+                for attribute in attributes:
+                    available = federation.catalog.available_to_attribute(entry, attribute)
+                    extents = matching.extents_of(federation, regions, available)
+                    there = where.get(attribute)
+                    if any(there is None or matching.overlap(there, one, relaxed) for one in extents):
+                        wanted[attribute] = None
+            advisories.solicit(turn, federation, instance, list(wanted), tag, member)
+
+
+# --- subscriptions --------------------------------------------------------------------------------------------
+
+
+def subscribe_object_class_attributes_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    update_rate: str = "",
+    active: bool = True,
+) -> None:
+    entry = require.object_class(federation, object_class)
+    pairs = require.placed(federation, member, entry, attributes_and_regions)
+    wish = declaration.wish(federation, active, update_rate)
+    for attributes, regions in pairs:
+        member.declared.subscribe_at(object_class, attributes, regions, wish)
+    declaration.resubscribed(turn, federation, member, entry)
+
+
+def subscribe_object_class_attributes_passively_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    update_rate: str = "",
+) -> None:
+    subscribe_object_class_attributes_with_regions(
+        turn, federation, member, object_class, attributes_and_regions, update_rate, False
+    )
+
+
+def unsubscribe_object_class_attributes_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+) -> None:
+    entry = require.object_class(federation, object_class)
+    for attributes, regions in require.paired(federation, member, entry, attributes_and_regions):
+        member.declared.unsubscribe_at(object_class, attributes, regions)
+    declaration.resubscribed(turn, federation, member, entry)
+
+
+def subscribe_interaction_class_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: Iterable[RegionHandle],
+    active: bool = True,
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    require.not_reported(member, entry)
+    available = federation.catalog.available_to_interaction_class(entry)
+    chosen = sorted(regions)
+    for handle in chosen:
+        require.usable_region(federation, member, handle, available, entry.name)
+    member.declared.receive_at(interaction_class, chosen, active)
+    federation.changed()
+    advisories.interactions(turn, federation, entry.family())
+
+
+def subscribe_interaction_class_passively_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: Iterable[RegionHandle],
+) -> None:
+    subscribe_interaction_class_with_regions(turn, federation, member, interaction_class, regions, False)
+
+
+def unsubscribe_interaction_class_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: Iterable[RegionHandle],
+) -> None:
+    entry = require.interaction_class(federation, interaction_class)
+    chosen = sorted(regions)
+    for handle in chosen:
+        require.region(federation, member, handle)
+    member.declared.stop_receiving_at(interaction_class, chosen)
+    federation.changed()
+    advisories.interactions(turn, federation, entry.family())
+
+
+# --- interactions ---------------------------------------------------------------------------------------------
+
+
+def send_interaction_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    values: dict[ParameterHandle, bytes] | PackedValues,
+    regions: Iterable[RegionHandle],
+    tag: bytes,
+    time: LogicalTime | None = None,
+    order: OrderType | None = None,
+) -> MessageRetractionReturn | None:
+    """Without any region it goes to those who subscribe without."""
+    entry = require.interaction_class(federation, interaction_class)
+    if interaction_class not in member.declared.sends:
+        raise InteractionClassNotPublished(
+            f"{member!r} does not publish {entry.name}; publish it before sending"
+        )
+    available = federation.catalog.available_to_interaction_class(entry)
+    chosen = sorted(regions)
+    for handle in chosen:
+        require.usable_region(federation, member, handle, available, entry.name)
+    at = matching.extents_of(federation, chosen, available)
+    return path.send_interaction(turn, federation, member, interaction_class, values, tag, time, order, at)

@@ -1,0 +1,126 @@
+"""Regions in a snapshot: all regions as committed, and with which of them the attributes of instances are updated.
+
+What a federate has set and not committed is known at its own node only, so it is in its private part (`weft.kernel.snapshot`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.interest import Wish
+from weft.kernel import matching
+from weft.kernel.placing import OwnedRegion, Placement
+from weft.kernel.state import Federation, Member
+from weft.model.handles import (
+    AttributeHandle,
+    DimensionHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    RegionHandle,
+)
+
+# --- out ------------------------------------------------------------------------------------------------------
+
+
+def regions_data(federation: Federation) -> list[Any]:
+    rows = []
+    for region in federation.regions.values():
+        extent = region.extent
+        ranges = None if extent is None else extent.ranges()
+        bounds = None if ranges is None else [list(ranges[d.number]) for d in region.dimensions]
+        rows.append(
+            [region.handle.number, region.owner.number, [d.number for d in region.dimensions], bounds]
+        )
+    placed = [
+        [instance.handle.number, _placement_data(instance.placement)]
+        for instance in federation.instances.values()
+        if instance.placement is not None
+    ]
+    return [federation.regions_created, rows, placed]
+
+
+def _placement_data(placement: Placement) -> list[Any]:
+    rows = [
+        [attribute.number, federate.number, [region.number for region in held]]
+        for attribute, by_federate in placement.of.items()
+        for federate, held in by_federate.items()
+    ]
+    fixed = placement.fixed
+    return [rows, None if fixed is None else [list(box) for box in matching.boxes(fixed)]]
+
+
+def templates_data(federation: Federation, member: Member) -> list[Any]:
+    return [
+        [region.handle.number, [list(bounds) for bounds in region.template.values()]]
+        for region in federation.regions.values()
+        if region.owner == member.handle
+    ]
+
+
+def subscriptions_data(member: Member) -> list[Any]:
+    declared = member.declared
+    attributes = [
+        [object_class.number, attribute.number, [[region.number, *wish] for region, wish in held.items()]]
+        for object_class, at in declared.subscribed_at.items()
+        for attribute, held in at.items()
+    ]
+    interactions = [
+        [interaction.number, [[region.number, active] for region, active in held.items()]]
+        for interaction, held in declared.receives_at.items()
+    ]
+    return [attributes, interactions]
+
+
+# --- back -----------------------------------------------------------------------------------------------------
+
+
+def restore_regions(federation: Federation, data: Any) -> None:
+    """Of a whole snapshot.  One of a Weft that had no regions has none."""
+    created, rows, placed = data.get("regions", (0, (), ()))
+    federation.regions_created = created
+    for number, owner, dimensions, bounds in rows:
+        handle = RegionHandle.of(number)
+        handles = tuple(DimensionHandle.of(d) for d in dimensions)
+        template = {d: (0, federation.catalog.dimensions[d].upper_bound) for d in handles}
+        made = OwnedRegion(handle, FederateHandle.of(owner), handles, template)
+        if bounds is not None:
+            made.commit(tuple((lower, upper) for lower, upper in bounds))
+        federation.regions[handle] = made
+    for number, placement in placed:
+        _restore_placement(federation, ObjectInstanceHandle.of(number), *placement)
+    for one in data["members"]:
+        for number, template in one["private"].get("templates", ()):
+            found = federation.regions.get(RegionHandle.of(number))
+            if found is not None:  # it may have been deleted since its node said so
+                bounds = [(lower, upper) for lower, upper in template]
+                found.template = dict(zip(found.dimensions, bounds, strict=True))
+
+
+def _restore_placement(
+    federation: Federation, handle: ObjectInstanceHandle, rows: list[Any], fixed: list[Any] | None
+) -> None:
+    placement = Placement()
+    if fixed is not None:
+        placement.fixed = matching.from_boxes(tuple(tuple(box) for box in fixed))
+    for attribute, federate, regions in rows:
+        handles = [RegionHandle.of(number) for number in regions]
+        by_federate = placement.of.setdefault(AttributeHandle.of(attribute), {})
+        by_federate[FederateHandle.of(federate)] = dict.fromkeys(handles)
+        for region in handles:
+            instances = federation.regions[region].instances
+            instances[handle] = instances.get(handle, 0) + 1
+    federation.instances[handle].placement = placement
+
+
+def restore_subscriptions(member: Member, data: Any) -> None:
+    attributes, interactions = data
+    declared = member.declared
+    for object_class, attribute, held in attributes:
+        at = declared.subscribed_at.setdefault(ObjectClassHandle.of(object_class), {})
+        at[AttributeHandle.of(attribute)] = {RegionHandle.of(region): Wish(*wish) for region, *wish in held}
+    for interaction, held in interactions:
+        declared.receives_at[InteractionClassHandle.of(interaction)] = {
+            RegionHandle.of(region): active for region, active in held
+        }
