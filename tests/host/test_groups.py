@@ -24,7 +24,7 @@ async def main():
     made = [Groups(settings, b"the mesh", n, 1, hear(n), said.append) for n in range(3)]
     made.append(Groups(settings, b"another mesh", 1, 1, lambda s, m: None, said.append))
     for groups in made:
-        groups.start()
+        groups.start(asyncio.get_running_loop())
     made[0].listen(["239.0.0.1"])
     made[1].listen(["239.0.0.1", "239.0.0.2", "239.0.0.3"])
     made[2].listen(["239.0.0.2"])

@@ -45,6 +45,13 @@ class PairCarrier:
         assert node == self.other.name
         self.other.queue.append((kind, payload))
 
+    def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:
+        for node in nodes:
+            self.send(node, port, ServiceClass.BEST_EFFORT, payload)
+
+    def listen(self, groups: frozenset[str]) -> None:
+        pass
+
     def keep(self, key: str, value: bytes | None) -> None:
         if value is None:
             self.table.pop(key, None)

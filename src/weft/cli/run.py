@@ -42,6 +42,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
     )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
+    parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
@@ -57,7 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     extra: list[str] = []
     for one in arguments.agents:
         extra += ["--agents", one]
-    for flag, value in (("--journal", arguments.journal), ("--settings", arguments.settings)):
+    for flag, value in (
+        ("--journal", arguments.journal),
+        ("--settings", arguments.settings),
+        ("--rid", arguments.rid),
+    ):
         if value:
             extra += [flag, value]
     if arguments.no_journal:

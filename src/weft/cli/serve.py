@@ -31,6 +31,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--key", help="private key of the certificate, PEM")
     parser.add_argument("--password-file", help="admit only who is in it (see `weft passwd`)")
     parser.add_argument("--save-dir", help="where federation saves go (default runs/saves)")
+    parser.add_argument(
+        "--rid", metavar="FILE", help="how federations created here distribute data (see docs/ddm.md)"
+    )
     parser.add_argument("--settings", help="settings file (TOML)")
     node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
@@ -67,6 +70,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "serve.key": arguments.key,
         "serve.save_directory": arguments.save_dir,
         "security.password_file": arguments.password_file,
+        "ddm.rid": arguments.rid,
     }
     text = ""
     if arguments.settings:

@@ -14,7 +14,7 @@ from typing import Any
 from weft.fabric import Domains
 from weft.host.engine import load_agent
 from weft.host.fabric_node import FabricNode, read_domains
-from weft.host.settings import Fabric, Settings
+from weft.host.settings import Ddm, Fabric, Settings
 from weft.model.errors import SettingsError
 
 
@@ -26,6 +26,7 @@ class NodePlan:
     domains: Domains
     folder: Path
     settings: Fabric
+    ddm: Ddm
     journal: Path | None
     agents: tuple[str, ...] = ()
     status: float | None = None
@@ -33,7 +34,9 @@ class NodePlan:
 
     def make(self, report: Callable[[str], None]) -> FabricNode:
         agents = dict(load_agent(one) for one in self.agents)
-        return FabricNode(self.domains, self.name, report, self.settings, self.journal, self.folder, agents)
+        return FabricNode(
+            self.domains, self.name, report, self.settings, self.journal, self.folder, agents, self.ddm
+        )
 
     async def attend(
         self, node: FabricNode, stopping: asyncio.Event, listeners: list[tuple[str, str, int]]
@@ -78,6 +81,7 @@ def node_plan(arguments: argparse.Namespace, settings: Settings) -> NodePlan | N
         domains,
         folder,
         settings.fabric,
+        settings.ddm,
         journal,
         tuple(arguments.agents),
         arguments.status,

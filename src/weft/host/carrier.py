@@ -72,6 +72,14 @@ class Carrier(Protocol):
         """To another node.  A causal message to a node that is away waits for it; others to such a node are lost."""
         ...
 
+    def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:
+        """At best effort to these nodes, which listen to one of these multicast groups each; one by one if that cannot be."""
+        ...
+
+    def listen(self, groups: frozenset[str]) -> None:
+        """To these multicast groups, and to no others."""
+        ...
+
     def keep(self, key: str, value: bytes | None) -> None:
         """Write down a value that survives a crash (None: forget it), with the next commit."""
         ...

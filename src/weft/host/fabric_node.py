@@ -21,7 +21,7 @@ from weft.fabric import Domains, parse_domains
 from weft.host.carrier import Port
 from weft.host.engine import Engine, Reacting, load_agent
 from weft.host.mesh import Mesh
-from weft.host.settings import Fabric
+from weft.host.settings import Ddm, Fabric
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
@@ -36,10 +36,11 @@ class FabricNode:
         journal: Path | None = None,
         folder: Path = Path(),
         agents: Mapping[str, Reacting] | None = None,
+        ddm: Ddm | None = None,
     ) -> None:
         """`agents`: besides those of the domains file, which are loaded here if they live on this node."""
         self.domains = domains
-        self.mesh = Mesh(domains, name, report, settings, journal, folder)
+        self.mesh = Mesh(domains, name, report, settings, journal, folder, ddm)
         living = {
             agent: load_agent(place.program)[1]
             for agent, place in domains.agents.items()

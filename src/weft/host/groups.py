@@ -21,12 +21,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hashlib
 import ipaddress
+import secrets
 import socket
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from weft.fabric import Topology
 from weft.model.errors import SettingsError
 
 _HEADER = struct.Struct(">8sHIQ")
@@ -40,6 +43,67 @@ class GroupSettings:
     port: int
     interface: str  # the address of the network interface to send and listen on
     hops: int = 1  # routers that a datagram may pass, and one
+
+
+class Casting:
+    """A node's part in multicast: begun when a federation first asks for it, and done without where it cannot be."""
+
+    def __init__(
+        self,
+        settings: GroupSettings,
+        topology: Topology,
+        node: str,
+        secret: bool,
+        deliver: Callable[[int, bytes], None],
+        report: Callable[[str], None],
+    ) -> None:
+        """`secret`: links have certificates, so nothing may go in clear text."""
+        self._settings = settings
+        self._topology = topology
+        self._node = node
+        self._secret = secret
+        self._deliver = deliver
+        self._report = report
+        self._groups: Groups | None = None
+        self._refused = False
+
+    def _ready(self, loop: asyncio.AbstractEventLoop | None) -> Groups | None:
+        if self._groups is not None or self._refused or loop is None:
+            return self._groups
+        try:
+            if self._secret:
+                raise SettingsError("links have certificates, and multicast would be clear text")
+            fingerprint = hashlib.sha256(self._topology.fingerprint.encode()).digest()
+            made = Groups(
+                self._settings,
+                fingerprint,
+                self._topology.numbers[self._node],
+                secrets.randbits(32),
+                self._deliver,
+                self._report,
+            )
+            made.start(loop)
+        except SettingsError as error:
+            self._refused = True
+            self._report(f"no multicast, datagrams go to each node by itself: {error}")
+            return None
+        self._groups = made
+        return made
+
+    def listen(self, groups: frozenset[str], loop: asyncio.AbstractEventLoop | None) -> None:
+        if groups or self._groups is not None:
+            ready = self._ready(loop)
+            if ready is not None:
+                ready.listen(groups)
+
+    def cast(self, groups: tuple[str, ...], body: bytes, loop: asyncio.AbstractEventLoop | None) -> bool:
+        """False if it has to go another way."""
+        ready = self._ready(loop)
+        return ready is not None and ready.cast(groups, body)
+
+    def stop(self) -> None:
+        if self._groups is not None:
+            self._groups.stop()
 
 
 class _Heard:
@@ -87,9 +151,8 @@ class Groups:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._refused: set[str] = set()
 
-    def start(self) -> None:
-        """In a running loop."""
-        self._loop = asyncio.get_running_loop()
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
         out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             out.setblocking(False)
@@ -101,7 +164,7 @@ class Groups:
         except OSError as error:
             out.close()
             raise SettingsError(
-                f"fabric.multicast_interface is {self._settings.interface!r}, and nothing can be sent there: "
+                f"ddm.multicast_interface is {self._settings.interface!r}, and nothing can be sent there: "
                 f"{error.strerror or error}; name the address of one of this machine's network interfaces"
             ) from error
         self._sending = out

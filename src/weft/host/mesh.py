@@ -26,13 +26,14 @@ from weft.fabric import Batch, Delivery, Domains, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.cbor import encode
 from weft.host.channels import Channels
+from weft.host.groups import Casting, GroupSettings
 from weft.host.journal import Journal
 from weft.host.link import PACKETS, PORTS_OF_ACKS, PORTS_OF_PACKETS, Link
 from weft.host.link_items import DATA, DATAGRAM, REACH, Data, decode_acks, decode_data, encode_data
-from weft.host.links import Links
+from weft.host.links import Links, split_address
 from weft.host.reach import Reach, read_table
 from weft.host.room import Room
-from weft.host.settings import Fabric
+from weft.host.settings import Ddm, Fabric
 from weft.model.errors import FabricError, SettingsError
 
 PAYLOAD_BYTES = 48 << 20  # the largest message
@@ -54,6 +55,7 @@ class Mesh:
         settings: Fabric | None = None,
         journal: Path | None = None,
         folder: Path = Path(),
+        ddm: Ddm | None = None,
     ) -> None:
         """`journal`: its file; without one nothing survives the process.  `folder`: where the domains file is."""
         topology = domains.topology
@@ -68,6 +70,18 @@ class Mesh:
         self._own = topology.numbers[name]
         self._reach = Reach(topology, self._own)
         self.links = Links(domains, name, self.settings, self, report, folder)
+        host, port = split_address(domains.addresses[name])
+        casts = ddm or Ddm()
+        self._casting = Casting(
+            GroupSettings(
+                casts.multicast_port or port, casts.multicast_interface or host, casts.multicast_hops
+            ),
+            topology,
+            name,
+            bool(domains.ca),
+            self._was_cast,
+            report,
+        )
         self.journal: Journal | None = None
         if journal is not None:
             self.journal = Journal(journal, name, topology.fingerprint, self.settings.synchronous)
@@ -138,6 +152,23 @@ class Mesh:
         self.sent += 1
         self.turn_soon()
 
+    def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:
+        if self._casting.cast(groups, bytes([port]) + payload, self._loop):
+            self.sent += 1
+        else:
+            for node in nodes:
+                self.send(node, port, ServiceClass.BEST_EFFORT, payload)
+
+    def listen(self, groups: frozenset[str]) -> None:
+        self._casting.listen(groups, self._loop)
+
+    def _was_cast(self, origin: int, body: bytes) -> None:
+        resident = self._residents.get(body[0]) if body and origin < len(self.nodes) else None
+        if resident is not None:
+            self.received += 1
+            self._hand_over(resident, origin, body[1:])
+            self.turn_soon()
+
     def keep(self, key: str, value: bytes | None) -> None:
         self._kept[key] = value
         self.turn_soon()
@@ -196,6 +227,7 @@ class Mesh:
             doubt.cancel()
         if self._paying is not None:
             self._paying.cancel()
+        self._casting.stop()
         await self.links.stop()
         if self.journal is not None:
             self.journal.close()

@@ -33,10 +33,11 @@ from weft.host import cbor
 from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
 from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
 from weft.host.release_control import ReleaseControl
-from weft.kernel import Carried, Effect, Named, Node, Notice, Remember, Transmit
+from weft.kernel import Carried, Cast, Effect, Listen, Named, Node, Notice, Remember, Transmit
 from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Ordered, Request, Welcome
 from weft.kernel.time_services import is_stamped
 from weft.model.errors import RTIinternalError
+from weft.model.records import Source
 
 COMMITS = 256  # so many commits before a snapshot takes their place, or as many as there are instances
 AHEAD = 10_000  # messages of one node that wait for its greeting
@@ -64,14 +65,20 @@ class MeshedNode:
         self._last: Any = None  # the parcel that was last written, and its bytes
         self._payload = b""
         self._commits: dict[str, list[str]] = {}  # the keys of the commits since the snapshot
+        self._groups: dict[str, tuple[str, ...]] = {}  # multicast groups, by federation
 
     # --- out --------------------------------------------------------------------------------------------------
 
     def carry(self, effect: Carried) -> None:
         if isinstance(effect, Transmit):
             self._transmit(effect)
+        elif isinstance(effect, Cast):
+            self._cast(effect)
         elif isinstance(effect, Remember):
             self._remember(effect)
+        elif isinstance(effect, Listen):
+            self._groups[effect.federation] = effect.groups
+            self.carrier.listen(frozenset(one for groups in self._groups.values() for one in groups))
         elif isinstance(effect, Named):
             value = cbor.encode([effect.home, effect.time_implementation]) if effect.home else None
             self.carrier.keep(f"name/{effect.federation}", value)
@@ -96,6 +103,16 @@ class MeshedNode:
             self._last = parcel
             self._payload = payload
         self.carrier.send(effect.node, Port.FEDERATIONS, class_of(parcel, effect.reliable), payload)
+
+    def _cast(self, effect: Cast) -> None:
+        """What is held back from one of the nodes goes to each by itself."""
+        control = self._control
+        if control is not None and any(control.holds_for(node) for node in effect.nodes):
+            for node in effect.nodes:
+                self._transmit(Transmit(node, effect.parcel, reliable=False))
+            return
+        payload = encode_parcel(effect.parcel, self.boot)
+        self.carrier.cast(effect.nodes, effect.groups, Port.FEDERATIONS, payload)
 
     def _unsent(self, node: str, parcel: Any, error: ParcelError) -> None:
         """A federate gave a service something that is no argument of any: what the home would have said is said here."""
@@ -225,13 +242,14 @@ def meshed_node(
     topology: Topology | None = None,
     rules: Iterable[Release] = (),
     reports: str = "",
+    rid: Source | None = None,
 ) -> MeshedNode:
     """A node for this carrier, whose directory is the first server of the domains file.  It begins with `recover`.
 
     `perform` does what the node decides; it gives `Carried` effects to the `carry` of the one it is handed.
     """
     boot = next_boot(carrier)
-    node = Node(carrier.name, carrier.nodes[0], reports, boot)
+    node = Node(carrier.name, carrier.nodes[0], reports, boot, rid)
     control = None if topology is None else ReleaseControl(topology, rules, carrier.name)
     made = MeshedNode(node, carrier, lambda effects: perform(made, effects), boot, control)
     return made

@@ -26,7 +26,7 @@ from weft.host.fabric_node import FabricNode
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.reports import ReportFiles
 from weft.host.saves import SaveDirectory, fetch, store
-from weft.host.settings import Settings
+from weft.host.settings import Settings, read_rid
 from weft.kernel import PAUSES, Alarm, Callback, Carried, Effect, Fetch, Notice, Record, Refuse, Reply, Store
 from weft.model.errors import NotConnected, RTIinternalError
 
@@ -64,12 +64,16 @@ class OwnNode:
         self.journal = journal
         self.failure = ""  # why it cannot go on
         self._report = report or _log
-        self._fabric = FabricNode(domains, name, self._report, settings.fabric, journal, folder)
+        self._fabric = FabricNode(
+            domains, name, self._report, settings.fabric, journal, folder, ddm=settings.ddm
+        )
         self._mesh = mesh = self._fabric.mesh
         mesh.by_hand = True
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         reports = str(Path(settings.serve.run_directory).absolute() / "node" / run)
-        self._meshed = meshed_node(mesh, self._perform, domains.topology, domains.releases, reports)
+        self._meshed = meshed_node(
+            mesh, self._perform, domains.topology, domains.releases, reports, read_rid(settings.ddm)
+        )
         self._node = self._meshed.node
         self._reports = ReportFiles(self._report, settings.limits.report_bytes)
         self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)

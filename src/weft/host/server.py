@@ -22,7 +22,7 @@ from weft.host.guard import Guard, OpenGuard, own_guard, read_password_file
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.serving import NEVER, Served, Switchboard, trace_of
-from weft.host.settings import Settings
+from weft.host.settings import Settings, read_rid
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Effect, Fetch, Node, Store
@@ -61,14 +61,15 @@ class Server:
         self.settings = settings
         self.report = report
         limits = settings.limits
+        rid = read_rid(settings.ddm)
         self._meshed = None
         if fabric is not None:
             domains = fabric.domains
             self._meshed = meshed_node(
-                fabric.mesh, self._perform, domains.topology, domains.releases, run_directory
+                fabric.mesh, self._perform, domains.topology, domains.releases, run_directory, rid
             )
         self.board = Switchboard(
-            Node("server", reports=run_directory) if self._meshed is None else self._meshed.node,
+            Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
             guard or _guard_of(settings),
             ModuleLimits(limits.module_bytes, limits.modules, limits.federations),
             report,

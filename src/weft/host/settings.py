@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from weft.fom import parse_rid
 from weft.model.errors import SettingsError
+from weft.model.records import Source
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,41 @@ class Fabric:
 
 
 @dataclass(frozen=True)
+class Ddm:
+    """Data distribution management between nodes; see docs/ddm.md."""
+
+    rid: str = ""  # a RID file: strategy, partitions and channels of the federations that are created here
+    multicast_port: int = (
+        0  # of the groups, where a RID file asks for UDPmulticast; 0: the node's own port number
+    )
+    multicast_interface: str = ""  # the address of a network interface; "": that of the node
+    multicast_hops: int = 1  # 1: this network only
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.multicast_port < 1 << 16:
+            raise SettingsError(
+                f"ddm.multicast_port is {self.multicast_port}; it must be a port number, or 0 for the node's own"
+            )
+        if not 0 <= self.multicast_hops < 256:
+            raise SettingsError(f"ddm.multicast_hops is {self.multicast_hops}; it must be from 0 to 255")
+
+
+@dataclass(frozen=True)
 class Settings:
     serve: Serve = field(default_factory=Serve)
     limits: Limits = field(default_factory=Limits)
     security: Security = field(default_factory=Security)
     fabric: Fabric = field(default_factory=Fabric)
+    ddm: Ddm = field(default_factory=Ddm)
 
 
-_SECTIONS: dict[str, type] = {"serve": Serve, "limits": Limits, "security": Security, "fabric": Fabric}
+_SECTIONS: dict[str, type] = {
+    "serve": Serve,
+    "limits": Limits,
+    "security": Security,
+    "fabric": Fabric,
+    "ddm": Ddm,
+}
 
 
 def load_settings(
@@ -127,7 +156,20 @@ def load_settings(
         Limits(**chosen["limits"]),
         Security(**chosen["security"]),
         Fabric(**chosen["fabric"]),
+        Ddm(**chosen["ddm"]),
     )
+
+
+def read_rid(ddm: Ddm) -> Source | None:
+    """The RID file, if one is named.  It is understood where a federation is created; here it is only checked to be one."""
+    if not ddm.rid:
+        return None
+    try:
+        source = Source(ddm.rid, Path(ddm.rid).read_bytes())
+    except OSError as error:
+        raise SettingsError(f"ddm.rid: {ddm.rid}: {error.strerror or error}") from error
+    parse_rid(source)
+    return source
 
 
 def _kinds(section: str) -> dict[str, type]:

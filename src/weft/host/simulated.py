@@ -29,6 +29,7 @@ from weft.kernel import (
     Alarm,
     Callback,
     Carried,
+    Cast,
     Effect,
     Fetch,
     Node,
@@ -40,6 +41,7 @@ from weft.kernel import (
     Transmit,
 )
 from weft.model.errors import NotConnected, RTIinternalError
+from weft.model.records import Source
 
 MAX_EVENTS = (
     10_000_000  # far beyond any test: an endless exchange between nodes ends with an error, not a hang
@@ -94,7 +96,14 @@ class _Link:
 class SimulatedNetwork:
     """Nodes and the links between all of them; the first node is the directory."""
 
-    def __init__(self, nodes: Sequence[str], seed: int = 0, profile: LinkProfile | None = None) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[str],
+        seed: int = 0,
+        profile: LinkProfile | None = None,
+        rid: Source | None = None,
+    ) -> None:
+        self.rid = rid
         self.clock = VirtualClock()
         self.random = random.Random(seed)
         self.seed = seed
@@ -122,7 +131,7 @@ class SimulatedNetwork:
                     self._links[other, name] = _Link(self._profile)
 
     def _start(self, name: str) -> None:
-        self._nodes[name] = Node(name, self._directory, f"runs/{name}")
+        self._nodes[name] = Node(name, self._directory, f"runs/{name}", rid=self.rid)
 
     # --- what a test does -------------------------------------------------------------------------------------
 
@@ -293,6 +302,9 @@ class SimulatedNetwork:
         """Nodes of this network begin with nothing, so nothing is remembered."""
         if isinstance(effect, Transmit):
             self._transmit(name, effect)
+        elif isinstance(effect, Cast):
+            for node in effect.nodes:
+                self._transmit(name, Transmit(node, effect.parcel, reliable=False))
 
     def _transmit(self, sender: str, effect: Transmit) -> None:
         receiver = effect.node

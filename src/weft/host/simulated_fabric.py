@@ -27,6 +27,7 @@ from weft.host.channels import Channels
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel import Carried, Effect
+from weft.model.records import Source
 
 _MESSAGE = struct.Struct(">Q")  # which message, for the trace
 Happened = tuple[str, int, str, str, Port]
@@ -60,6 +61,7 @@ class SimulatedCarrier:
             network.topology, network.topology.numbers[name], lambda port: disk.tables[port]
         )
         self.residents: dict[Port, Resident] = {}
+        self.groups: frozenset[str] = frozenset()
         self.life = network.lives[name]
         self._disk = disk
         self._kept: dict[str, bytes | None] = {}  # since the last commit
@@ -81,6 +83,21 @@ class SimulatedCarrier:
             self.commit_soon()
         else:
             network.forward(self.name, self.name, node, port, kind, payload)
+
+    def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:
+        """A datagram for each group; whoever listens to several takes one of those that come."""
+        self.network.casts += len(groups)
+        for node in self.nodes:
+            there = self.network.carriers.get(node)
+            if there is None or node == self.name:
+                continue
+            copies = len(there.groups.intersection(groups))
+            lost = [self.network.random.random() < self.network.loss for _ in range(copies)]
+            if not all(lost):
+                self.network.forward(self.name, self.name, node, port, ServiceClass.BEST_EFFORT, payload)
+
+    def listen(self, groups: frozenset[str]) -> None:
+        self.groups = groups
 
     def keep(self, key: str, value: bytes | None) -> None:
         self._kept[key] = value
@@ -157,11 +174,13 @@ class FabricNetwork(SimulatedNetwork):
         profile: FabricProfile | None = None,
         rules: Iterable[Release] = (),
         lost_seconds: float = 1.0,
+        rid: Source | None = None,
     ) -> None:
         self.topology = topology
         self.rules = tuple(rules)
         self.lost_seconds = lost_seconds
         self.messages = 0
+        self.casts = 0  # datagrams to multicast groups
         self.trace: list[Happened] = []
         self.crossed: list[tuple[str, str, bytes]] = []  # what crossed each link, if `watched`
         self.watched = False
@@ -171,6 +190,7 @@ class FabricNetwork(SimulatedNetwork):
         self._lodger: Callable[[SimulatedCarrier], Resident] | None = None
         self._fabric_profile = profile or FabricProfile()
         self.commit_within = self._fabric_profile.commit
+        self.loss = self._fabric_profile.loss  # of datagrams to groups, which take no link
         self._disks = {name: _Disk() for name in topology.servers}
         self._retrying: set[tuple[str, str]] = set()
         self._outages: dict[tuple[str, str], int] = {}  # who cannot reach whom, and which outage it is
@@ -182,7 +202,7 @@ class FabricNetwork(SimulatedNetwork):
             for one in topology.servers
             for other in topology.next_hops(one)
         }
-        super().__init__(topology.servers, seed, self._fabric_profile)
+        super().__init__(topology.servers, seed, self._fabric_profile, rid)
         for name in topology.servers:
             self._begin(name)
 
@@ -190,7 +210,7 @@ class FabricNetwork(SimulatedNetwork):
 
     def _start(self, name: str) -> None:
         carrier = SimulatedCarrier(self, name, self._disks[name])
-        made = meshed_node(carrier, self._perform_meshed, self.topology, self.rules, f"runs/{name}")
+        made = meshed_node(carrier, self._perform_meshed, self.topology, self.rules, f"runs/{name}", self.rid)
         self.carriers[name] = carrier
         self.meshed[name] = made
         self._nodes[name] = made.node

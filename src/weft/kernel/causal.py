@@ -30,7 +30,7 @@ from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import matching, path, rates
-from weft.kernel.effects import Callback, Notice, Transmit, UrgentCallback
+from weft.kernel.effects import Callback, Cast, Notice, Transmit, UrgentCallback
 from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process
 from weft.kernel.parcels import Data, Ordered
 from weft.kernel.placing import Extents, Where
@@ -543,3 +543,6 @@ def hurry(turn: Turn, before: int, priority: int) -> None:
         elif isinstance(effect, Transmit) and isinstance(effect.parcel, Data):
             urgent = Ordered(*effect.parcel, tag=b"", priority=priority)
             effects[at] = Transmit(effect.node, urgent, effect.reliable)
+        elif isinstance(effect, Cast) and isinstance(effect.parcel, Data):
+            urgent = Ordered(*effect.parcel, tag=b"", priority=priority)
+            effects[at] = Cast(effect.nodes, effect.groups, urgent)

@@ -138,8 +138,9 @@ def commit_region_modifications(
     for region in moved:
         instances.update({handle: federation.instances[handle] for handle in region.instances})
     classes = member.declared.classes_at([region.handle for region in moved])
-    if classes:
+    if any(member.declared.uses(region.handle) for region in moved):
         federation.regional += 1
+    if classes:
         _resubscribed(turn, federation, member, classes)
     _moved(turn, federation, [instances[handle] for handle in sorted(instances)])
 

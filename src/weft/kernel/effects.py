@@ -82,6 +82,23 @@ class Transmit(Carried):
         self.reliable = reliable
 
 
+class Cast(Carried):
+    """Send a parcel at best effort to all who listen to one of these multicast groups: that is, to these nodes."""
+
+    def __init__(self, nodes: tuple[str, ...], groups: tuple[str, ...], parcel: Any) -> None:
+        self.nodes = nodes
+        self.groups = groups
+        self.parcel = parcel
+
+
+class Listen(Carried):
+    """For this federation listen to these multicast groups, and to no others."""
+
+    def __init__(self, federation: str, groups: tuple[str, ...]) -> None:
+        self.federation = federation
+        self.groups = groups
+
+
 class Remember(Carried):
     """A federation at home here has gone on by this commit; None: it has begun, ended, or come back.
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from weft.fom import Module, ObjectModel, extend, merge, parse_module
 from weft.fom.catalog import Catalog
+from weft.interest.strategies import Exact
 from weft.kernel import mom
 from weft.kernel.causal import Causal
+from weft.kernel.channels import Channels
 from weft.kernel.state import Federation
 from weft.model.errors import (
     ConflictingObjectModels,
@@ -26,8 +28,11 @@ from weft.model.time import HLAfloat64TimeFactory, HLAinteger64TimeFactory, time
 
 
 def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Federation:
-    """A new federation; `founding` is (FOM module sources, MIM source or None, logical time implementation name)."""
-    sources, mim_source, time_name = founding
+    """A new federation.
+
+    `founding` is (FOM module sources, MIM source or None, logical time implementation name, RID source or None).
+    """
+    sources, mim_source, time_name, rid = founding
     factory = time_factory(time_name)
     if factory is None:
         known = f"{HLAfloat64TimeFactory.name} and {HLAinteger64TimeFactory.name}"
@@ -39,6 +44,7 @@ def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Fe
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
     federation.orders = Causal()
+    federation.channels = Channels(Exact())
     mom.establish(federation)
     return federation
 

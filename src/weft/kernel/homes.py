@@ -23,14 +23,17 @@ from weft.model.errors import (
     RTIinternalError,
 )
 from weft.model.handles import FederateHandle
-from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation
+from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation, Source
 
 JOIN = "join_federation_execution"
 
 
 class Homes:
-    def __init__(self, name: str, directory: str | None, reports: str, first: int) -> None:
+    def __init__(
+        self, name: str, directory: str | None, reports: str, first: int, rid: Source | None
+    ) -> None:
         self.name = name
+        self.rid = rid
         self.reports = reports
         self.directory = directory or name
         self.meshed = directory is not None
@@ -107,7 +110,7 @@ class Homes:
             raise FederationExecutionAlreadyExists(f"a federation execution named {name!r} exists")
         self._founded += 1
         execution = f"{self.name}/{turn.now}/{self._founded}"
-        federation = found(name, execution, self.name, arguments[1:])
+        federation = found(name, execution, self.name, (*arguments[1:], self.rid))
         federation.reports = self.reports
         if self.directory == self.name:
             self._name(turn, name, self.name, federation.time.name)

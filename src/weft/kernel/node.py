@@ -31,7 +31,7 @@ from weft.kernel import (
     views,
 )
 from weft.kernel.causal import ORDERS_USED
-from weft.kernel.effects import Callback, Effect, Refuse, Remember, Reply, Transmit
+from weft.kernel.effects import Callback, Effect, Listen, Refuse, Remember, Reply, Transmit
 from weft.kernel.federations import extended_model
 from weft.kernel.homes import JOIN, wrong_type
 from weft.kernel.membership import join
@@ -72,17 +72,25 @@ from weft.model.errors import (
     RTIinternalError,
 )
 from weft.model.handles import FederateHandle
+from weft.model.records import Source
 
 
 class Node(Peers):
     def __init__(
-        self, name: str = "node", directory: str | None = None, reports: str = "", boot: int = 0
+        self,
+        name: str = "node",
+        directory: str | None = None,
+        reports: str = "",
+        boot: int = 0,
+        rid: Source | None = None,
     ) -> None:
         """`reports`: the folder that the host keeps service reports in; it writes what `Record` says.
 
         `boot`: which process of this node it is, so that an answer to an earlier one is not taken for one to this.
+
+        `rid`: how federations that are created here distribute data to other nodes (`weft.kernel.channels`).
         """
-        super().__init__(name, directory, reports, boot << 32)
+        super().__init__(name, directory, reports, boot << 32, rid)
         self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
 
     # --- sessions ---------------------------------------------------------------------------------------------
@@ -457,12 +465,21 @@ class Node(Peers):
             self._departed(federation, member)
         if federation.orders.flush is not None and not self._replaying:
             self._flush(turn, federation)
+        if federation.channels.multicast and not self._replaying:
+            self._listen(turn, federation)
         if federation.saving is not None or federation.restoring is not None:
             session = self.sessions.get(member.session) if member.node == self.name else None
             if session is not None:
                 pausing.answered(session, service)
             if not self._replaying:
                 self._go_on(turn, federation)
+
+    def _listen(self, turn: Turn, federation: Federation) -> None:
+        """What members here subscribe to may have changed, and with it the multicast groups that this node is to be in."""
+        if self.federations.get(federation.name) is federation:
+            federation.channels.listen(turn, federation)
+        else:
+            turn.effects.append(Listen(federation.name, ()))
 
     def _do_locally(
         self, turn: Turn, federation: Federation, member: Member, service: str, arguments: tuple[Any, ...]

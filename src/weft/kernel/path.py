@@ -32,10 +32,11 @@ from typing import Any
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Declared, Wish
 from weft.kernel import advancing, matching, rates, require, time_services
-from weft.kernel.effects import Callback, Transmit
+from weft.kernel.effects import Callback, Cast, Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Audience, Conveyed, Federation, Instance, Leg, Member, Post, Route, add
+from weft.kernel.traffic import EVERYBODY, Footprint
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import InteractionClassNotPublished
@@ -132,8 +133,11 @@ def send_interaction(
             arguments,
         )
         reliable = federation.catalog.is_reliable(transportation)
-        for node in audience.nodes:
-            turn.effects.append(Transmit(node, message, reliable))
+        if audience.groups and not time_services.is_stamped(stamp):
+            turn.effects.append(Cast(tuple(audience.nodes), audience.groups, message))
+        else:
+            for node in audience.nodes:
+                turn.effects.append(Transmit(node, message, reliable))
     if audience.managed:
         plain = dict(values) if isinstance(values, dict) else values.unpack()
         turn.tell_rti(federation, "receive_interaction", (interaction_class, plain, member.handle))
@@ -176,7 +180,13 @@ def _audience(
                 nodes[member.node] = None
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
     managed = any(ancestor.name in MANAGED for ancestor in entry.lineage)
+    footprint, groups = _spread_interaction(
+        turn, federation, sender, entry, at, [member for _, member in ears], nodes, delayed
+    )
     made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
+    made.footprint = footprint
+    if groups and not federation.catalog.is_reliable(transportation):
+        made.groups = groups
     made.holding = any(member.holds for _, member in ears)
     if at is None:
         federation.audiences[(interaction_class, sender.handle)] = made
@@ -184,6 +194,30 @@ def _audience(
         made.holding = True
         made.regions = matching.conveyed(at)
     return made
+
+
+def _spread_interaction(
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    entry: InteractionClassEntry,
+    at: Extents | None,
+    ears: list[Member],
+    nodes: dict[str, None],
+    delayed: bool,
+) -> tuple[Footprint | None, tuple[str, ...]]:
+    """To which other nodes the federation's strategy sends it, in place of those of its receivers; what is to be counted."""
+    if sender is federation.rti:
+        return None, ()
+    channels = federation.channels
+    by = (EVERYBODY,) if channels.exact else channels.of_interaction(entry, at)
+    if sender.node != turn.node:
+        return channels.came(federation, by, ears, turn.node), ()
+    if not channels.exact and not delayed:
+        nodes.clear()
+        nodes.update(channels.nodes(federation, by, turn.node))
+    footprint = channels.sent(federation, sender, by, nodes, turn.node)
+    return footprint, channels.groups(by) if channels.multicast and not delayed else ()
 
 
 def _hear(
@@ -385,8 +419,12 @@ def _send_update(
             "update_attribute_values",
             arguments,
         )
-        turn.effects.append(Transmit(post.node, message, post.reliable))
-    return tuple([post.node for post in route.posts]) if stamp else ()
+        if post.groups and not time_services.is_stamped(stamp):
+            turn.effects.append(Cast(post.nodes, post.groups, message))
+        else:
+            for node in post.nodes:
+                turn.effects.append(Transmit(node, message, post.reliable))
+    return tuple([node for post in route.posts for node in post.nodes]) if stamp else ()
 
 
 def _reflect_all(
@@ -530,27 +568,85 @@ def _find_route(
                     legs.extend(_legs(instance, member, wanted, len(sent), where))
             elif wanted:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
-    if federation.switch("delaySubscriptionEvaluation"):
+    delayed = federation.switch("delaySubscriptionEvaluation")
+    if delayed:
         away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != turn.node}
-    posts = [
-        post
-        for node, wanted_there in away.items()
-        for post in _posts(federation, instance, node, list(wanted_there), len(sent))
-    ]
     ways = list(dict.fromkeys(transportation_of(instance, handle) for handle in sent))
-    return Route(legs, posts, sender, instance.entry.handle, ways, paced)
+    route = Route(legs, [], sender, instance.entry.handle, ways, paced)
+    _spread_update(turn, federation, instance, route, away, sent, where, delayed)
+    return route
+
+
+def _spread_update(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    route: Route,
+    away: dict[str, dict[AttributeHandle, None]],
+    sent: tuple[AttributeHandle, ...],
+    where: Where | None,
+    delayed: bool,
+) -> None:
+    """To which other nodes the federation's strategy sends it, in place of those of its receivers; what is to be counted."""
+    channels = federation.channels
+    sender = route.sender
+    if sender is not federation.rti:
+        by: tuple[int, ...] = (EVERYBODY,)
+        if not channels.exact:
+            by, there = channels.updates(federation, instance.entry, sent, where, turn.node)
+            away = away if delayed else there
+        if sender.node != turn.node:
+            heard = [leg.member for leg in (*route.legs, *route.paced)]
+            route.footprint = channels.came(federation, by, heard, turn.node)
+            return
+        route.footprint = channels.sent(federation, sender, by, away, turn.node)
+        if channels.multicast and not delayed:
+            route.posts = _group_posts(federation, instance, away, sent, where)
+            return
+    for node, wanted in away.items():
+        route.posts += _posts(federation, instance, (node,), list(wanted), len(sent))
+
+
+def _group_posts(
+    federation: Federation,
+    instance: Instance,
+    away: dict[str, dict[AttributeHandle, None]],
+    sent: tuple[AttributeHandle, ...],
+    where: Where | None,
+) -> list[Post]:
+    """Best-effort attributes go to the groups of their channels, reliable ones to each node."""
+    posts: list[Post] = []
+    cast: dict[AttributeHandle, None] = {}
+    listening: dict[str, None] = {}
+    for node, wanted in away.items():
+        for post in _posts(federation, instance, (node,), list(wanted), len(sent)):
+            if post.reliable:
+                posts.append(post)
+            else:
+                listening[node] = None
+                cast.update(dict.fromkeys(sent if post.attributes is None else post.attributes))
+    if listening:
+        channels = federation.channels
+        by, _ = channels.updates(federation, instance.entry, tuple(cast), where, "")
+        attributes = None if len(cast) == len(sent) else tuple(cast)
+        posts.append(Post(tuple(listening), attributes, False, channels.groups(by)))
+    return posts
 
 
 def _posts(
-    federation: Federation, instance: Instance, node: str, wanted: list[AttributeHandle], sent: int
+    federation: Federation,
+    instance: Instance,
+    nodes: tuple[str, ...],
+    wanted: list[AttributeHandle],
+    sent: int,
 ) -> list[Post]:
-    """What goes to another node, reliable and best-effort attributes apart."""
+    """What goes to other nodes, reliable and best-effort attributes apart."""
     parts: dict[bool, list[AttributeHandle]] = {}
     for handle in wanted:
         reliable = federation.catalog.is_reliable(transportation_of(instance, handle))
         parts.setdefault(reliable, []).append(handle)
     return [
-        Post(node, None if len(part) == sent else tuple(part), reliable) for reliable, part in parts.items()
+        Post(nodes, None if len(part) == sent else tuple(part), reliable) for reliable, part in parts.items()
     ]
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import advancing, pausing, timetable, views
-from weft.kernel.effects import Callback, Effect, Refuse, Transmit
+from weft.kernel.effects import Callback, Effect, Listen, Refuse, Transmit
 from weft.kernel.homes import Homes
 from weft.kernel.parcels import Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
 from weft.kernel.saving import SAVE_ENDED
@@ -30,11 +30,14 @@ from weft.kernel.snapshot import snapshot
 from weft.kernel.state import Federation
 from weft.kernel.turn import Turn
 from weft.model.errors import RTIinternalError
+from weft.model.records import Source
 
 
 class Peers(Homes):
-    def __init__(self, name: str, directory: str | None, reports: str, first: int) -> None:
-        super().__init__(name, directory, reports, first)
+    def __init__(
+        self, name: str, directory: str | None, reports: str, first: int, rid: Source | None
+    ) -> None:
+        super().__init__(name, directory, reports, first, rid)
         self._replaying = False
         self._stopped: dict[
             str, str
@@ -113,6 +116,8 @@ class Peers(Homes):
     def _orphaned(self, turn: Turn, federation: Federation, fault: str) -> None:
         del self.federations[federation.name]
         self._early.pop(federation.name, None)
+        if federation.channels.multicast:
+            turn.effects.append(Listen(federation.name, ()))
         for session in self.sessions.values():
             if session.federation is federation:
                 session.federation = None

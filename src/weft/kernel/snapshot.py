@@ -85,7 +85,7 @@ def snapshot(
     """`shares`: the private parts by the member's number, where other nodes know them better."""
     federation.count_up()
     sources = _Sources()
-    fom, mim, time_name = federation.founding
+    fom, mim, time_name, rid = federation.founding
     members = []
     for member in federation.members.values():
         data = member_data(member, sources.number)
@@ -103,6 +103,7 @@ def snapshot(
         "fom": [sources.number(source) for source in fom],
         "mim": None if mim is None else sources.number(mim),
         "time": time_name,
+        "rid": None if rid is None else sources.number(rid),
         "extensions": [[sources.number(source) for source in more] for more in federation.extensions],
         "joined": federation.federates_joined,
         "registered": federation.instances_registered,
@@ -245,7 +246,8 @@ def restored(data: Any, now: float = 0.0) -> Federation:
 def _restored(data: Any, now: float) -> Federation:
     sources = [Source(name, text) for name, text in data["sources"]]
     mim = None if data["mim"] is None else sources[data["mim"]]
-    founding = (tuple(sources[number] for number in data["fom"]), mim, data["time"])
+    rid = None if data.get("rid") is None else sources[data["rid"]]
+    founding = (tuple(sources[number] for number in data["fom"]), mim, data["time"], rid)
     federation = found(data["name"], "", "", founding)
     for more in data["extensions"]:
         given = tuple(sources[number] for number in more)

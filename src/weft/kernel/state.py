@@ -20,6 +20,7 @@ from weft.kernel.paces import Paces
 from weft.kernel.pauses import Restoring, Saving
 from weft.kernel.placing import OwnedRegion, Placement
 from weft.kernel.timing import Horizon, Timetable, Timing
+from weft.kernel.traffic import Distribution, Footprint, Traffic
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -130,6 +131,7 @@ class Member:
         self.interaction_orders: dict[InteractionClassHandle, OrderType] = {}
         # For the MOM (`weft.kernel.mom`).
         self.tally = Tally()
+        self.traffic = Traffic()
         self.modules: tuple[Any, ...] = ()  # the object model sources it brought
         self.granted_since = 0.0
         self.report_period = 0
@@ -170,12 +172,19 @@ class Leg:
 
 
 class Post:
-    """Another part of an update's route: these attributes, to members at that node."""
+    """Another part of an update's route: these attributes, to members at those nodes."""
 
-    def __init__(self, node: str, attributes: tuple[AttributeHandle, ...] | None, reliable: bool) -> None:
-        self.node = node
+    def __init__(
+        self,
+        nodes: tuple[str, ...],
+        attributes: tuple[AttributeHandle, ...] | None,
+        reliable: bool,
+        groups: tuple[str, ...] = (),
+    ) -> None:
+        self.nodes = nodes
         self.attributes = attributes  # None: all that were sent
         self.reliable = reliable
+        self.groups = groups  # multicast groups, if it may go that way
 
 
 class Route:
@@ -204,11 +213,14 @@ class Route:
         for leg in legs:
             self.reached |= leg.member.bit
             self.holding = self.holding or leg.member.holds or leg.regions is not None
+        self.footprint: Footprint | None = None  # what it does to the counts of the network
         self.count = 0  # updates that went this way and are not in any tally yet
 
     def count_up(self) -> None:
         count = self.count
         self.count = 0
+        if self.footprint is not None:
+            self.footprint.count(count)
         self.sender.tally.updates += count
         for transportation in self.transportations:
             add(self.sender.tally.updates_sent, self.object_class, transportation, count)
@@ -236,11 +248,15 @@ class Audience:
         self.managed = managed  # the RTI itself acts on it
         self.holding = False  # somebody here is time-constrained, or may be told of regions
         self.regions: Conveyed | None = None  # that it is sent with
+        self.groups: tuple[str, ...] = ()  # multicast groups, if it may go that way
+        self.footprint: Footprint | None = None  # what it does to the counts of the network
         self.count = 0  # interactions that went to this audience and are not in any tally yet
 
     def count_up(self) -> None:
         count = self.count
         self.count = 0
+        if self.footprint is not None:
+            self.footprint.count(count)
         add(self.sender.tally.interactions_sent, self.sent_class, self.transportation, count)
         for _, member in self.ears:
             add(member.tally.interactions_received, self.sent_class, self.transportation, count)
@@ -394,6 +410,7 @@ class Federation:
         # Weft's own orders (`weft.kernel.causal`): is any of them in use, and what this node keeps for them.
         self.ordered = catalog.ordered
         self.orders = Orders()
+        self.channels = Distribution("", True, False)
 
     def switch(self, name: str) -> bool:
         """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""

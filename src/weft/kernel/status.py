@@ -14,6 +14,7 @@ def status(federations: dict[str, Federation], node: str, now: float) -> list[di
 
 
 def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]:
+    federation.count_up()
     behind = [one.federate for one in timetable.who_is_behind(federation, node)]
     named = [member.name for member in federation.members.values() if member.handle.number in behind]
     return {
@@ -24,6 +25,7 @@ def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]
             not instance.name.startswith("HLAfederat") for instance in federation.instances.values()
         ),
         "ordered": _ordered(federation),
+        "strategy": federation.channels.name,
         "federates": [
             _member(federation, member, node, now, named) for member in federation.members.values()
         ],
@@ -46,6 +48,7 @@ def _member(
     if member.node == node:
         report = timetable.report_of(member)
         found["queued"] = len(timing.queue)
+        found["traffic"] = member.traffic.data()
     elif federation.home == node and federation.timetable is not None:
         report = federation.timetable.reports.get(member.handle)
     if report is not None and (timing.regulating or timing.constrained or report.time):

@@ -1,0 +1,120 @@
+"""What crosses the network, counted for each federate and channel (S2-3; `weft.kernel.channels` says what is counted when)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.kernel.placing import Extents, Where
+
+if TYPE_CHECKING:
+    from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+    from weft.kernel.state import Federation, Member
+    from weft.kernel.turn import Turn
+    from weft.model.handles import AttributeHandle
+
+EVERYBODY: Final = 0
+"""The channel of what is in no routing space, and of what takes no channel; everybody listens to it."""
+
+
+class Distribution:
+    """To which other nodes messages go.  The methods are those of `weft.kernel.channels.Channels`, which every federation has."""
+
+    def __init__(self, name: str, exact: bool, multicast: bool) -> None:
+        self.name = name  # of the strategy
+        self.exact = exact
+        self.multicast = multicast
+
+    def of_interaction(self, entry: InteractionClassEntry, extents: Extents | None) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def updates(
+        self,
+        federation: Federation,
+        entry: ObjectClassEntry,
+        sent: tuple[AttributeHandle, ...],
+        where: Where | None,
+        here: str,
+    ) -> tuple[tuple[int, ...], dict[str, dict[AttributeHandle, None]]]:
+        raise NotImplementedError
+
+    def nodes(self, federation: Federation, channels: tuple[int, ...], here: str) -> dict[str, None]:
+        raise NotImplementedError
+
+    def groups(self, channels: tuple[int, ...]) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def listen(self, turn: Turn, federation: Federation) -> None:
+        raise NotImplementedError
+
+    def sent(
+        self, federation: Federation, sender: Member, channels: tuple[int, ...], nodes: Any, here: str
+    ) -> Footprint:
+        raise NotImplementedError
+
+    def came(
+        self, federation: Federation, channels: tuple[int, ...], heard: list[Member], here: str
+    ) -> Footprint:
+        raise NotImplementedError
+
+
+class ChannelCounts:
+    def __init__(self) -> None:
+        self.sent = 0
+        self.copies = 0
+        self.received = 0
+        self.wanted = 0
+        self.filtered_receiver = 0
+        self.filtered_sender = 0
+
+    def data(self) -> dict[str, int]:
+        return {
+            "sent": self.sent,
+            "copies": self.copies,
+            "received": self.received,
+            "wanted": self.wanted,
+            "filtered_receiver": self.filtered_receiver,
+            "filtered_sender": self.filtered_sender,
+        }
+
+
+class Traffic:
+    """Of one federate; true at its own node."""
+
+    def __init__(self) -> None:
+        self.channels: dict[int, ChannelCounts] = {}
+
+    def of(self, channel: int) -> ChannelCounts:
+        found = self.channels.get(channel)
+        if found is None:
+            found = self.channels[channel] = ChannelCounts()
+        return found
+
+    def data(self) -> dict[str, dict[str, int]]:
+        return {str(channel): self.channels[channel].data() for channel in sorted(self.channels)}
+
+
+class Footprint:
+    """What one message, and all that are alike, do to the counts: those of its sender, or those of receivers here."""
+
+    def __init__(self) -> None:
+        self.sender: Any = None
+        self.channels: tuple[int, ...] = ()
+        self.copies = 0
+        self.kept_from = 0
+        self.receivers: list[tuple[Traffic, int, bool]] = []
+
+    def count(self, times: int) -> None:
+        if self.sender is not None:
+            traffic: Traffic = self.sender.traffic
+            for channel in self.channels:
+                traffic.of(channel).sent += times
+            first = traffic.of(self.channels[0] if self.channels else EVERYBODY)
+            first.copies += self.copies * times
+            first.filtered_sender += self.kept_from * times
+        for there, channel, wanted in self.receivers:
+            counts = there.of(channel)
+            counts.received += times
+            if wanted:
+                counts.wanted += times
+            else:
+                counts.filtered_receiver += times
