@@ -72,7 +72,7 @@ class Bench:
 
     def _equip(self, seat: int) -> None:
         """With some regions to begin with."""
-        for dimensions in (["X"], ["X"], ["X", "Y"]):
+        for dimensions in (["X"], ["Y"], ["X", "Y"]):
             self.create(seat, frozenset(dimensions))
             self.move(seat, list(self.oracle.areas)[-1])
 
@@ -85,7 +85,16 @@ class Bench:
             *[self.unassociate, self.unassociate, self.unsubscribe_at, self.unsubscribe_at],
             *[self.subscribe, self.unsubscribe, self.subscribe_at, self.subscribe_at, self.subscribe_at],
             *[self.receive, self.receive_at, self.receive_at, self.stop_receiving, self.stop_receiving],
-            *[self.update, self.update, self.update, self.send, self.send_at, self.send_at, self.request],
+            *[
+                self.update,
+                self.update,
+                self.watch,
+                self.watch,
+                self.send,
+                self.send_at,
+                self.send_at,
+                self.request,
+            ],
             *[self.divest, self.acquire, self.acquire, self.delete, self.convey, self.rejoin],
         ]
         self.random.choice(operations)(self.random.randrange(SEATS))
@@ -349,7 +358,7 @@ class Bench:
         ]
         if not good:
             return
-        handle, thing, attribute, _ = self.random.choice(good)
+        handle, thing, attribute, _ = self.random.choice(sorted(good, key=lambda one: (one[0], one[2])))
         regions = self.some(thing.at[attribute, seat])
         pairs = [({attribute}, regions)]
 
@@ -514,12 +523,20 @@ class Bench:
 
     # --- messages ---------------------------------------------------------------------------------------------
 
-    def update(self, seat: int) -> None:
+    def watch(self, seat: int) -> None:
+        """The same update before and after somebody moves."""
         handle = self.thing(seat, True)
+        for _ in range(3 if handle is not None else 0):
+            self.update(seat, handle)
+            self.move(self.random.randrange(SEATS))
+
+    def update(self, seat: int, given: Any = None) -> None:
+        handle = given or self.thing(seat, True)
         if handle is None:
             return
         owners = self.oracle.things[handle].owners
-        chosen = self.some([a for a, owner in owners.items() if owner == seat and a != PRIVILEGE])
+        mine = [a for a, owner in owners.items() if owner == seat and a != PRIVILEGE]
+        chosen = set(mine) if given else self.some(mine)
         values = {self.attributes[a]: b"" for a in sorted(chosen)}
         call = lambda: self.real.rti[seat].update_attribute_values(handle, values, b"")
         self.do(seat, "update", call, lambda: self.oracle.update(seat, handle, chosen), handle, chosen)
