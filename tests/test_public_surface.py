@@ -17,7 +17,7 @@ PUBLIC = {
         "CAUSAL_MODULE", "Agent", "CallbackModel", "CausalRTIambassador", "Credentials", "EmbeddedNode", "Federate",
         "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "OrderType",
-        "RTIambassador", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join", "load_fom",
+        "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join", "load_fom",
         "stop_node",
     ],
     "weft.federate": [
@@ -48,7 +48,7 @@ PUBLIC = {
     ],
     "weft.kernel": [
         "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SERVICES", "URGENT",
-        "Alarm", "Callback", "Carried", "Effect", "Fetch", "Lane", "Named", "Node", "Notice", "Record", "Refuse", "Remember",
+        "Alarm", "Callback", "Carried", "Cast", "Effect", "Fetch", "Lane", "Listen", "Named", "Node", "Notice", "Record", "Refuse", "Remember",
         "Reply", "Store", "Transmit", "UrgentCallback",
     ],
 }  # fmt: skip

@@ -24,7 +24,7 @@ from weft.federate import (  # noqa: E402
 from weft.host import EmbeddedNode, load_fom, stop_node  # noqa: E402
 from weft.model import errors  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
-from weft.model.records import Credentials, RtiConfiguration, Source  # noqa: E402
+from weft.model.records import Credentials, RangeBounds, RtiConfiguration, Source  # noqa: E402
 from weft.model.time import (  # noqa: E402
     HLAfloat64Interval,
     HLAfloat64Time,
@@ -51,6 +51,7 @@ __all__ = [
     "LocalObject",
     "OrderType",
     "RTIambassador",
+    "RangeBounds",
     "RemoteObject",
     "ResignAction",
     "RtiConfiguration",

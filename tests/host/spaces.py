@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from host.mesh import Seat
-from weft import RangeBounds, Source
+from weft import Source
 from weft.host.simulated import LinkProfile, SimulatedNetwork
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
+from weft.model.records import RangeBounds
 
 FED = Source(
     "paper.fed",
@@ -32,7 +33,8 @@ FED = Source(
       (class Shot reliable receive 1D (parameter how)))))
 """,
 )
-WHOLE = 1 << 32
+SPAN = 1 << 32  # what a grid divides
+WHOLE = SPAN - 1  # the upper bound of a dimension, since bounds are of 32 bits
 ATTRIBUTES = ("A.x", "B.x", "B.y", "C.x", "C.y")
 SPACES = {"A.x": "1D", "B.x": "2D", "B.y": "2D", "C.x": "3D", "C.y": "", "Flare": "2D", "Shot": "1D"}
 DIMENSIONS = {"1D": ("1D.x",), "2D": ("2D.x", "2D.y"), "3D": ("3D.x", "3D.y", "3D.z"), "": ()}
@@ -44,7 +46,7 @@ Box = Mapping[str, tuple[int, int]]
 def closed(**bounds: tuple[int, int]) -> dict[str, tuple[int, int]]:
     """As the paper writes them: "x" is the space's own, the upper bound is included."""
     space = f"{len(bounds)}D"
-    return {f"{space}.{name}": (lower, upper + 1) for name, (lower, upper) in bounds.items()}
+    return {f"{space}.{name}": (lower, min(upper + 1, WHOLE)) for name, (lower, upper) in bounds.items()}
 
 
 REGIONS: dict[str, list[dict[str, tuple[int, int]]]] = {
@@ -139,7 +141,7 @@ class Place(Seat):
         pairs = [(frozenset((attribute,)), frozenset(regions))]
         self.objects[label] = self.call("register_object_instance_with_regions", object_class, pairs)
 
-    def update(self, label: str, *names: str, tag: bytes = b"") -> None:
+    def tell(self, label: str, *names: str, tag: bytes = b"") -> None:
         values = {self.names[name][1]: b"v" for name in names}
         self.call("update_attribute_values", self.objects[label], values, tag)
 
@@ -160,9 +162,13 @@ def places(
     strategy: Source | None, nodes: int = 3, seed: int = 1, profile: LinkProfile | None = None
 ) -> tuple[SimulatedNetwork, list[Place]]:
     network = SimulatedNetwork([f"S{n}" for n in range(1, nodes + 1)], seed, profile, strategy)
+    return network, seated(network, nodes)
+
+
+def seated(network: SimulatedNetwork, nodes: int) -> list[Place]:
     made = [Place(network, f"S{n}") for n in range(1, nodes + 1)]
     made[0].create("paper", FED)
     for place in made:
         place.begin_all()
     network.settle()
-    return network, made
+    return made

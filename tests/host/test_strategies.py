@@ -6,8 +6,11 @@ from random import Random
 
 import pytest
 
-from host.spaces import ATTRIBUTES, DIMENSIONS, REGIONS, SPACES, WHOLE, Box, Place, places, rid
+from host.spaces import ATTRIBUTES, DIMENSIONS, REGIONS, SPACES, SPAN, WHOLE, Box, Place, places, rid, seated
+from weft import OrderType
+from weft.fabric import Topology
 from weft.host.simulated import SimulatedNetwork
+from weft.host.simulated_fabric import FabricNetwork, FabricProfile
 
 GRID = "StaticGridPartitioned"
 SPACE = "StaticSpacePartitioned"
@@ -50,7 +53,7 @@ def test_tables_of_the_paper(name: str, region: str, first: str, second: str) ->
     three.register_at("object", name, three.regions(REGIONS[region]))
     network.settle()
     before = [place.total("received") for place in (one, two, three)]
-    three.update("object", name)
+    three.tell("object", name)
     network.settle()
     came = [place.total("received") - was for place, was in zip((one, two, three), before, strict=True)]
     told = [len(place.reflected()) for place in (one, two, three)]
@@ -66,7 +69,7 @@ def test_unwanted_traffic_of_the_paper() -> None:
     three.register_at("whole", "B.y", three.regions(REGIONS["R2D-4"]))
     three.register_at("plain", "B.y", [])
     network.settle()
-    three.update("near", "B.y")
+    three.tell("near", "B.y")
     network.settle()
     assert one.traffic() == {
         5: {
@@ -80,12 +83,12 @@ def test_unwanted_traffic_of_the_paper() -> None:
     }
     assert not two.traffic()
     assert not one.reflected()
-    three.update("whole", "B.y")
+    three.tell("whole", "B.y")
     network.settle()
     assert (one.total("received"), two.total("received")) == (2, 1)
     assert (len(one.reflected()), len(two.reflected())) == (0, 1)
     before = {channel: counts["sent"] for channel, counts in three.traffic().items()}
-    three.update("plain", "B.y")
+    three.tell("plain", "B.y")
     network.settle()
     after = {channel: counts["sent"] for channel, counts in three.traffic().items()}
     assert {channel: after[channel] - before.get(channel, 0) for channel in (3, 4, 5, 6)} == {
@@ -106,7 +109,7 @@ def test_a_space_keeps_traffic_apart_without_any_region() -> None:
         three.register_at(label, name, [])
     network.settle()
     for label, name in (("tank", "A.x"), ("tank", "A.x"), ("plane", "B.x"), ("plain", "C.y")):
-        three.update(label, name)
+        three.tell(label, name)
     network.settle()
     assert {channel: counts["received"] for channel, counts in one.traffic().items()} == {1: 2, 0: 1}
     assert {channel: counts["received"] for channel, counts in two.traffic().items()} == {2: 1, 0: 1}
@@ -120,12 +123,104 @@ def test_simple_sends_everything_everywhere() -> None:
     one.subscribe_at("A.x", one.regions(REGIONS["R1D-1"]))
     three.register_at("tank", "A.x", three.regions(REGIONS["R1D-2"]))
     network.settle()
-    three.update("tank", "A.x")
+    three.tell("tank", "A.x")
     network.settle()
     assert [place.total("received") for place in (one, two)] == [1, 1]
     assert [place.total("filtered_receiver") for place in (one, two)] == [1, 1]
     assert three.total("copies") == 2
     assert three.total("filtered_sender") == 0
+
+
+# --- what really crosses the links ------------------------------------------------------------------------------------
+
+
+def fabric(strategy: str, **options: object) -> tuple[FabricNetwork, list[Place]]:
+    topology = Topology(("S1", "S2", "S3"), {"D": ("S1", "S2", "S3")})
+    network = FabricNetwork(topology, 1, FabricProfile(), rid=rid(strategy, 2, **options))
+    return network, seated(network, 3)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "crosses"), [("Exact", False), (GRID, False), (SPACE, True), ("Simple", True)]
+)
+def test_what_the_sender_filters_is_not_sent(strategy: str, crosses: bool) -> None:
+    """S2-3: bytes on the links: nothing at all goes to a node that listens to none of the channels."""
+    network, (one, two, three) = fabric(strategy)
+    one.subscribe_at("A.x", one.regions(REGIONS["R1D-1"]))
+    two.subscribe_at("A.x", two.regions(REGIONS["R1D-2"]))
+    three.register_at("tank", "A.x", three.regions(REGIONS["R1D-2"]))
+    network.settle()
+    network.watched = True
+    for _ in range(10):
+        three.tell("tank", "A.x")
+    network.settle()
+    to_one = [data for sender, receiver, data in network.crossed if (sender, receiver) == ("S3", "S1")]
+    to_two = [data for sender, receiver, data in network.crossed if (sender, receiver) == ("S3", "S2")]
+    assert len(to_two) == 10
+    assert len(to_one) == (10 if crosses else 0)
+    assert len(two.reflected()) == 10
+    assert not one.reflected()
+
+
+def test_groups_of_channels() -> None:
+    """S2-5, S2-14: best-effort data goes once to each group; a node is in the groups of what it subscribes to, as that changes."""
+    network, (one, two, three) = fabric(GRID, BestEffortChannelType="UDPmulticast")
+    groups = {place.node: network.carriers[place.node].groups for place in (one, two, three)}
+    assert groups["S1"] == groups["S2"] == {"239.255.87.0"}  # channel 0: everybody
+    half = dict.fromkeys(DIMENSIONS["3D"], (0, SPAN // 2))
+    (region,) = one.regions([half])
+    one.subscribe_at("C.x", [region])
+    two.subscribe_all("C.x")
+    network.settle()
+    assert network.carriers["S1"].groups == {"239.255.87.0", "239.255.87.7"}
+    assert network.carriers["S2"].groups == {f"239.255.87.{n}" for n in (0, *range(7, 15))}
+    three.register_at("near", "C.x", three.regions([half]))
+    three.register_at("anywhere", "C.x", [])
+    network.settle()
+    network.watched = True
+    three.tell("near", "C.x")
+    network.settle()
+    assert network.casts == 1
+    three.tell("anywhere", "C.x")
+    network.settle()
+    assert network.casts == 1 + 8  # the whole space is eight channels
+    assert [len(place.reflected()) for place in (one, two)] == [2, 2]
+    assert [place.total("received") for place in (one, two)] == [2, 2]
+    one.move(region, dict.fromkeys(DIMENSIONS["3D"], (SPAN // 2, WHOLE)))
+    network.settle()
+    assert network.carriers["S1"].groups == {"239.255.87.0", "239.255.87.14"}
+    three.tell("near", "C.x")
+    network.settle()
+    assert [len(place.reflected()) for place in (one, two)] == [0, 1]
+    one.resign()
+    network.settle()
+    assert network.carriers["S1"].groups == frozenset()
+
+
+def completed_before_update(order: OrderType | None, seed: int) -> bool:
+    """A best-effort update in one space, then word in another that it was the last: is that heard first?"""
+    topology = Topology(("S1", "S2", "S3"), {"D": ("S1", "S2", "S3")})
+    profile = FabricProfile(delay=0.01, jitter=0.05)
+    network = FabricNetwork(topology, seed, profile, rid=rid(GRID))
+    one, two, _ = seated(network, 3)
+    one.subscribe_all("C.x")
+    one.call("subscribe_interaction_class", one.interaction("Shot"))
+    two.register_at("cloud", "C.x", [])
+    network.settle()
+    one.heard()
+    values = {two.names["C.x"][1]: b"v"}
+    two.call("update_attribute_values", two.objects["cloud"], values, b"", None, order)
+    two.call("send_interaction", two.interaction("Shot"), {}, b"", None, order)
+    network.settle()
+    heard = [method for method, _ in one.heard("reflect_attribute_values", "receive_interaction")]
+    assert len(heard) == 2
+    return heard[0] == "receive_interaction"
+
+
+def test_channels_may_overtake_one_another_unless_order_is_causal() -> None:
+    """S2-21: in receive order the word of completion may come first; in causal order it never does."""
+    assert 0 < sum(completed_before_update(None, seed) for seed in range(20)) < 20
+    assert not any(completed_before_update(OrderType.CAUSAL, seed) for seed in range(20))
 
 
 # --- same callbacks, and the traffic that an independent count predicts ----------------------------------------------
@@ -156,8 +251,8 @@ class Story:
         made = {}
         for dimension in DIMENSIONS[space]:
             marks = sorted(self.random.randrange(17) for _ in range(2))
-            lower = marks[0] * (WHOLE // 16) if marks[0] < 16 else WHOLE // 2
-            upper = marks[1] * (WHOLE // 16) if marks[1] * (WHOLE // 16) > lower else lower + 1
+            lower = marks[0] * (SPAN // 16) if marks[0] < 16 else SPAN // 2
+            upper = min(max(marks[1] * (SPAN // 16), lower + 1), WHOLE)
             made[dimension] = (lower, upper)
         return made
 
@@ -165,8 +260,8 @@ class Story:
 class Told:
     """A story as one strategy tells it, and beside it the regions as plain boxes, for an independent count."""
 
-    def __init__(self, story: Story, strategy: str, partitions: int) -> None:
-        self.network, self.places = places(rid(strategy, partitions))
+    def __init__(self, story: Story, strategy: str, partitions: int, channels: int = 1000) -> None:
+        self.network, self.places = places(rid(strategy, partitions, MaxNumberOfDataChannelsToUse=channels))
         self.strategy, self.partitions = strategy, partitions
         self.subscribed: list[list[tuple[str, Box | None]]] = [[], [], []]
         self.handles: list[list[tuple[int, object]]] = [
@@ -205,7 +300,7 @@ class Told:
 
     def do_move(self, number: int, at: int, choice: int, *boxes: Box) -> None:
         """An update region."""
-        label, name, box, region = self.objects[at][choice % len(self.objects[at])]
+        label, name, _, region = self.objects[at][choice % len(self.objects[at])]
         if region is not None:
             new = boxes[int(SPACES[name][0]) - 1]
             self.places[at].move(region, new)  # type: ignore[arg-type]
@@ -222,7 +317,7 @@ class Told:
     def do_update(self, number: int, at: int, choice: int, *_: Box) -> None:
         label, name, box, _region = self.objects[at][choice % len(self.objects[at])]
         self.predict(at, name, box)
-        self.places[at].update(label, name, tag=b"%d" % number)
+        self.places[at].tell(label, name, tag=b"%d" % number)
 
     # --- the count ------------------------------------------------------------------------------------------------
 
@@ -231,7 +326,7 @@ class Told:
         if self.strategy == "Simple" or not space:
             return {("", ())}
         per = self.partitions if self.strategy == GRID else 1
-        size = -(-WHOLE // per)
+        size = -(-SPAN // per)
         found: set[tuple[int, ...]] = {()}
         for dimension in DIMENSIONS[space]:
             lower, upper = (0, WHOLE) if box is None else box[dimension]
@@ -248,7 +343,7 @@ class Told:
             if self.strategy == "Exact":
                 comes = wants
             else:
-                listens = {("", ())}
+                listens: set[tuple[str, tuple[int, ...]]] = {("", ())}
                 for wish, there in self.subscribed[other]:
                     listens |= self.cells(SPACES[wish], there)
                 comes = bool(channels & listens)
@@ -280,13 +375,21 @@ def test_all_strategies_deliver_the_same_and_differ_in_traffic(seed: int) -> Non
     exact = Told(story, "Exact", 1)
     exact.check_count()
     simple = Told(story, "Simple", 1)
-    for told in (
-        simple,
-        Told(story, SPACE, 1),
-        Told(story, GRID, 1),
-        Told(story, GRID, 2),
-        Told(story, GRID, 5),
-    ):
+    for strategy, partitions in ((SPACE, 1), (GRID, 1), (GRID, 2), (GRID, 5)):
+        told = Told(story, strategy, partitions)
         assert told.heard == exact.heard
         told.check_count()
         assert sum(exact.copies) <= sum(told.copies) <= sum(simple.copies)
+    simple.check_count()
+    assert simple.heard == exact.heard
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_channels_that_are_used_again(seed: int) -> None:
+    """S2-9: 155 partitions on 8 channels: more traffic than with as many channels, and the same callbacks."""
+    story = Story(seed)
+    few, many = Told(story, GRID, 5, 8), Told(story, GRID, 5)
+    assert few.heard == many.heard
+    assert sum(few.copies) == sum(many.copies)  # as predicted without reuse …
+    assert sum(place.total("copies") for place in few.places) >= sum(many.copies)
+    assert all(channel <= 8 for place in few.places for channel in place.traffic())

@@ -9,7 +9,7 @@ sent to, and so what has to be dropped there:
     StaticGridPartitioned      … to one of the channels of the partitions that its update regions touch
 
 A node listens to the channels of what its members subscribe to.  Declarations and regions are known everywhere, so every node
-knows who listens to what; nothing more is said between them.  A node that listens to several channels of one message gets it once.
+knows who listens to what; nothing more is said between them.  A node that listens to several channels of a message gets it once.
 Best-effort messages may go to multicast groups instead, one for each channel (`Cast`): then there is a copy for each.
 
 Messages in causal or total order go to exactly those who get them under any strategy, because their stamps say who these are; so
@@ -29,22 +29,35 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.fom import ObjectModel, parse_rid
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
-from weft.interest.strategies import Strategy
+from weft.interest.ddm_settings import EXACT, MULTICAST, SIMPLE, DdmSettings, read_ddm_settings
+from weft.interest.regions import DEFAULT_REGION, Region
+from weft.interest.spaces import Space, Spaces
+from weft.interest.strategies import make_strategy
 from weft.kernel.effects import Listen
 from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Federation, Member
 from weft.kernel.traffic import EVERYBODY, Distribution, Footprint
 from weft.kernel.turn import Turn
 from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
+from weft.model.records import Source
 
 
 class Channels(Distribution):
     """Of one federation, at one node.  What it knows of who listens is worked out again when declarations or regions change."""
 
-    def __init__(self, strategy: Strategy) -> None:
-        super().__init__(strategy.name, strategy.exact, bool(strategy.multicast))
-        self.strategy = strategy
+    def __init__(self, model: ObjectModel, rid: Source | None) -> None:
+        """Without a RID file nothing is sent that nobody wants."""
+        self._rid = None if rid is None else parse_rid(rid)
+        self._spaces = Spaces(model)
+        self._settings = DdmSettings(strategy=EXACT)
+        if self._rid is not None:
+            self._settings = read_ddm_settings(self._rid, self._spaces)
+        self._strategy = make_strategy(self._spaces, self._settings)
+        super().__init__(
+            self._strategy.name, self._strategy.matches_at_sender, self._settings.best_effort == MULTICAST
+        )
         self._valid = (-1, -1)
         self._listeners: dict[int, dict[str, None]] = {}
         self._own: dict[FederateHandle, frozenset[int]] = {}
@@ -57,21 +70,25 @@ class Channels(Distribution):
         self, entry: ObjectClassEntry, attribute: AttributeHandle, extents: Extents | None
     ) -> tuple[int, ...]:
         key = (entry.handle, attribute)
-        if extents is not None:
-            return self.strategy.attribute_channels(entry.name, entry.attributes[attribute].name, extents)
-        found = self._known.get(key)
+        found = self._known.get(key) if extents is None else None
         if found is None:
-            found = self.strategy.attribute_channels(entry.name, entry.attributes[attribute].name, None)
-            self._known[key] = found
+            space = self._spaces.of_attribute(entry.name, entry.attributes[attribute].name)
+            found = self._channels(space, extents)
+            if extents is None:
+                self._known[key] = found
         return found
 
     def of_interaction(self, entry: InteractionClassEntry, extents: Extents | None) -> tuple[int, ...]:
-        if extents is not None:
-            return self.strategy.interaction_channels(entry.name, extents)
-        found = self._known.get((entry.handle,))
+        found = self._known.get((entry.handle,)) if extents is None else None
         if found is None:
-            found = self._known[entry.handle,] = self.strategy.interaction_channels(entry.name, None)
+            found = self._channels(self._spaces.of_interaction(entry.name), extents)
+            if extents is None:
+                self._known[entry.handle,] = found
         return found
+
+    def _channels(self, space: Space | None, extents: Extents | None) -> tuple[int, ...]:
+        region = DEFAULT_REGION if extents is None else Region(extents)
+        return tuple(sorted(self._strategy.update_channels(space, region)))
 
     # --- who listens ------------------------------------------------------------------------------------------
 
@@ -79,6 +96,9 @@ class Channels(Distribution):
         valid = (federation.generation, federation.regional)
         if valid == self._valid:
             return
+        if federation.catalog.model is not self._spaces.model:  # a joining federate has brought more
+            self._spaces = Spaces(federation.catalog.model)
+            self._strategy = make_strategy(self._spaces, self._settings)
         self._valid = valid
         self._known.clear()
         self._listeners.clear()
@@ -92,6 +112,8 @@ class Channels(Distribution):
     def _wanted(self, federation: Federation, member: Member) -> frozenset[int]:
         """The channels of what the member subscribes to; also those of classes below, which may be in other spaces."""
         found = {EVERYBODY}
+        if self.name == SIMPLE:
+            found.update(self._channels(None, None))
         declared = member.declared
         catalog = federation.catalog
         for object_class, attributes in declared.subscribed.items():
@@ -139,7 +161,7 @@ class Channels(Distribution):
 
     def groups(self, channels: tuple[int, ...]) -> tuple[str, ...]:
         """The multicast groups of the channels; none if there are no groups."""
-        return tuple(dict.fromkeys([self.strategy.group(channel) for channel in channels]))
+        return tuple(dict.fromkeys([str(self._settings.group(channel)) for channel in channels]))
 
     def listen(self, turn: Turn, federation: Federation) -> None:
         """After a command: which groups this node is to listen to from now on."""

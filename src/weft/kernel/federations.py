@@ -6,7 +6,6 @@ from typing import Any
 
 from weft.fom import Module, ObjectModel, extend, merge, parse_module
 from weft.fom.catalog import Catalog
-from weft.interest.strategies import Exact
 from weft.kernel import mom
 from weft.kernel.causal import Causal
 from weft.kernel.channels import Channels
@@ -21,6 +20,8 @@ from weft.model.errors import (
     InvalidMIM,
     ObjectModelError,
     RTIexception,
+    RTIinternalError,
+    SettingsError,
     UnreadableObjectModel,
 )
 from weft.model.records import Source
@@ -44,9 +45,18 @@ def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Fe
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
     federation.orders = Causal()
-    federation.channels = Channels(Exact())
+    federation.channels = _channels(model, rid)
     mom.establish(federation)
     return federation
+
+
+def _channels(model: ObjectModel, rid: Source | None) -> Channels:
+    try:
+        return Channels(model, rid)
+    except (SettingsError, UnreadableObjectModel) as error:
+        raise RTIinternalError(
+            f"the RID file that this node was started with does not fit: {error}"
+        ) from error
 
 
 def extended_model(federation: Federation, sources: tuple[Source, ...]) -> ObjectModel | None:
