@@ -35,7 +35,9 @@ PUBLIC = {
         "examine_domains", "faults", "is_forest", "kept_back", "kept_names", "parse_domains", "parts", "plan",
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
-    "weft.interest": ["Declarations", "Declared", "Wish"],
+    "weft.interest": [
+        "DEFAULT_REGION", "NOWHERE", "WHOLE", "Bounds", "Declarations", "Declared", "Extent", "Region", "Wish", "closed",
+    ],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
         "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_text", "forwards",

@@ -1,0 +1,1 @@
+"""Who gets it: regions, strategies and matching."""
