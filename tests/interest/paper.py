@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from weft.fom import merge, parse_module, parse_rid
-from weft.interest import DdmSettings, Region, Space, Spaces, Strategy, closed, make_strategy, read_ddm_settings
+from weft.interest import (
+    DdmSettings,
+    Region,
+    Space,
+    Spaces,
+    Strategy,
+    closed,
+    make_strategy,
+    read_ddm_settings,
+)
 from weft.model.records import Source
 
 FED = b"""\

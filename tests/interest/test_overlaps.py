@@ -58,7 +58,9 @@ def test_gains_and_losses_are_those_of_comparing_all(dimensions: int, data: st.D
     found = Overlaps(dimensions)
     sides: tuple[dict[int, list[Box]], dict[int, list[Box]]] = ({}, {})
     some = boxes(dimensions, most=3, empty=False)
-    for side, name, here in data.draw(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 7), some), max_size=40)):
+    for side, name, here in data.draw(
+        st.lists(st.tuples(st.integers(0, 1), st.integers(0, 7), some), max_size=40)
+    ):
         mine, theirs = sides[side], sides[1 - side]
         before = overlapped(mine.get(name, []), theirs)
         change = (found.set_update, found.set_subscription)[side](name, [flat(box) for box in here])
@@ -111,7 +113,9 @@ def test_a_tree_of_many_levels_against_all(dimensions: int, seed: int) -> None:
         there[key] = box
         if step % 25 == 0:
             found = tree.overlapping(box)
-            assert sorted(map(repr, found)) == sorted(repr(k) for k, other in there.items() if meet(box, other))
+            assert sorted(map(repr, found)) == sorted(
+                repr(k) for k, other in there.items() if meet(box, other)
+            )
         if step % 500 == 0:
             check(tree)
     assert check(tree) <= 10

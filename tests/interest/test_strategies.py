@@ -28,7 +28,11 @@ def regions(space: Space) -> st.SearchStrategy[Region]:
     """Of the space, with dimensions left out, touching the middle and the ends."""
     edges = [0, 1, FULL // 3, FULL // 2 - 1, FULL // 2, FULL // 2 + 1, FULL - 1, FULL]
     number = st.sampled_from(edges) | st.integers(0, FULL)
-    bounds = st.tuples(number, number).filter(lambda pair: pair[0] != pair[1]).map(lambda pair: (min(pair), max(pair)))
+    bounds = (
+        st.tuples(number, number)
+        .filter(lambda pair: pair[0] != pair[1])
+        .map(lambda pair: (min(pair), max(pair)))
+    )
     ranges = st.dictionaries(st.sampled_from([one.number for one in space.dimensions]), bounds)
     return st.builds(Region, st.lists(st.builds(Extent, ranges), min_size=1, max_size=3))
 
@@ -67,7 +71,11 @@ def test_the_ends_of_the_contract(name: str) -> None:
     strategy = made(name)
     assert strategy.name == name
     for space in (*SPACES.all, None):
-        assert strategy.update_channels(space, NOWHERE) == strategy.subscription_channels(space, NOWHERE) == set()
+        assert (
+            strategy.update_channels(space, NOWHERE)
+            == strategy.subscription_channels(space, NOWHERE)
+            == set()
+        )
         whole = strategy.update_channels(space, DEFAULT_REGION)
         assert whole
         assert whole & strategy.subscription_channels(space, DEFAULT_REGION)
@@ -79,7 +87,9 @@ FEDERATES = ["one", "two", "three"]
 subscription = st.tuples(st.sampled_from(FEDERATES), st.integers(0, 3), placed, st.booleans())
 
 
-@given(options, st.lists(subscription, max_size=12), st.lists(st.tuples(st.integers(0, 2), placed), max_size=8))
+@given(
+    options, st.lists(subscription, max_size=12), st.lists(st.tuples(st.integers(0, 2), placed), max_size=8)
+)
 @settings(max_examples=60)
 def test_who_wants_an_update_hears_it(
     chosen: DdmSettings,

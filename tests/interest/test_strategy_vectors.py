@@ -37,9 +37,9 @@ def test_two_partitions_meet_at_the_middle() -> None:
     grid = Grid(space, (2,), 1)
     assert grid.sizes == (0x80000000,)
     number = space.dimensions[0].number
-    assert grid.ranges(closed({number: (0x7FFFFFFF, 0x7FFFFFFF)})) == [range(0, 1)]
+    assert grid.ranges(closed({number: (0x7FFFFFFF, 0x7FFFFFFF)})) == [range(1)]
     assert grid.ranges(closed({number: (0x80000000, 0x80000000)})) == [range(1, 2)]
-    assert grid.ranges(closed({number: (0, 0xFFFFFFFF)})) == [range(0, 2)]
+    assert grid.ranges(closed({number: (0, 0xFFFFFFFF)})) == [range(2)]
 
 
 def test_partitions_need_not_be_square() -> None:
@@ -122,7 +122,9 @@ def wanted(subscriptions: dict[str, list[tuple[str, str]]], attribute: str, regi
         federate
         for federate, wishes in subscriptions.items()
         for wish, name in wishes
-        if wish == attribute and REGIONS[name][0] == space.name and paper_region(SPACES, name)[1].overlaps(sent)
+        if wish == attribute
+        and REGIONS[name][0] == space.name
+        and paper_region(SPACES, name)[1].overlaps(sent)
     }
 
 
@@ -206,7 +208,9 @@ def test_ground_and_air_without_any_region(strategy: str, unwanted: bool) -> Non
 def test_point_regions_are_channels() -> None:
     """S2-16: sixteen partitions, and a small region in each."""
     spaces = spaces_of(FED.replace(b"(space 1D", b"(space channels (dimension bin)) (space 1D"))
-    rid = b"(DataDistribution (Options (StaticGridPartitionedStrategyOptions (NumPartitionsPerDimension 16))))"
+    rid = (
+        b"(DataDistribution (Options (StaticGridPartitionedStrategyOptions (NumPartitionsPerDimension 16))))"
+    )
     made = strategy_of(rid, spaces)
     space = spaces.by_name["channels"]
     assert space.number == 1
@@ -243,4 +247,6 @@ def test_one_partition_is_one_channel_for_each_space() -> None:
     assert settings_of(b"(RTI)", SPACES).strategy == "StaticGridPartitioned"
     assert grid.channels == plain.channels == 3
     for name in REGIONS:
-        assert grid.update_channels(*paper_region(SPACES, name)) == plain.update_channels(*paper_region(SPACES, name))
+        assert grid.update_channels(*paper_region(SPACES, name)) == plain.update_channels(
+            *paper_region(SPACES, name)
+        )

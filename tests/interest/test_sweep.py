@@ -55,7 +55,9 @@ def test_many_cells_and_pieces(
     upper = updates.uppers[:, :, None], subscriptions.uppers[:, None, :]
     least, most = np.maximum(*lower), np.minimum(*upper)
     full = least <= most if closed else least < most
-    assert matched(updates, subscriptions, closed) == sorted(map(tuple, np.argwhere(full.all(axis=0)).tolist()))
+    assert matched(updates, subscriptions, closed) == sorted(
+        map(tuple, np.argwhere(full.all(axis=0)).tolist())
+    )
 
 
 def test_long_boxes_do_not_multiply() -> None:

@@ -32,6 +32,10 @@ CHANNEL_TYPES = (TCP, UDP, MULTICAST)
 GRID_OPTIONS = "StaticGridPartitionedStrategyOptions"
 MAX_PARTITIONS = 1 << 20  # of one dimension
 
+BASE_ADDRESS = IPv4Address("239.255.87.0")  # of the addresses that an organisation uses as it likes
+MAX_ADDRESS = IPv4Address("239.255.87.255")
+LAST_MULTICAST = IPv4Address("239.255.255.255")
+
 
 @dataclass(frozen=True, slots=True)
 class DdmSettings:
@@ -39,12 +43,14 @@ class DdmSettings:
 
     strategy: str = GRID
     partitions: int = 1
-    overrides: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (space, dimension), in lower case
+    overrides: Mapping[tuple[str, str], int] = field(
+        default_factory=dict
+    )  # (space, dimension), in lower case
     max_channels: int = 64
     best_effort: str = UDP  # datagrams to each node that listens
     reliable: str = TCP
-    base_address: IPv4Address = IPv4Address("239.255.87.0")
-    max_address: IPv4Address = IPv4Address("239.255.87.255")
+    base_address: IPv4Address = BASE_ADDRESS
+    max_address: IPv4Address = MAX_ADDRESS
     unknown: tuple[str, ...] = ()  # settings of these forms that mean nothing, as "file:line: name"
 
     def partitions_of(self, space: Space) -> tuple[int, ...]:
@@ -164,9 +170,7 @@ def _overrides(levels: Sequence[Rid], spaces: Spaces) -> dict[tuple[str, str], i
                 space = known.get(named.name.lower())
                 if space is None:
                     names = ", ".join(one.name for one in spaces.all) or "none"
-                    raise _error(
-                        named, "SpaceOptions", f"knows no space {named.name!r}; there are: {names}"
-                    )
+                    raise _error(named, "SpaceOptions", f"knows no space {named.name!r}; there are: {names}")
                 found.update(_dimension_options(named, space))
     return found
 
@@ -190,9 +194,9 @@ def _dimension_options(named: Rid, space: Space) -> dict[tuple[str, str], int]:
 
 def _addresses(forms: Sequence[Rid]) -> tuple[IPv4Address, IPv4Address]:
     given = [_address(forms, name) for name in ("BaseAddress", "MaxAddress")]
-    base, last = given[0] or DdmSettings().base_address, given[1] or DdmSettings().max_address
+    base, last = given[0] or BASE_ADDRESS, given[1] or MAX_ADDRESS
     if given[0] and not given[1]:
-        last = IPv4Address(min(int(base) + 255, int(IPv4Address("239.255.255.255"))))
+        last = IPv4Address(min(int(base) + 255, int(LAST_MULTICAST)))
     if base > last:
         form = _first(forms, "MaxAddress") or forms[0]
         raise _error(form, "MaxAddress", f"{last} lies below BaseAddress {base}")
@@ -209,9 +213,7 @@ def _address(forms: Sequence[Rid], name: str) -> IPv4Address | None:
     except AddressValueError:
         raise _error(form, name, f"must be an IPv4 address, not {text!r}") from None
     if not address.is_multicast:
-        raise _error(
-            form, name, f"{text} is no multicast address; those are 224.0.0.0 to 239.255.255.255"
-        )
+        raise _error(form, name, f"{text} is no multicast address; those are 224.0.0.0 to 239.255.255.255")
     return address
 
 

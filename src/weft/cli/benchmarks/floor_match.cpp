@@ -3,7 +3,7 @@
 //   floor_match FILE DIMENSIONS UPDATES SUBSCRIPTIONS THREADS
 //
 // FILE holds int64, all lower bounds of the updates dimension by dimension, then their upper bounds, then the same of the
-// subscriptions; bounds are half-open.  Prints "SECONDS PAIRS CHECKSUM"; reading the file is not timed, writing all pairs
+// subscriptions; bounds are half-open.  Prints "SECONDS CPU_SECONDS PAIRS CHECKSUM"; reading the file is not timed, writing all pairs
 // to memory is.
 //
 // All dimensions but the first are cut into strips about as wide as a box; a box stands in every cell (one strip of each
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -137,6 +138,7 @@ template <int D> static void sweep(const Grid &grid, const Cells<D> &updates, co
 
 template <int D> static void run(const Side &updates, const Side &subscriptions, int threads) {
     auto begun = std::chrono::steady_clock::now();
+    std::clock_t worked = std::clock();
     Grid grid = make_grid(D, updates, subscriptions);
     Cells<D> u, s;
     std::thread other([&] { u = fill<D>(grid, updates); });
@@ -149,13 +151,14 @@ template <int D> static void run(const Side &updates, const Side &subscriptions,
         workers.emplace_back([&, t] { sweep<D>(grid, u, s, grid.cells * t / threads, grid.cells * (t + 1) / threads, found[t]); });
     for (auto &worker : workers) worker.join();
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    double cpu = double(std::clock() - worked) / CLOCKS_PER_SEC;
     std::size_t pairs = 0;
     uint64_t checksum = 0;
     for (const Pairs &part : found) {
         pairs += part.size();
         for (const auto &[a, b] : part) checksum += (uint64_t(a) + 1) * (2 * uint64_t(b) + 1);
     }
-    std::printf("%.6f %zu %llu\n", seconds, pairs, (unsigned long long)checksum);
+    std::printf("%.6f %.6f %zu %llu\n", seconds, cpu, pairs, (unsigned long long)checksum);
 }
 
 static Side read_side(std::FILE *file, int dimensions, std::size_t count) {

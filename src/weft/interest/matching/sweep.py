@@ -147,7 +147,11 @@ def _strips(others: Sequence[_Dimension], boxes: int) -> list[int]:
     most_cells = min(CELL_BITS, max(1, boxes.bit_length()))
     each = most_cells // max(1, len(others))
     shifts = [
-        max(math.ceil(math.log2(STRIP_PER_BOX * dimension.mean())), (dimension.width - 1).bit_length() - each, 0)
+        max(
+            math.ceil(math.log2(STRIP_PER_BOX * dimension.mean())),
+            (dimension.width - 1).bit_length() - each,
+            0,
+        )
         for dimension in others
     ]
     while _count(others, shifts) > boxes * COPIES_PER_BOX ** len(others):
