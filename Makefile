@@ -22,7 +22,7 @@ $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 
 # Compiled in place.  Pure Python stands in where there is no compiler, so this step may do nothing but never fails.
 $(VENV)/.built: $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT)
-	@rm -f src/weft/*/*.so src/*.so
+	@rm -f src/weft/*/*.so src/weft/*/*/*.so src/*.so
 	@echo "weft: building the hot modules"
 	@$(BIN)/python setup.py -q build_ext --inplace --parallel 2 >$(VENV)/build.log 2>&1 || true
 	@grep '^weft:' $(VENV)/build.log || true
@@ -63,4 +63,4 @@ lock: setup ## write requirements/*.txt anew
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --upgrade --custom-compile-command "make lock" -o requirements/dev.txt requirements/dev.in
 
 clean: ## remove what the commands above made
-	rm -rf $(VENV) build src/*.egg-info src/*.so src/weft/*/*.so
+	rm -rf $(VENV) build src/*.egg-info src/*.so src/weft/*/*.so src/weft/*/*/*.so

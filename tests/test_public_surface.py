@@ -36,9 +36,11 @@ PUBLIC = {
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
     "weft.interest": [
-        "DEFAULT_REGION", "NOWHERE", "WHOLE", "Bounds", "Declarations", "Declared", "Extent", "Region", "Wish", "closed",
-        "stronger",
+        "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Audience", "Bounds", "DdmSettings", "Declarations",
+        "Declared", "Extent", "Region", "Space", "SpaceDimension", "Spaces", "StaticGridPartitioned", "Strategy",
+        "Wish", "closed", "make_strategy", "read_ddm_settings", "stronger",
     ],
+    "weft.interest.matching": ["BoxTree", "Change", "Overlaps", "match"],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
         "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_text", "forwards",

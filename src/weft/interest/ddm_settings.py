@@ -32,6 +32,10 @@ CHANNEL_TYPES = (TCP, UDP, MULTICAST)
 GRID_OPTIONS = "StaticGridPartitionedStrategyOptions"
 MAX_PARTITIONS = 1 << 20  # of one dimension
 
+BASE_ADDRESS = IPv4Address("239.255.87.0")  # of the addresses that an organisation uses as it likes
+MAX_ADDRESS = IPv4Address("239.255.87.255")
+LAST_MULTICAST = IPv4Address("239.255.255.255")
+
 
 @dataclass(frozen=True, slots=True)
 class DdmSettings:
@@ -45,8 +49,8 @@ class DdmSettings:
     max_channels: int = 64
     best_effort: str = UDP  # datagrams to each node that listens
     reliable: str = TCP
-    base_address: IPv4Address = IPv4Address("239.255.87.0")
-    max_address: IPv4Address = IPv4Address("239.255.87.255")
+    base_address: IPv4Address = BASE_ADDRESS
+    max_address: IPv4Address = MAX_ADDRESS
     unknown: tuple[str, ...] = ()  # settings of these forms that mean nothing, as "file:line: name"
 
     def partitions_of(self, space: Space) -> tuple[int, ...]:
@@ -190,9 +194,9 @@ def _dimension_options(named: Rid, space: Space) -> dict[tuple[str, str], int]:
 
 def _addresses(forms: Sequence[Rid]) -> tuple[IPv4Address, IPv4Address]:
     given = [_address(forms, name) for name in ("BaseAddress", "MaxAddress")]
-    base, last = given[0] or DdmSettings().base_address, given[1] or DdmSettings().max_address
+    base, last = given[0] or BASE_ADDRESS, given[1] or MAX_ADDRESS
     if given[0] and not given[1]:
-        last = IPv4Address(min(int(base) + 255, int(IPv4Address("239.255.255.255"))))
+        last = IPv4Address(min(int(base) + 255, int(LAST_MULTICAST)))
     if base > last:
         form = _first(forms, "MaxAddress") or forms[0]
         raise _error(form, "MaxAddress", f"{last} lies below BaseAddress {base}")

@@ -1,0 +1,166 @@
+"""`weft ddm`: which channels regions get, which boxes overlap, and advice on how data distribution is set up."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+from weft.cli import ddm_match
+from weft.cli.ddm_regions import parse_region
+from weft.fom import ObjectModel, merge, parse_module, parse_rid
+from weft.host.modules import read_source
+from weft.interest import (
+    DdmSettings,
+    Spaces,
+    StaticGridPartitioned,
+    Strategy,
+    make_strategy,
+    read_ddm_settings,
+)
+from weft.interest.ddm_advice import advise
+from weft.model.errors import WeftError
+
+Actions = argparse._SubParsersAction
+Run = Callable[[argparse.Namespace], int]
+
+
+def register(commands: Actions[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "ddm",
+        help="data distribution: channels of regions, overlapping boxes, advice",
+        epilog=_examples("weft ddm map --fed my.fed --rid my.rid", "weft ddm lint --fed my.fed --rid my.rid"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(dest="ddm_command", metavar="COMMAND", required=True)
+    mapped = _action(actions, "map", run_map, "show partitions, channels and the channels of regions",
+                     "weft ddm map --fed my.fed --rid my.rid --region 'R=Ground:x=0..0xff,y=0..9;x=0x80000000..0x90000000'",
+                     "weft ddm map --fom a.xml --fom b.xml --region 'R=X+Y:X=0..100' --json")  # fmt: skip
+    _model(mapped)
+    mapped.add_argument(
+        "--region", action="append", default=[], metavar="'NAME=SPACE:x=LO..HI,y=LO..HI;…'",
+        help="a region, and its extents after each other with ';'; a dimension left out has its full range; may be repeated",
+    )  # fmt: skip
+    mapped.add_argument(
+        "--bounds", choices=("closed", "half-open"),
+        help="is HI part of the range? (default: closed for spaces of a FED file, half-open for those of a FOM)",
+    )  # fmt: skip
+    mapped.add_argument("--json", action="store_true", help="print one JSON object")
+
+    found = _action(actions, "match", ddm_match.run, "print or write all pairs of boxes that overlap",
+                    "weft ddm match updates.csv subscriptions.csv",
+                    "weft ddm match updates.parquet subscriptions.parquet --closed --out pairs.parquet")  # fmt: skip
+    ddm_match.add_arguments(found)
+
+    lint = _action(actions, "lint", run_lint, "give advice on spaces, partitions and channels",
+                   "weft ddm lint --fed my.fed", "weft ddm lint --fom my.xml --rid my.rid --json")  # fmt: skip
+    _model(lint)
+    lint.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _action(
+    actions: Actions[argparse.ArgumentParser], name: str, run: Run, text: str, *examples: str
+) -> argparse.ArgumentParser:
+    made = actions.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=_examples(*examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    made.set_defaults(func=_in_one_line(run))
+    return made
+
+
+def _in_one_line(run: Run) -> Run:
+    """What is wrong with a file or a flag is said in one line, with exit code 1."""
+
+    def guarded(arguments: argparse.Namespace) -> int:
+        try:
+            return run(arguments)
+        except WeftError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+
+    return guarded
+
+
+def _examples(*commands: str) -> str:
+    return "\n".join(["examples:", *(f"  {command}" for command in commands)])
+
+
+def _model(parser: argparse.ArgumentParser) -> None:
+    files = parser.add_argument_group("object model, one of").add_mutually_exclusive_group(required=True)
+    files.add_argument("--fed", metavar="FILE", help="a FED file (HLA 1.3)")
+    files.add_argument(
+        "--fom", metavar="FILE", action="append", help="an OMT file; may be repeated, merged in this order"
+    )
+    parser.add_argument("--rid", metavar="FILE", help="a RID file (default: a grid of one partition)")
+
+
+def _read(arguments: argparse.Namespace) -> tuple[Spaces, DdmSettings]:
+    spaces = Spaces(_object_model([arguments.fed] if arguments.fed else arguments.fom))
+    rid = parse_rid(read_source(arguments.rid)) if arguments.rid else None
+    return spaces, read_ddm_settings(rid, spaces)
+
+
+def _object_model(files: Sequence[str]) -> ObjectModel:
+    return merge([parse_module(read_source(name)) for name in files])
+
+
+# map
+
+
+def run_map(arguments: argparse.Namespace) -> int:
+    spaces, settings = _read(arguments)
+    strategy = make_strategy(spaces, settings)
+    regions: dict[str, list[int]] = {}
+    for text in arguments.region:
+        found = parse_region(text, spaces, arguments.bounds, regions)
+        regions[found.name] = sorted(strategy.update_channels(found.space, found.region))
+    if arguments.json:
+        print(json.dumps({"channels": strategy.channels, "regions": regions}))
+    else:
+        _print_map(spaces, strategy, regions)
+    return 0
+
+
+def _print_map(spaces: Spaces, strategy: Strategy, regions: dict[str, list[int]]) -> None:
+    print(f"{strategy.name}: {_count(strategy.partitions, 'partition')} on {_count(strategy.channels, 'channel')}, "
+          "each reliable and best effort; channel 0 for what has no space")  # fmt: skip
+    if strategy.matches_at_sender:
+        print("the sender compares regions and sends to those that overlap only")
+    if isinstance(strategy, StaticGridPartitioned):
+        for space in spaces.all:
+            grid = strategy.grids[space.number]
+            shape = ", ".join(
+                f"{dimension.name}: {count} of {size}"
+                for dimension, count, size in zip(space.dimensions, grid.counts, grid.sizes, strict=True)
+            )
+            print(
+                f"space {space.name}: partitions {grid.first} to {grid.first + grid.count - 1} ({shape or 'no dimension'})"
+            )
+    else:
+        for space in spaces.all:
+            print(f"space {space.name}: {', '.join(one.name for one in space.dimensions) or 'no dimension'}")
+    for name, channels in regions.items():
+        print(f"region {name}: channels {', '.join(map(str, channels))}")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+# lint
+
+
+def run_lint(arguments: argparse.Namespace) -> int:
+    spaces, settings = _read(arguments)
+    found = advise(spaces, settings)
+    if arguments.json:
+        rows = [{"rule": one.rule, "place": one.place, "text": one.text} for one in found]
+        print(json.dumps({"strategy": settings.strategy, "advice": rows}, indent=2))
+        return 0
+    for one in found:
+        print(one)
+    if not found:
+        print(f"nothing to say about {settings.strategy} and these {len(spaces.all)} spaces")
+    return 0
