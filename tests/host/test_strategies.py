@@ -163,7 +163,7 @@ def test_what_the_sender_filters_is_not_sent(strategy: str, crosses: bool) -> No
 
 
 def test_groups_of_channels() -> None:
-    """S2-5, S2-14: best-effort data goes once to each group; a node is in the groups of what it subscribes to, as that changes."""
+    """S2-5, S2-14: best-effort data goes once to each group; a node is in the groups of what it subscribes to."""
     network, (one, two, three) = fabric(GRID, BestEffortChannelType="UDPmulticast")
     groups = {place.node: network.carriers[place.node].groups for place in (one, two, three)}
     assert groups["S1"] == groups["S2"] == {"239.255.87.0"}  # channel 0: everybody

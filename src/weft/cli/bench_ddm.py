@@ -1,8 +1,7 @@
-"""`weft bench ddm`: matching of regions, at once beside a matcher in C++ and while they move.
+"""`weft bench ddm`: matching of regions, at once beside a matcher in C++ and while they move; what crosses a network.
 
 Each part is a function that takes the command's arguments and returns a list of rows or a mapping, and stands in PARTS
-under the name of its place in the results; `as_text` shows it.  What data distribution costs on a network of federates
-is to become a part of its own.
+under the name of its place in the results; `as_text` shows it.
 """
 
 from __future__ import annotations
@@ -16,15 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from weft.cli.arguments import whole
-from weft.cli.benchmarks import ddm
+from weft.cli.benchmarks import ddm, entities
 from weft.cli.benchmarks.runner import COMPILED, PURE, can_run_compiled, load, say
 
 # What docs/benchmarks.md compares with.
 AIMS = {"pairs_per_s, d = 2": 5_000_000.0, "÷ C++ on one core, d = 2": 3.0, "moves_per_s": 20_000.0}
 
+GRIDS = (2, 4, 8, 16, 32)
+FEW = entities.FEDERATES
+
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = kinds.add_parser("ddm", help="matching of regions: at once, and while they move")
+    parser = kinds.add_parser("ddm", help="matching of regions: at once and while they move; network traffic")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument(
         "--repeats", type=whole(1), default=3, help="rounds to take the median of (default %(default)s)"
@@ -37,6 +39,12 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument(
         "--moves", type=whole(100), default=20_000, help="so many moves (default %(default)s)"
+    )
+    parser.add_argument(
+        "--entities", type=whole(FEW), default=10_000, help="entities that move (default %(default)s)"
+    )
+    parser.add_argument(
+        "--steps", type=whole(1), default=2, help="steps of the entities (default %(default)s)"
     )
     parser.add_argument(
         "--part", choices=sorted(PARTS), action="append", help="only this part; may be repeated"
@@ -136,7 +144,25 @@ def measure_moves(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return found
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {"matching": measure_matching, "moves": measure_moves}
+# Traffic
+
+
+def measure_traffic(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row for each strategy and size of the grid.  The counts are the same in every run, so there is one run of each."""
+    plans = [(*one, "moving") for one in entities.strategies(GRIDS)]
+    plans += [("Exact", 1, "fixed"), ("Simple", 1, "fixed"), ("StaticGridPartitioned", 8, "fixed")]
+    rows = []
+    for strategy, grid, regions in plans:
+        say(f"{arguments.entities} entities, {regions} regions, {strategy}, grid {grid}")
+        rows.append(entities.measure(strategy, grid, regions, arguments.entities, arguments.steps))
+    return rows
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
+    "matching": measure_matching,
+    "moves": measure_moves,
+    "traffic": measure_traffic,
+}
 
 
 # Text
@@ -150,6 +176,8 @@ def as_text(results: dict[str, Any]) -> str:
         lines += ["", *_matching_text(results["matching"])]
     for build in results.get("moves", ()):
         lines += ["", *_moves_text(build)]
+    if "traffic" in results:
+        lines += ["", *_traffic_text(results["traffic"])]
     lines += ["", "aims: " + ", ".join(f"{name} {aim:,g}" for name, aim in results["aims"].items())]
     return "\n".join(lines)
 
@@ -168,6 +196,23 @@ def _matching_text(rows: list[dict[str, Any]]) -> list[str]:
         lines.append(line)
     if "floor" not in rows[0]:
         lines.append("no C++ compiler, so no floor")
+    return lines
+
+
+def _traffic_text(rows: list[dict[str, Any]]) -> list[str]:
+    first = rows[0]
+    lines = [
+        f"{first['entities']:,} entities of {entities.FEDERATES} federates, {first['updates']:,} updates: messages between nodes"
+    ]
+    heads = ("on channels", "messages", "wanted", "unwanted", "kept back", "commands")
+    lines.append(
+        f"{'strategy':<24}{'grid':>5}{'regions':>9}" + "".join(f"{one:>12}" for one in heads) + f"{'s':>8}"
+    )
+    lines += [
+        f"{row['strategy']:<24}{row['grid']:>5}{row['regions']:>9}{row['sent']:>12,}{row['messages']:>12,}{row['wanted']:>12,}"
+        f"{row['unwanted']:>12,}{row['kept_at_sender']:>12,}{row['commands']:>12,}{row['seconds']:>8.1f}"
+        for row in rows
+    ]
     return lines
 
 
