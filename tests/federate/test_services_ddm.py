@@ -59,7 +59,7 @@ def register_at(f: Federation, i: int, *named: Any) -> Any:
     return f.rti[i].register_object_instance_with_regions(f.object_class(TANK), pairs(f, *named))
 
 
-def conveyed(f: Federation, i: int, regions: Any) -> set[tuple[int, int]]:
+def conveyed(f: Federation, i: int, regions: Any) -> set[tuple[int, ...]]:
     """The ranges of conveyed regions, as the RTI says them."""
     for one in regions:
         assert f.rti[i].get_dimension_handle_set(one) == {lane(f)}
@@ -233,7 +233,10 @@ def test_an_update_rate_is_of_one_subscription(f: Federation) -> None:
     subscribe_at(f, 1, TANK, "Name", near, "Low")
     subscribe_at(f, 1, TANK, "Name", far, "High")
     f.drain(1)
-    rate = lambda: f.rti[1].get_update_rate_value_for_attribute(tank, f.attribute(TANK, "Name"))
+
+    def rate() -> float:
+        return f.rti[1].get_update_rate_value_for_attribute(tank, f.attribute(TANK, "Name"))
+
     assert rate() == RATES["Low"]
     move(f, 0, update, 3, 5)
     assert rate() == RATES["High"]

@@ -82,7 +82,7 @@ def _told(rti: RTIambassador, region: RegionHandle, lane: DimensionHandle) -> tu
         (rti.delete_region, (region,)),
     ):
         try:
-            service(*arguments)  # type: ignore[operator]
+            service(*arguments)
         except (RegionNotCreatedByThisFederate, InvalidRegion):
             continue
         raise AssertionError(f"{service} took a conveyed region")
