@@ -31,7 +31,8 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "document, shown", [("tutorial.md", (4, 4)), ("domains.md", (2, 5)), ("agents.md", (2, 2)), ("ddm-services.md", (2, 1))]
+    "document, shown",
+    [("tutorial.md", (4, 4)), ("domains.md", (2, 5)), ("agents.md", (2, 2)), ("ddm-services.md", (2, 1))],
 )
 def test_a_document_word_for_word(document: str, shown: tuple[int, int], tmp_path: Path) -> None:
     """A stranger's federate: the document's files and commands, as they stand there."""

@@ -57,6 +57,8 @@ class Declared:
         # With regions; a class, or an attribute of it, is here only while it has some.
         self.subscribed_at: dict[ObjectClassHandle, dict[AttributeHandle, dict[RegionHandle, Wish]]] = {}
         self.receives_at: dict[InteractionClassHandle, dict[RegionHandle, bool]] = {}
+        # For each region, how many of these there are at which class.
+        self._users: dict[RegionHandle, dict[ObjectClassHandle | InteractionClassHandle, int]] = {}
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
         self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
@@ -97,9 +99,22 @@ class Declared:
         held = self.subscribed_at.setdefault(object_class, {})
         for attribute in attributes:
             for region in regions:
-                held.setdefault(attribute, {})[region] = wish
+                at = held.setdefault(attribute, {})
+                if region not in at:
+                    self._use(region, object_class, 1)
+                at[region] = wish
         if not held:
             del self.subscribed_at[object_class]
+
+    def _use(
+        self, region: RegionHandle, used_at: ObjectClassHandle | InteractionClassHandle, more: int
+    ) -> None:
+        users = self._users.setdefault(region, {})
+        users[used_at] = users.get(used_at, 0) + more
+        if not users[used_at]:
+            del users[used_at]
+            if not users:
+                del self._users[region]
 
     def unsubscribe_at(
         self,
@@ -111,7 +126,8 @@ class Declared:
         for attribute in attributes:
             at = held.get(attribute, {})
             for region in regions:
-                at.pop(region, None)
+                if at.pop(region, None) is not None:
+                    self._use(region, object_class, -1)
             if not at:
                 held.pop(attribute, None)
         if not held:
@@ -121,7 +137,10 @@ class Declared:
         self, interaction_class: InteractionClassHandle, regions: Iterable[RegionHandle], active: bool
     ) -> None:
         held = self.receives_at.setdefault(interaction_class, {})
-        held.update(dict.fromkeys(regions, active))
+        for region in regions:
+            if region not in held:
+                self._use(region, interaction_class, 1)
+            held[region] = active
         if not held:
             del self.receives_at[interaction_class]
 
@@ -130,22 +149,24 @@ class Declared:
     ) -> None:
         held = self.receives_at.get(interaction_class, {})
         for region in regions:
-            held.pop(region, None)
+            if held.pop(region, None) is not None:
+                self._use(region, interaction_class, -1)
         if not held:
             self.receives_at.pop(interaction_class, None)
 
     def uses(self, region: RegionHandle) -> bool:
         """Is there a subscription with that region?"""
-        return any(region in held for held in self.receives_at.values()) or bool(self.classes_at([region]))
+        return region in self._users
+
+    def regions_used(self) -> Iterable[RegionHandle]:
+        return self._users
 
     def classes_at(self, regions: Iterable[RegionHandle]) -> list[ObjectClassHandle]:
         """The object classes that are subscribed with one of these regions."""
-        among = frozenset(regions)
-        return [
-            object_class
-            for object_class, held in self.subscribed_at.items()
-            if any(region in among for at in held.values() for region in at)
-        ]
+        among: set[ObjectClassHandle | InteractionClassHandle] = set()
+        for region in regions:
+            among.update(self._users.get(region, ()))
+        return [object_class for object_class in self.subscribed_at if object_class in among]
 
     def all_wishes(
         self, object_class: ObjectClassHandle

@@ -140,9 +140,20 @@ def commit_region_modifications(
     classes = member.declared.classes_at([region.handle for region in moved])
     if any(member.declared.uses(region.handle) for region in moved):
         federation.regional += 1
+        _index(federation, member, [region.handle for region in moved])
     if classes:
         _resubscribed(turn, federation, member, classes)
     _moved(turn, federation, [instances[handle] for handle in sorted(instances)])
+
+
+def _index(federation: Federation, member: Member, regions: Iterable[RegionHandle]) -> None:
+    """They have moved, or are subscribed with, or no longer."""
+    for handle in regions:
+        extent = federation.regions[handle].extent
+        if extent is not None and member.declared.uses(handle):
+            federation.region_index.place(handle, extent)
+        else:
+            federation.region_index.remove(handle)
 
 
 def _resubscribed(
@@ -254,6 +265,7 @@ def subscribe_object_class_attributes_with_regions(
     wish = declaration.wish(federation, active, update_rate)
     for attributes, regions in pairs:
         member.declared.subscribe_at(object_class, attributes, regions, wish)
+        _index(federation, member, regions)
     declaration.resubscribed(turn, federation, member, entry)
 
 
@@ -280,6 +292,7 @@ def unsubscribe_object_class_attributes_with_regions(
     entry = require.object_class(federation, object_class)
     for attributes, regions in require.paired(federation, member, entry, attributes_and_regions):
         member.declared.unsubscribe_at(object_class, attributes, regions)
+        _index(federation, member, regions)
     declaration.resubscribed(turn, federation, member, entry)
 
 
@@ -298,6 +311,7 @@ def subscribe_interaction_class_with_regions(
     for handle in chosen:
         require.usable_region(federation, member, handle, available, entry.name)
     member.declared.receive_at(interaction_class, chosen, active)
+    _index(federation, member, chosen)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
 
@@ -324,6 +338,7 @@ def unsubscribe_interaction_class_with_regions(
     for handle in chosen:
         require.region(federation, member, handle)
     member.declared.stop_receiving_at(interaction_class, chosen)
+    _index(federation, member, chosen)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
 

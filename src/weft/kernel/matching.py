@@ -23,6 +23,7 @@ from typing import Any
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Extent, Wish, stronger
 from weft.kernel.placing import Extents, OwnedRegion, Where
+from weft.kernel.region_index import MANY
 from weft.kernel.state import Conveyed, Federation, Instance, Member
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
 from weft.model.records import RangeBounds
@@ -80,7 +81,7 @@ def wishes(
     found = {} if plain is None else dict(plain)
     for attribute, regions in held.items():
         sent = None if where is None else where.get(attribute)
-        for handle, wish in regions.items():
+        for handle, wish in _worth_asking(federation, sent, regions):
             if sent is not None:
                 available = federation.catalog.available_to_attribute(entry, attribute)
                 if not overlap(sent, realized(federation, federation.regions[handle], available), relaxed):
@@ -88,6 +89,20 @@ def wishes(
             best = found.get(attribute)
             found[attribute] = wish if best is None else stronger(best, wish, rates)
     return found
+
+
+def _worth_asking(
+    federation: Federation, sent: Extents | None, regions: dict[RegionHandle, Any]
+) -> Iterable[tuple[RegionHandle, Any]]:
+    """Of many regions only those that are near, in the order of the subscriptions."""
+    if sent is None or len(regions) < MANY:
+        return regions.items()
+    near: set[RegionHandle] = set()
+    for extent in sent:
+        near |= federation.region_index.near(extent)
+    if 2 * len(near) < len(regions):
+        return [(handle, regions[handle]) for handle in sorted(near) if handle in regions]
+    return [(handle, found) for handle, found in regions.items() if handle in near]
 
 
 def where_is(federation: Federation, instance: Instance) -> Where | None:
@@ -143,7 +158,7 @@ def hears(
         return received
     available = federation.catalog.available_to_interaction_class(received)
     relaxed = federation.switches["allowRelaxedDDM"]
-    for handle in member.declared.receives_at[received.handle]:
+    for handle, _ in _worth_asking(federation, sent, member.declared.receives_at[received.handle]):
         if overlap(sent, realized(federation, federation.regions[handle], available), relaxed):
             return received
     return None

@@ -88,6 +88,11 @@ def restore_regions(federation: Federation, data: Any) -> None:
         if bounds is not None:
             made.commit(tuple((lower, upper) for lower, upper in bounds))
         federation.regions[handle] = made
+    for member in federation.members.values():
+        for handle in member.declared.regions_used():
+            extent = federation.regions[handle].extent
+            if extent is not None:
+                federation.region_index.place(handle, extent)
     for number, placement in placed:
         _restore_placement(federation, ObjectInstanceHandle.of(number), *placement)
     for one in data["members"]:
@@ -118,9 +123,9 @@ def restore_subscriptions(member: Member, data: Any) -> None:
     attributes, interactions = data
     declared = member.declared
     for object_class, attribute, held in attributes:
-        at = declared.subscribed_at.setdefault(ObjectClassHandle.of(object_class), {})
-        at[AttributeHandle.of(attribute)] = {RegionHandle.of(region): Wish(*wish) for region, *wish in held}
+        at, wanted = ObjectClassHandle.of(object_class), [AttributeHandle.of(attribute)]
+        for region, *wish in held:
+            declared.subscribe_at(at, wanted, [RegionHandle.of(region)], Wish(*wish))
     for interaction, held in interactions:
-        declared.receives_at[InteractionClassHandle.of(interaction)] = {
-            RegionHandle.of(region): active for region, active in held
-        }
+        for region, active in held:
+            declared.receive_at(InteractionClassHandle.of(interaction), [RegionHandle.of(region)], active)

@@ -19,6 +19,7 @@ from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
 from weft.kernel.pauses import Restoring, Saving
 from weft.kernel.placing import OwnedRegion, Placement
+from weft.kernel.region_index import RegionIndex
 from weft.kernel.timing import Horizon, Timetable, Timing
 from weft.kernel.traffic import Distribution, Footprint, Traffic
 from weft.model.enums import OrderType, ResignAction
@@ -377,6 +378,7 @@ class Federation:
         # Data distribution (`weft.kernel.data_distribution`).
         self.regions: dict[RegionHandle, OwnedRegion] = {}
         self.regions_created = 0
+        self.region_index = RegionIndex()
         self.regional = (
             0  # counts changes of what is subscribed with regions, for what was worked out from it
         )
