@@ -28,6 +28,7 @@ from weft.kernel import (
     support,
     synchronization,
     time_services,
+    timed_saves,
     views,
 )
 
@@ -39,6 +40,8 @@ INTERNAL = frozenset(
         mom_services.MOM_ADJUST,
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
+        saving.SAVE_DUE,
+        *timed_saves.COMMANDS,
         restoring.RESTORE_DECIDED,
         condemning.INSTANCE_REMOVED,
         condemning.DELETE_RETRACTED,
@@ -116,7 +119,9 @@ SERVICES: dict[str, Service] = {
         "abort_federation_save",
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
+        saving.SAVE_DUE,
     ),
+    **_control(timed_saves, *timed_saves.COMMANDS),
     **_local(saving, "query_federation_save_status"),
     **_control(
         restoring,
