@@ -15,6 +15,7 @@ receive order (RO) waits while it is granted, unless it has enabled asynchronous
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import timetable
@@ -30,6 +31,10 @@ from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
 BLOCKED = "time_advance_blocked"
+
+Callbacks = list[tuple[str, tuple[Any, ...]]]
+LATE: dict[str, Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]] = {}
+"""What becomes of messages for which interest is asked when they are delivered, by service (`weft.kernel.late`)."""
 
 
 def wrapped(federation: Federation, value: Any) -> LogicalTime:
@@ -69,7 +74,8 @@ def arrived(
         turn.effects.append(Callback(member.session, method, _at_once(arguments)))
     elif (time.value, 0) < timing.reached:
         # Its sender was taken for lost, and time went on without it.
-        hand(turn, member, method, _at_once(arguments))
+        for one, given in wanted(federation, member, method, arguments):
+            hand(turn, member, one, _at_once(given))
     else:
         number = int.from_bytes(retraction[4:], "big")
         key: Key = (time.value, sender.name, number, part)
@@ -77,6 +83,25 @@ def arrived(
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.horizon.waiting[member.handle] = None
+
+
+def wanted(
+    federation: Federation, member: Member, method: str, arguments: tuple[Any, ...], count: bool = True
+) -> Callbacks:
+    """The callbacks by which a member gets what has waited for it, if it still wants it."""
+    late = LATE.get(method)
+    if late is not None:
+        return late(federation, member, arguments, count)
+    if method == "reflect_attribute_values":
+        instance = federation.instances.get(arguments[0])
+        if instance is None or not instance.knowledge.mask & member.bit:
+            return []
+    return [(method, arguments)]
+
+
+def _is_wanted(federation: Federation, member: Member, message: Stamped) -> bool:
+    method, arguments = message.content
+    return method not in LATE or bool(wanted(federation, member, method, arguments, count=False))
 
 
 def _at_once(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -98,18 +123,14 @@ def queued(turn: Turn, federation: Federation) -> None:
 
 
 def _deliver(turn: Turn, federation: Federation, member: Member, messages: list[Stamped]) -> None:
-    """What waited in its queue, but for updates of instances that it has come not to know."""
+    """What waited in its queue, but for what it does not want, or cannot, by now."""
     for message in messages:
-        method, arguments = message.content
-        if method == "reflect_attribute_values":
-            instance = federation.instances.get(arguments[0])
-            if instance is None or not instance.knowledge.mask & member.bit:
-                continue
-        elif method == "remove_object_instance":
-            handle = arguments[0]
-            member.timing.gone[handle] = None
-            turn.order(federation, member, "instance_removed", (handle.number,))
-        turn.effects.append(Callback(member.session, method, arguments))
+        for method, arguments in wanted(federation, member, *message.content):
+            if method == "remove_object_instance":
+                handle = arguments[0]
+                member.timing.gone[handle] = None
+                turn.order(federation, member, "instance_removed", (handle.number,))
+            turn.effects.append(Callback(member.session, method, arguments))
 
 
 def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
@@ -199,7 +220,7 @@ def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     galt = timetable.galt_of(federation, member, turn.node)
     if federation.save_limit is not None and timing.constrained:
         galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
-    taken = timing.queue.take_all()
+    taken = [message for message in timing.queue.take_all() if _is_wanted(federation, member, message)]
     optimistic = min([time, *[message.key[0] for message in taken[:1]]])
     granted = optimistic if galt is None else min(optimistic, galt[0])
     for message in taken:
@@ -261,6 +282,7 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
         galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
     time = timing.requested
     if mode in (NMR, NMRA):
+        _drop_unwanted(turn, federation, member, galt)
         head = timing.queue.head()
         if head is not None and head < time:
             time = head
@@ -275,6 +297,21 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
     return False
 
 
+def _drop_unwanted(turn: Turn, federation: Federation, member: Member, galt: Bound | None) -> None:
+    """Who asks for the next message is not granted the time of one that it does not want when that might be delivered."""
+    timing = member.timing
+    dropped = False
+    message = timing.queue.first()
+    while message is not None and not _is_wanted(federation, member, message):
+        if galt is not None and galt < (message.key[0], 1 if timing.mode == NMR else 0):
+            break
+        timing.queue.drop(message)
+        dropped = True
+        message = timing.queue.first()
+    if dropped:
+        changed(turn, federation, member)
+
+
 def _check_flush(turn: Turn, federation: Federation, member: Member) -> bool:
     """A flush that waits for a save: the save may be over, or is to be at another time."""
     timing = member.timing
@@ -284,6 +321,9 @@ def _check_flush(turn: Turn, federation: Federation, member: Member) -> bool:
             timing.floor = timing.promise()
             _hold_flush(turn, federation, member, timing.flushing)
         return False
+    galt = timetable.galt_of(federation, member, turn.node)
+    if timing.constrained and galt is not None and galt < (timing.requested, 1):
+        return False  # the home was started again, or the federation restored: it is yet to say how far time may go
     _spend(turn, member)
     timing.floor = timing.promise()
     federation.horizon.waiting.pop(member.handle, None)

@@ -15,9 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import (
+    advancing,
     causal,
     condemning,
     declaration,
+    late,
     membership,
     mom_services,
     objects,
@@ -52,6 +54,9 @@ INTERNAL = frozenset(
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
+
+
+advancing.LATE.update(late.CALLBACKS)
 
 
 class Service:
