@@ -88,7 +88,9 @@ def test_directed_interactions_are_for_those_who_subscribe_when_their_time_comes
     f.rti[0].change_interaction_order_type(command, OrderType.TIMESTAMP)
     f.quiet()
     f.rti[0].send_directed_interaction(command, thing, {}, b"d", f.time(5))
-    f.rti[1].subscribe_object_class_directed_interactions(f.object_class("Vehicle"), {command}, True)
+    f.rti[1].subscribe_object_class_directed_interactions_universally(
+        f.object_class("Vehicle"), {command}
+    )
     advance(f, 10)
     assert len(f.take(1, "receive_directed_interaction")) == on
 

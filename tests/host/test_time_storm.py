@@ -1,7 +1,8 @@
 """Logical time in storms: nodes that crash and come back, the home among them, and links that are cut, in time or for too long.
 
 What was lost is lost with its federates; whoever is left goes on, hears nothing of its past in time stamp order, and is never
-stuck (issue 5: resigning and crashing regulators, on a mesh).
+stuck (issue 5: resigning and crashing regulators, on a mesh).  In every other storm the federation is saved now and then, at a
+logical time or without, and an attribute changes hands.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 from fabric.topologies import some
 from host.fabric import BAD
 from host.mesh import FOM
+from support import clockwork_owners
 from support.clockwork import Run, check_order
 from weft.host.simulated_fabric import FabricNetwork
 from weft.model.errors import RTIexception
@@ -48,6 +50,8 @@ def storm(seed: int) -> Run:
     network.settle()
     run.somebody_went(network)
     run.finish()
+    if run.saves:
+        clockwork_owners.check(run)
     return run
 
 

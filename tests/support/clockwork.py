@@ -11,7 +11,7 @@ the RTI's own time management, only these logs:
                   more than its time, and once
     end           when all ask for the same late time, all get it
 
-With saves in it, `support.clockwork_saves` says what must hold of them.
+With saves in it, an attribute changes hands, too; `support.clockwork_saves` and `clockwork_owners` say what must hold of that.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+from support import clockwork_owners
 from support.clockwork_saves import Pause
 from support.recorder import Recorder
 from support.timed import EVENT, REQUESTS
@@ -60,6 +61,8 @@ class Timed:
         self.retractable: dict[int, Any] = {}
         self.eras: dict[tuple[str, int], int] = {}  # of what it has heard
         self.pause = Pause(self)
+        self.thing: Any = None  # what changes hands (`support.clockwork_owners`)
+        self.owns = self.sought = False
 
     def join(self, fom: Any) -> None:
         self.rti.join_federation_execution(self.name, "test", NAME)
@@ -69,6 +72,8 @@ class Timed:
         self.rti.change_interaction_order_type(self.event, OrderType.TIMESTAMP)
         self.factory: Any = self.rti.get_time_factory()
         self.joined = True
+        if self.run.saves:
+            clockwork_owners.begin(self, self is self.run.federates[0])
 
     def evoke(self) -> None:
         try:
@@ -103,6 +108,7 @@ class Timed:
             self.history.append(("retract", bytes(arguments[0])))
         else:
             self.pause.hear(method, arguments)
+            clockwork_owners.hear(self, method, arguments)
 
     def granted(self, time: int, service: str) -> None:
         self.history.append(("granted", time, service, self.asked))
@@ -118,6 +124,9 @@ class Timed:
             return
         if self.run.saves and random.random() < 0.03:
             self.pause.request(random)
+            return
+        if self.run.saves and random.random() < 0.1:
+            clockwork_owners.move(self, random)
             return
         if self.waits:
             return
@@ -197,7 +206,7 @@ class Timed:
         self.retractable.clear()
 
     def leave(self) -> None:
-        self.rti.resign_federation_execution(ResignAction.NO_ACTION)
+        self.rti.resign_federation_execution(ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
         self.joined = False
         self.history.append(("left",))
 
@@ -286,6 +295,8 @@ class Run:
 def check(run: Run) -> None:
     for one in run.federates:
         check_one(run, one)
+    if run.saves:
+        clockwork_owners.check(run)
 
 
 def check_one(run: Run, one: Timed) -> None:

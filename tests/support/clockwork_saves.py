@@ -37,6 +37,9 @@ KEPT = (
     "history",
     "retractable",
     "eras",
+    "thing",
+    "owns",
+    "sought",
 )
 LABEL = "storm"
 
