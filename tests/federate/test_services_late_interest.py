@@ -69,7 +69,11 @@ def test_updates_are_for_those_who_subscribe_when_their_time_comes(on: bool) -> 
     f.subscribe(2, tank, "Ammo", "Position")
     advance(f, 10)
     got = [
-        {handle: value for _, arguments in f.take(i, "reflect_attribute_values") for handle, value in arguments[1].items()}
+        {
+            handle: value
+            for _, arguments in f.take(i, "reflect_attribute_values")
+            for handle, value in arguments[1].items()
+        }
         for i in (1, 2)
     ]
     ammo, position = {f.attribute(tank, "Ammo"): b"a"}, {f.attribute(tank, "Position"): b"p"}
@@ -88,9 +92,7 @@ def test_directed_interactions_are_for_those_who_subscribe_when_their_time_comes
     f.rti[0].change_interaction_order_type(command, OrderType.TIMESTAMP)
     f.quiet()
     f.rti[0].send_directed_interaction(command, thing, {}, b"d", f.time(5))
-    f.rti[1].subscribe_object_class_directed_interactions_universally(
-        f.object_class("Vehicle"), {command}
-    )
+    f.rti[1].subscribe_object_class_directed_interactions_universally(f.object_class("Vehicle"), {command})
     advance(f, 10)
     assert len(f.take(1, "receive_directed_interaction")) == on
 

@@ -29,8 +29,9 @@ def storm(seed: int) -> Run:
     network = FabricNetwork(topology, seed, BAD, lost_seconds=1.0)
     servers = topology.servers
     places = [random.choice(servers) for _ in range(3 + seed % 3)]
-    sites = [network.at(place) for place in places]
-    run = Run(seed, sites, FOM, 0, network.settle, saves=seed % 2 == 1, lossy=True)
+    run = Run(
+        seed, [network.at(place) for place in places], FOM, 0, network.settle, saves=seed % 2 == 1, lossy=True
+    )
     for node in random.sample(servers, random.choice((1, 1, 2))):
         when = network.clock.now + random.random() * 2.0
         network.clock.at(when, partial(network.crash, node))

@@ -303,7 +303,8 @@ def _drop_unwanted(turn: Turn, federation: Federation, member: Member, galt: Bou
     dropped = False
     message = timing.queue.first()
     while message is not None and not _is_wanted(federation, member, message):
-        if galt is not None and galt < (message.key[0], 1 if timing.mode == NMR else 0):
+        time = message.key[0]
+        if time > timing.requested or (galt is not None and galt < (time, 1 if timing.mode == NMR else 0)):
             break
         timing.queue.drop(message)
         dropped = True

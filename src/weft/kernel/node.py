@@ -327,7 +327,9 @@ class Node(Peers):
         error = timed_saves.passed(federation, asked.time)
         try:
             if error is None:
-                self._carry_out(turn, federation, asked.caller, asked.federate, timed_saves.REQUEST, arguments)
+                self._carry_out(
+                    turn, federation, asked.caller, asked.federate, timed_saves.REQUEST, arguments
+                )
                 return
         except RTIexception as refusal:
             del turn.effects[before:]

@@ -21,7 +21,9 @@ class AskedSave:
         self.time = time
         self.federate = federate
         self.caller = caller  # waits for the answer
-        self.version = 1  # at the home: it is answered when all nodes have seen this (`weft.kernel.timetable`)
+        self.version = (
+            1  # at the home: it is answered when all nodes have seen this (`weft.kernel.timetable`)
+        )
 
 
 class Saving:

@@ -87,7 +87,9 @@ class Timing:
         self.held: list[tuple[str, tuple[Any, ...]]] = []  # callbacks in receive order, while it is granted
         self.sent = 0  # messages in time stamp order
         self.retractable: dict[bytes, Retractable] = {}
-        self.expiry: list[tuple[Any, bytes]] = []  # the same as a heap, by time; also some that were taken back
+        self.expiry: list[
+            tuple[Any, bytes]
+        ] = []  # the same as a heap, by time; also some that were taken back
         self.delivered: dict[bytes, Any] = {}  # to it, and may still be taken back: their time stamps
         self.since = 0.0  # when it asked, or was granted
         self.spent = [0.0, 0.0]  # for the MOM: seconds granted and advancing, since that was last told …
