@@ -17,7 +17,8 @@ that does not regulate is only carried along, and both order types in the callba
 Where a class, an attribute or the call asks for one of Weft's own orders, `weft.kernel.causal` takes the message from there.
 
 With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
-subscribes while it is under way gets it.
+subscribes while it is under way gets it.  One in time stamp order waits for every time-constrained member, and that is asked
+when its time has come (`weft.kernel.late`).
 
 The answers to the interest question are kept: for interactions in `Federation.audiences`, for updates in the
 `Knowledge` that alike instances share.  Both are forgotten when a declaration or the membership changes.
@@ -49,6 +50,7 @@ from weft.model.records import MessageRetractionReturn
 from weft.model.time import LogicalTime
 
 NO_RETRACTION = MessageRetractionReturn(False, None)
+DELAYED = "delaySubscriptionEvaluation"
 _MANAGER = "HLAinteractionRoot.HLAmanager"
 MANAGED = frozenset(
     f"{_MANAGER}.{kind}"
@@ -110,7 +112,7 @@ def send_interaction(
         audience = _audience(turn, federation, member, interaction_class)
     audience.count += 1
     transportation = audience.transportation
-    if audience.ears:
+    if audience.ears or (stamp and federation.switch(DELAYED)):
         _hear(turn, federation, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
         arguments = (entry.handle, unshared(values), tag, transportation, stamp)
@@ -150,7 +152,7 @@ def _audience(
     turn: Turn, federation: Federation, sender: Member, interaction_class: InteractionClassHandle
 ) -> Audience:
     entry = federation.catalog.interaction_classes[interaction_class]
-    delayed = federation.switch("delaySubscriptionEvaluation")
+    delayed = federation.switch(DELAYED)
     ears = []
     nodes: dict[str, None] = {}
     for member in federation.members.values():
@@ -211,9 +213,16 @@ def _hear_in_time(
 ) -> None:
     """Somebody may have to wait for it."""
     stamped = time_services.is_stamped(stamp)
+    late = stamped and federation.switch(DELAYED)
     heard: InteractionClassEntry | None = None
     arguments: tuple[Any, ...] = ()
+    if late:
+        message = (sent_class, unshared(values), tag, transportation, sender.handle, *stamp)
+        _await_time(turn, federation, sender, "send_interaction", message, stamp)
     for received, member in audience.ears:
+        if late and member.timing.constrained:
+            add(member.tally.interactions_received, sent_class, transportation, -1)  # not yet
+            continue
         if received is not heard or not isinstance(values, PackedValues):
             heard = received
             kept: Any
@@ -248,6 +257,20 @@ def _hear_packed(
             kept = values if received.handle == sent_class else values.subset(received.parameters)
             arguments = (received.handle, kept, tag, transportation, sender.handle, None, *stamp)
         effects.append(Callback(member.session, "receive_interaction", arguments))
+
+
+def _await_time(
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    service: str,
+    arguments: tuple[Any, ...],
+    stamp: tuple[Any, ...],
+) -> None:
+    """For every time-constrained member here: if it wants the message is asked when its time has come."""
+    for member in federation.members.values():
+        if member.node == turn.node and member.timing.constrained and member is not sender:
+            advancing.arrived(turn, federation, member, sender, service, arguments, stamp)
 
 
 def unshared(values: Any) -> Any:
@@ -396,7 +419,15 @@ def _reflect_in_time(
 ) -> None:
     """Somebody may have to wait for it.  Update rates do not apply to what comes in time stamp order."""
     stamped = time_services.is_stamped(stamp)
+    late = stamped and federation.switch(DELAYED)
+    if late:
+        message = (instance.handle, unshared(values), tag, sender.handle, *stamp)
+        _await_time(turn, federation, sender, "update_attribute_values", message, stamp)
     for part, leg in enumerate(legs):
+        if late and leg.member.timing.constrained:
+            if not leg.intervals:
+                add(leg.member.tally.reflections_received, instance.entry.handle, leg.transportation, -1)
+            continue
         kept = unshared(values) if leg.attributes is None else rates.part_of(values, leg.attributes)
         member = leg.member
         arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, None, *stamp)
@@ -472,7 +503,7 @@ def _find_route(
                     legs.extend(_legs(instance, member, wanted, len(sent)))
             elif wanted:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
-    if federation.switch("delaySubscriptionEvaluation"):
+    if federation.switch(DELAYED):
         away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != turn.node}
     posts = [
         post
@@ -624,7 +655,7 @@ def direct(
 ) -> tuple[str, ...]:
     """In receive or time stamp order, to members here and elsewhere; returns the other nodes."""
     _direct(turn, federation, member, arguments)
-    delayed = federation.switch("delaySubscriptionEvaluation")
+    delayed = federation.switch(DELAYED)
     nodes = {
         other.node: None
         for other in federation.members.values()
@@ -651,7 +682,13 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
     instance = federation.instances.get(object_instance)
     if instance is None:
         return
+    late = time_services.is_stamped(message[5]) and federation.switch(DELAYED)
+    if late:
+        waiting = (*message[:5], sender.handle, *message[5])
+        _await_time(turn, federation, sender, "send_directed_interaction", waiting, message[5])
     for member in federation.seated(instance.knowledge.mask):
+        if late and member.timing.constrained:
+            continue
         if member is not sender and member.node == turn.node:
             received = directed_to(instance, entry, member)
             if received is not None:

@@ -15,9 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import (
+    advancing,
     causal,
     condemning,
     declaration,
+    late,
     membership,
     mom_services,
     objects,
@@ -28,6 +30,7 @@ from weft.kernel import (
     support,
     synchronization,
     time_services,
+    timed_saves,
     views,
 )
 
@@ -39,6 +42,8 @@ INTERNAL = frozenset(
         mom_services.MOM_ADJUST,
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
+        saving.SAVE_DUE,
+        *timed_saves.COMMANDS,
         restoring.RESTORE_DECIDED,
         condemning.INSTANCE_REMOVED,
         condemning.DELETE_RETRACTED,
@@ -49,6 +54,9 @@ INTERNAL = frozenset(
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
+
+
+advancing.LATE.update(late.CALLBACKS)
 
 
 class Service:
@@ -116,7 +124,9 @@ SERVICES: dict[str, Service] = {
         "abort_federation_save",
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
+        saving.SAVE_DUE,
     ),
+    **_control(timed_saves, *timed_saves.COMMANDS),
     **_local(saving, "query_federation_save_status"),
     **_control(
         restoring,

@@ -17,7 +17,7 @@ from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
-from weft.kernel.pauses import Restoring, Saving
+from weft.kernel.pauses import AskedSave, Restoring, Saving
 from weft.kernel.timing import Horizon, Timetable, Timing
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
@@ -30,6 +30,7 @@ from weft.model.handles import (
 )
 from weft.model.records import Source
 from weft.model.time import LogicalTime, LogicalTimeFactory
+from weft.ordering.galt import Bound
 
 _KNOWLEDGE_KEPT = 4096
 
@@ -362,6 +363,10 @@ class Federation:
         # Save and restore (`weft.kernel.saving`, `restoring`).
         self.extensions: list[tuple[Source, ...]] = []  # what joining federates added to the object model
         self.saving: Saving | None = None
+        # A save at a logical time (`weft.kernel.timed_saves`): asked for, accepted, and what follows for everybody's time.
+        self.save_asked: list[AskedSave] = []
+        self.save_scheduled: tuple[str, LogicalTime] | None = None
+        self.save_limit: Bound | None = None
         self.restoring: Restoring | None = None
         self.last_save: tuple[str, LogicalTime | None] = ("", None)
         self.successor: Federation | None = None  # what it is restored to
