@@ -1,7 +1,9 @@
 """The documentation is true: what it shows is what happens.
 
-In docs/tutorial.md, docs/domains.md, docs/agents.md and docs/ddm-services.md every block after "Save this as `name`" is that file, and every
-console block is a command with its output, to the letter; where a command is shown without output, it has to succeed."""
+In docs/tutorial.md, docs/domains.md, docs/agents.md and docs/ddm-services.md every block after "Save this as `name`" is that
+file, and every console block is a command with its output, to the letter; where a command is shown without output, it has to
+succeed.
+"""
 
 from __future__ import annotations
 

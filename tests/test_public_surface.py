@@ -17,8 +17,8 @@ PUBLIC = {
         "CAUSAL_MODULE", "Agent", "CallbackModel", "CausalRTIambassador", "Credentials", "EmbeddedNode", "Federate",
         "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "OrderType",
-        "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join", "load_fom",
-        "stop_node",
+        "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join",
+        "load_fom", "stop_node",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
@@ -50,8 +50,8 @@ PUBLIC = {
     ],
     "weft.kernel": [
         "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SERVICES", "URGENT",
-        "Alarm", "Callback", "Carried", "Cast", "Effect", "Fetch", "Lane", "Listen", "Named", "Node", "Notice", "Record", "Refuse", "Remember",
-        "Reply", "Store", "Transmit", "UrgentCallback",
+        "Alarm", "Callback", "Carried", "Cast", "Effect", "Fetch", "Lane", "Listen", "Named", "Node", "Notice", "Record",
+        "Refuse", "Remember", "Reply", "Store", "Transmit", "UrgentCallback",
     ],
 }  # fmt: skip
 

@@ -14,7 +14,6 @@ from support.saves import LABEL, begin, begin_restore, instruct, restore, save
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
 from weft.model.enums import OrderType, RestoreFailureReason, RestoreStatus, SaveFailureReason, SaveStatus
 from weft.model.errors import SaveInProgress, SaveNotInProgress
-from weft.model.time import HLAfloat64Time
 
 TANK = "Vehicle.GroundVehicle.Tank"
 
@@ -34,12 +33,6 @@ def test_a_save_from_request_to_end(f: Federation) -> None:
         f.rti[i].federate_save_complete()
         assert f.take(0) == ([("federation_saved", ())] if i == 2 else [])
     assert f.take(1) == f.take(2) == [("federation_saved", ())]
-
-
-def test_a_save_at_a_time_begins_at_once(f: Federation) -> None:
-    """Nobody is time-constrained, so the time has come; it goes along."""
-    f.rti[0].request_federation_save(LABEL, HLAfloat64Time(5.0))
-    assert f.take(2) == [("initiate_federate_save", (LABEL, HLAfloat64Time(5.0)))]
 
 
 def test_a_federate_that_fails_is_not_the_end_before_the_others_have_completed(f: Federation) -> None:

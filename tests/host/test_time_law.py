@@ -10,31 +10,40 @@ from fabric.topologies import some
 from host.fabric import BAD
 from host.mesh import FOM
 from support.clockwork import Run, check
+from support.clockwork_saves import restore
+from support.federation import new_directory
 from weft import EmbeddedNode
 from weft.host.simulated_fabric import FabricNetwork
 
 STEPS = 150
 
 
-def embedded(seed: int, steps: int = STEPS) -> Run:
-    node = EmbeddedNode()
-    run = Run(seed, [node] * (2 + seed % 4), FOM, seed % 2)
+def embedded(seed: int, steps: int = STEPS, saves: bool = False) -> Run:
+    node = EmbeddedNode(save_directory=new_directory())
+    run = Run(seed, [node] * (2 + seed % 4), FOM, 0 if saves else seed % 2, saves=saves, stays=saves)
     for _ in range(steps):
         run.step()
+    if saves and restore(run):
+        for _ in range(steps // 2):
+            run.step()
     run.finish()
     return run
 
 
-def meshed(seed: int, steps: int = STEPS) -> Run:
+def meshed(seed: int, steps: int = STEPS, saves: bool = False) -> Run:
     """Over a random topology; between two steps the network runs on for a random while."""
     random = Random(seed)
     topology = some(seed)
     network = FabricNetwork(topology, seed, BAD, lost_seconds=1000.0)
     places = [network.at(random.choice(topology.servers)) for _ in range(2 + seed % 4)]
-    run = Run(seed, list(places), FOM, seed % 2, network.settle)
-    for _ in range(steps):
-        run.step()
-        network.run_until(lambda: False, network.clock.now + random.choice((0.0, 0.0, 0.001, 0.02, 0.2)))
+    late = 0 if saves else seed % 2
+    run = Run(seed, list(places), FOM, late, network.settle, saves=saves, stays=saves)
+    for again in (False, True):
+        for _ in range(steps if not again else steps // 2):
+            run.step()
+            network.run_until(lambda: False, network.clock.now + random.choice((0.0, 0.0, 0.001, 0.02, 0.2)))
+        if again or not saves or not restore(run):
+            break
     run.finish()
     return run
 
@@ -47,6 +56,25 @@ def test_time_at_one_node(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_time_over_a_mesh(seed: int) -> None:
     check(meshed(seed))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_saves_at_one_node(seed: int) -> None:
+    """Saves at a logical time and without, and a restore of the last: nothing too early, nothing lost, nothing twice."""
+    check(embedded(seed, saves=True))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_saves_over_a_mesh(seed: int) -> None:
+    check(meshed(seed, saves=True))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(40))
+def test_saves_over_many_meshes(block: int) -> None:
+    for seed in range(5000 + 50 * block, 5050 + 50 * block):
+        check(meshed(seed, saves=True))
+        check(embedded(seed, 400, saves=True))
 
 
 @pytest.mark.soak

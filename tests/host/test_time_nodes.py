@@ -238,3 +238,26 @@ def test_the_hit_is_seen_before_the_fire_in_receive_order_alone() -> None:
     assert observed(OrderType.RECEIVE) == [b"hit", b"fire"]
     assert observed(OrderType.CAUSAL) == [b"fire", b"hit"]
     assert observed(OrderType.TIMESTAMP) == [b"fire", b"hit"]
+
+
+def test_a_save_at_a_time_over_the_federate_protocol() -> None:
+    with serving() as server:
+        where = RtiConfiguration(rti_address=server.address())
+        pair = Pair(connected(None, where), connected(None, where))
+        pair.timed()
+        fast, slow = pair.rti
+        with refused(LogicalTimeAlreadyPassed):
+            fast.request_federation_save("noon", HLAfloat64Time(0.0))
+        fast.request_federation_save("noon", HLAfloat64Time(3.0))
+        fast.time_advance_request(HLAfloat64Time(5.0))
+        slow.time_advance_request(HLAfloat64Time(5.0))
+        for i, rti in enumerate(pair.rti):
+            assert pair.wait(i, "initiate_federate_save") == ("noon", HLAfloat64Time(3.0))
+            assert not pair.log[i].count("time_advance_grant")
+            rti.federate_save_begun()
+        for rti in pair.rti:
+            rti.federate_save_complete()
+        for i, rti in enumerate(pair.rti):
+            assert pair.wait(i, "federation_saved") == ()
+            assert pair.wait(i, "time_advance_grant") == (HLAfloat64Time(5.0),)
+            rti._lose_connection()

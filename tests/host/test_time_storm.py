@@ -1,7 +1,8 @@
 """Logical time in storms: nodes that crash and come back, the home among them, and links that are cut, in time or for too long.
 
 What was lost is lost with its federates; whoever is left goes on, hears nothing of its past in time stamp order, and is never
-stuck (issue 5: resigning and crashing regulators, on a mesh).
+stuck (issue 5: resigning and crashing regulators, on a mesh).  In every other storm the federation is saved now and then, at a
+logical time or without, and an attribute changes hands.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 from fabric.topologies import some
 from host.fabric import BAD
 from host.mesh import FOM
+from support import clockwork_owners
 from support.clockwork import Run, check_order
 from weft.host.simulated_fabric import FabricNetwork
 from weft.model.errors import RTIexception
@@ -27,7 +29,9 @@ def storm(seed: int) -> Run:
     network = FabricNetwork(topology, seed, BAD, lost_seconds=1.0)
     servers = topology.servers
     places = [random.choice(servers) for _ in range(3 + seed % 3)]
-    run = Run(seed, [network.at(place) for place in places], FOM, 0, network.settle)
+    run = Run(
+        seed, [network.at(place) for place in places], FOM, 0, network.settle, saves=seed % 2 == 1, lossy=True
+    )
     for node in random.sample(servers, random.choice((1, 1, 2))):
         when = network.clock.now + random.random() * 2.0
         network.clock.at(when, partial(network.crash, node))
@@ -47,6 +51,8 @@ def storm(seed: int) -> Run:
     network.settle()
     run.somebody_went(network)
     run.finish()
+    if run.saves:
+        clockwork_owners.check(run)
     return run
 
 

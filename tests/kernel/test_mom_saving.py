@@ -12,7 +12,7 @@ from support.mom import FEDERATE, FEDERATION, THE_FEDERATION, Mom
 from support.saves import LABEL, begin_restore, save
 from weft.kernel.mom_objects import _FEDERATION, state_of
 from weft.kernel.state import Federation as State
-from weft.model.time import HLAfloat64Time
+from weft.model.time import HLAfloat64Interval, HLAfloat64Time
 
 
 @pytest.fixture
@@ -60,7 +60,11 @@ def test_the_last_and_the_next_save(f: Federation) -> None:
     assert names() == ["", b"", "failing", b""]
     f.rti[0].abort_federation_save()
     assert names() == ["", b"", "", b""]
+    f.rti[0].enable_time_regulation(HLAfloat64Interval(1.0))
+    f.rti[1].enable_time_constrained()
     f.rti[0].request_federation_save(LABEL, time)
+    assert names() == ["", b"", LABEL, time.encode()]
+    f.rti[1].disable_time_constrained()
     assert names() == ["", b"", LABEL, time.encode()]
     for rti in f.rti:
         rti.federate_save_begun()

@@ -10,6 +10,8 @@ the RTI's own time management, only these logs:
     complete      a message that was sent to a constrained federate, and not retracted, is heard before the federate is granted
                   more than its time, and once
     end           when all ask for the same late time, all get it
+
+With saves in it, an attribute changes hands, too; `support.clockwork_saves` and `clockwork_owners` say what must hold of that.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+from support import clockwork_owners
+from support.clockwork_saves import Pause
 from support.recorder import Recorder
 from support.timed import EVENT, REQUESTS
 from weft import CallbackModel, OrderType, ResignAction, RTIambassador
@@ -33,6 +37,8 @@ class Sent(NamedTuple):
     number: int
     time: int
     receivers: tuple[str, ...]
+    stamped: bool
+    era: int  # how often the federation had been restored
 
 
 class Timed:
@@ -53,6 +59,10 @@ class Timed:
         self.sent = 0
         self.history: list[tuple[Any, ...]] = []
         self.retractable: dict[int, Any] = {}
+        self.eras: dict[tuple[str, int], int] = {}  # of what it has heard
+        self.pause = Pause(self)
+        self.thing: Any = None  # what changes hands (`support.clockwork_owners`)
+        self.owns = self.sought = False
 
     def join(self, fom: Any) -> None:
         self.rti.join_federation_execution(self.name, "test", NAME)
@@ -62,6 +72,8 @@ class Timed:
         self.rti.change_interaction_order_type(self.event, OrderType.TIMESTAMP)
         self.factory: Any = self.rti.get_time_factory()
         self.joined = True
+        if self.run.saves:
+            clockwork_owners.begin(self, self is self.run.federates[0])
 
     def evoke(self) -> None:
         try:
@@ -74,7 +86,8 @@ class Timed:
 
     def hear(self, method: str, arguments: tuple[Any, ...]) -> None:
         if method == "receive_interaction":
-            sender, number = arguments[2].decode().split("/")
+            sender, number, era = arguments[2].decode().split("/")
+            self.eras[sender, int(number)] = int(era)
             stamped = arguments[8] is OrderType.TIMESTAMP
             self.history.append(("heard", arguments[6].value, sender, int(number), stamped))
         elif method == "time_advance_grant":
@@ -93,6 +106,9 @@ class Timed:
             self.history.append(("left",))
         elif method == "request_retraction":
             self.history.append(("retract", bytes(arguments[0])))
+        else:
+            self.pause.hear(method, arguments)
+            clockwork_owners.hear(self, method, arguments)
 
     def granted(self, time: int, service: str) -> None:
         self.history.append(("granted", time, service, self.asked))
@@ -102,7 +118,17 @@ class Timed:
 
     def act(self, random: Random) -> None:
         self.evoke()
-        if not self.joined or self.waits:
+        if self.joined and self.pause.state:
+            self.pause.go_on(random)
+        if not self.joined or self.pause.state:
+            return
+        if self.run.saves and random.random() < 0.03:
+            self.pause.request(random)
+            return
+        if self.run.saves and random.random() < 0.1:
+            clockwork_owners.move(self, random)
+            return
+        if self.waits:
             return
         regulated = any(one.joined and one.regulating for one in self.run.federates)
         choices = ["send"] * 4 + ["ask"] * (4 if regulated else 0)  # without any, nobody advances
@@ -136,7 +162,7 @@ class Timed:
         time = least + random.choice((-1, 0, 0, 1, 2, 5))
         self.sent += 1
         receivers = tuple(other.name for other in self.run.federates if other.joined and other is not self)
-        tag = f"{self.name}/{self.sent}".encode()
+        tag = f"{self.name}/{self.sent}/{self.run.era}".encode()
         try:
             returned = self.rti.send_interaction(self.event, {}, tag, self.factory.make_time(max(0, time)))
         except InvalidLogicalTime:
@@ -149,7 +175,9 @@ class Timed:
         assert returned.retraction_handle_is_valid == self.regulating
         if self.regulating:
             self.retractable[self.sent] = returned.handle
-        self.run.messages[self.name, self.sent] = Sent(self.name, self.sent, time, receivers)
+        self.run.messages[self.name, self.sent] = Sent(
+            self.name, self.sent, time, receivers, self.regulating, self.run.era
+        )
         self.history.append(("sent", time, self.sent, self.regulating))
 
     def retract(self, random: Random) -> None:
@@ -178,7 +206,7 @@ class Timed:
         self.retractable.clear()
 
     def leave(self) -> None:
-        self.rti.resign_federation_execution(ResignAction.NO_ACTION)
+        self.rti.resign_federation_execution(ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
         self.joined = False
         self.history.append(("left",))
 
@@ -191,8 +219,14 @@ class Run:
         fom: Any,
         late: int = 1,
         settle: Callable[[], None] = lambda: None,
+        saves: bool = False,
+        stays: bool = False,
+        lossy: bool = False,
     ) -> None:
+        """`saves`: the federation is saved now and then; `stays`: nobody leaves; `lossy`: nodes may crash."""
         self.settle = settle
+        self.saves, self.stays, self.lossy = saves, stays, lossy
+        self.era = 0
         self.random = Random(seed)
         self.seed = seed
         self.fom = fom
@@ -212,6 +246,8 @@ class Run:
             self.settle()  # from here on the others know that it is to get everything
         elif (
             one.joined
+            and not self.stays
+            and not one.pause.state
             and len([f for f in self.federates if f.joined and f.regulating]) > 2
             and random.random() < 0.004
         ):
@@ -233,7 +269,7 @@ class Run:
         """All ask for the same late time and get it."""
         end = max(one.time + one.asked for one in self.federates) + 1000
         if not any(one.joined and one.regulating for one in self.federates):
-            free = [one for one in self.federates if one.joined and not one.waits]
+            free = [one for one in self.federates if one.joined and not one.waits and not one.pause.state]
             if not free:
                 return  # all are constrained, and who regulated has gone: they wait as they should
             free[0].regulate(self.random)
@@ -242,10 +278,12 @@ class Run:
             for one in self.federates:
                 one.evoke()
             present = [one for one in self.federates if one.joined]
-            if all(one.time == end and not one.waits for one in present):
+            if all(one.time == end and not one.waits and not one.pause.state for one in present):
                 return
             for one in present:
-                if not one.waits and one.time < end:
+                if one.pause.state:
+                    one.pause.go_on(self.random)
+                elif not one.waits and one.time < end:
                     one.request("TAR", end)
         stuck = [f"{o.name} waits for {o.waits} {o.asked} at {o.time}" for o in self.federates if o.joined]
         raise AssertionError(f"seed {self.seed}: {'; '.join(stuck)}")
@@ -257,6 +295,8 @@ class Run:
 def check(run: Run) -> None:
     for one in run.federates:
         check_one(run, one)
+    if run.saves:
+        clockwork_owners.check(run)
 
 
 def check_one(run: Run, one: Timed) -> None:
@@ -322,3 +362,4 @@ def check_complete(run: Run, one: Timed, heard: set[tuple[str, int]]) -> None:
             and message.time <= one.time
         ):
             assert key in heard, f"seed {run.seed}: {one.name} never got {message}"
+            assert one.eras[key] == message.era, f"seed {run.seed}: {one.name} got {message} of another time"

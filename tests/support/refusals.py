@@ -206,14 +206,6 @@ CANNOT_RAISE: dict[tuple[str, str], str] = {
         "InteractionClassAlreadyBeingChanged",
     ): "a change of transportation is carried out within the call that asks for it",
     (
-        "request_federation_save",
-        "LogicalTimeAlreadyPassed",
-    ): "a save at a logical time begins at once, whatever the time",
-    (
-        "request_federation_save",
-        "FederateUnableToUseTime",
-    ): "a save at a logical time begins at once, so nobody has to reach it",
-    (
         "join_federation_execution",
         "CouldNotCreateLogicalTimeFactory",
     ): "both time representations are built in, and creating the federation already checked the name",

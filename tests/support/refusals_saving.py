@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.federation import Federation
 from support.refusals import Refusal
 from support.saves import LABEL, begin, begin_restore, instruct, save
-from weft.model.time import HLAfloat64Time, HLAinteger64Time
+from weft.model.time import HLAfloat64Interval, HLAfloat64Time, HLAinteger64Time
 
 TIMED = HLAfloat64Time(5.0)
 
@@ -56,7 +56,19 @@ def _request_unknowingly(f: Federation) -> None:
     f.rti[1].request_federation_save("another")
 
 
+def _time_passed(f: Federation) -> None:
+    f.rti[0].enable_time_regulation(HLAfloat64Interval(1.0))
+    f.rti[0].time_advance_request(TIMED)
+    f.rti[0].request_federation_save(LABEL, TIMED)
+
+
 SAVING = [
+    Refusal("request_federation_save", "LogicalTimeAlreadyPassed", _time_passed),
+    Refusal(
+        "request_federation_save",
+        "FederateUnableToUseTime",
+        lambda f: f.rti[0].request_federation_save(LABEL, TIMED),
+    ),
     Refusal("join_federation_execution", "SaveInProgress", _join_in_save),
     Refusal("join_federation_execution", "RestoreInProgress", _join_in_restore),
     Refusal("request_federation_save", "SaveInProgress", _request_unknowingly),

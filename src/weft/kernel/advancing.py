@@ -15,13 +15,14 @@ receive order (RO) waits while it is granted, unless it has enabled asynchronous
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import timetable
 from weft.kernel.effects import Alarm, Callback, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member, mom_handle
-from weft.kernel.timing import GRANTED, NMR, NMRA, STOPPED, TAR, TARA, Report
+from weft.kernel.timing import FLUSH, GRANTED, NMR, NMRA, SERVICE_NAMES, STOPPED, TAR, TARA, Report, Timetable
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle
@@ -30,6 +31,10 @@ from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
 BLOCKED = "time_advance_blocked"
+
+Callbacks = list[tuple[str, tuple[Any, ...]]]
+LATE: dict[str, Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]] = {}
+"""What becomes of messages for which interest is asked when they are delivered, by service (`weft.kernel.late`)."""
 
 
 def wrapped(federation: Federation, value: Any) -> LogicalTime:
@@ -69,7 +74,8 @@ def arrived(
         turn.effects.append(Callback(member.session, method, _at_once(arguments)))
     elif (time.value, 0) < timing.reached:
         # Its sender was taken for lost, and time went on without it.
-        hand(turn, member, method, _at_once(arguments))
+        for one, given in wanted(federation, member, method, arguments):
+            hand(turn, member, one, _at_once(given))
     else:
         number = int.from_bytes(retraction[4:], "big")
         key: Key = (time.value, sender.name, number, part)
@@ -77,6 +83,25 @@ def arrived(
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.horizon.waiting[member.handle] = None
+
+
+def wanted(
+    federation: Federation, member: Member, method: str, arguments: tuple[Any, ...], count: bool = True
+) -> Callbacks:
+    """The callbacks by which a member gets what has waited for it, if it still wants it."""
+    late = LATE.get(method)
+    if late is not None:
+        return late(federation, member, arguments, count)
+    if method == "reflect_attribute_values":
+        instance = federation.instances.get(arguments[0])
+        if instance is None or not instance.knowledge.mask & member.bit:
+            return []
+    return [(method, arguments)]
+
+
+def _is_wanted(federation: Federation, member: Member, message: Stamped) -> bool:
+    method, arguments = message.content
+    return method not in LATE or bool(wanted(federation, member, method, arguments, count=False))
 
 
 def _at_once(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -98,18 +123,14 @@ def queued(turn: Turn, federation: Federation) -> None:
 
 
 def _deliver(turn: Turn, federation: Federation, member: Member, messages: list[Stamped]) -> None:
-    """What waited in its queue, but for updates of instances that it has come not to know."""
+    """What waited in its queue, but for what it does not want, or cannot, by now."""
     for message in messages:
-        method, arguments = message.content
-        if method == "reflect_attribute_values":
-            instance = federation.instances.get(arguments[0])
-            if instance is None or not instance.knowledge.mask & member.bit:
-                continue
-        elif method == "remove_object_instance":
-            handle = arguments[0]
-            member.timing.gone[handle] = None
-            turn.order(federation, member, "instance_removed", (handle.number,))
-        turn.effects.append(Callback(member.session, method, arguments))
+        for method, arguments in wanted(federation, member, *message.content):
+            if method == "remove_object_instance":
+                handle = arguments[0]
+                member.timing.gone[handle] = None
+                turn.order(federation, member, "instance_removed", (handle.number,))
+            turn.effects.append(Callback(member.session, method, arguments))
 
 
 def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
@@ -142,7 +163,7 @@ def ask(turn: Turn, federation: Federation, member: Member, mode: int, time: Any
     timing.floor = timing.promise()
     timing.mode = mode
     timing.requested = time
-    _prune(member)
+    timing.prune()
     release_held(turn, member)
     federation.horizon.waiting[member.handle] = None
     told_state(turn, federation, member)
@@ -160,8 +181,46 @@ def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None
     timing.floor = timing.promise()
     timing.mode = TAR  # what is delivered now is delivered while it advances
     release_held(turn, member)
+    if _must_wait(turn, federation, member, time):
+        federation.horizon.waiting[member.handle] = None
+        told_state(turn, federation, member)
+        _hold_flush(turn, federation, member, time)
+    else:
+        _flush(turn, federation, member, time)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def _must_wait(turn: Turn, federation: Federation, member: Member, time: Any) -> bool:
+    """A federation is to be saved at a time that a flush would take it beyond."""
+    limit = federation.save_limit
+    if limit is None or time <= limit[0] or not member.timing.constrained:
+        return False
     galt = timetable.galt_of(federation, member, turn.node)
-    taken = timing.queue.take_all()
+    head = member.timing.queue.head()
+    return (galt is None or galt >= limit) and (head is None or head > limit[0])
+
+
+def _hold_flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    """It waits at the time of the save, as far as the others are concerned."""
+    timing = member.timing
+    limit = federation.save_limit
+    assert limit is not None
+    timing.mode = FLUSH
+    timing.flushing = time
+    timing.requested = limit[0]
+    timing.reached = max(timing.reached, limit)
+    changed(turn, federation, member)
+
+
+def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    timing = member.timing
+    waited = timing.flushing is not None
+    timing.flushing = None
+    galt = timetable.galt_of(federation, member, turn.node)
+    if federation.save_limit is not None and timing.constrained:
+        galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    taken = [message for message in timing.queue.take_all() if _is_wanted(federation, member, message)]
     optimistic = min([time, *[message.key[0] for message in taken[:1]]])
     granted = optimistic if galt is None else min(optimistic, galt[0])
     for message in taken:
@@ -170,14 +229,12 @@ def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None
     timing.mode = GRANTED
     if granted > timing.time:
         timing.time = granted
-        timing.exclusive = False
+        timing.exclusive = waited and granted == timing.requested
     timing.reached = max(timing.reached, (timing.time, 0))
     times = (wrapped(federation, timing.time), wrapped(federation, optimistic))
     turn.effects.append(Callback(member.session, "flush_queue_grant", times))
-    _prune(member)
+    timing.prune()
     changed(turn, federation, member)
-    if federation.home == turn.node:
-        settle(turn, federation)
 
 
 def changed(turn: Turn, federation: Federation, member: Member) -> None:
@@ -213,14 +270,19 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
     mode = timing.mode
     if mode == GRANTED:
         return False
+    if mode == FLUSH:
+        return _check_flush(turn, federation, member)
     if not timing.constrained:
         _grant(turn, federation, member, timing.requested)
         return True
     galt = timetable.galt_of(federation, member, turn.node)
-    if galt is None and not _may_advance_alone(federation, member):
+    if galt is None and not may_advance_alone(federation, member):
         return False
+    if federation.save_limit is not None:
+        galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
     time = timing.requested
     if mode in (NMR, NMRA):
+        _drop_unwanted(turn, federation, member, galt)
         head = timing.queue.head()
         if head is not None and head < time:
             time = head
@@ -235,7 +297,43 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
     return False
 
 
-def _may_advance_alone(federation: Federation, member: Member) -> bool:
+def _drop_unwanted(turn: Turn, federation: Federation, member: Member, galt: Bound | None) -> None:
+    """Who asks for the next message is not granted the time of one that it does not want when that might be delivered."""
+    timing = member.timing
+    dropped = False
+    message = timing.queue.first()
+    while message is not None and not _is_wanted(federation, member, message):
+        time = message.key[0]
+        if time > timing.requested or (galt is not None and galt < (time, 1 if timing.mode == NMR else 0)):
+            break
+        timing.queue.drop(message)
+        dropped = True
+        message = timing.queue.first()
+    if dropped:
+        changed(turn, federation, member)
+
+
+def _check_flush(turn: Turn, federation: Federation, member: Member) -> bool:
+    """A flush that waits for a save: the save may be over, or is to be at another time."""
+    timing = member.timing
+    limit = federation.save_limit
+    if _must_wait(turn, federation, member, timing.flushing):
+        if limit is not None and limit[0] != timing.requested:
+            timing.floor = timing.promise()
+            _hold_flush(turn, federation, member, timing.flushing)
+        return False
+    galt = timetable.galt_of(federation, member, turn.node)
+    if timing.constrained and galt is not None and galt < (timing.requested, 1):
+        return False  # the home was started again, or the federation restored: it is yet to say how far time may go
+    _spend(turn, member)
+    timing.floor = timing.promise()
+    federation.horizon.waiting.pop(member.handle, None)
+    _flush(turn, federation, member, timing.flushing)
+    told_state(turn, federation, member)
+    return True
+
+
+def may_advance_alone(federation: Federation, member: Member) -> bool:
     """Nobody else regulates: the switch says if time may advance all the same."""
     return member.timing.regulating or federation.switch("nonRegulatedGrant")
 
@@ -255,7 +353,7 @@ def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     turn.effects.append(Callback(member.session, "time_advance_grant", granted))
     told_state(turn, federation, member)
     if mode in (NMR, NMRA):
-        _prune(member)
+        timing.prune()
         changed(turn, federation, member)
     elif federation.home == turn.node:
         timetable.enter(federation, member, timetable.report_of(member))
@@ -263,9 +361,15 @@ def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
 
 def settle(turn: Turn, federation: Federation) -> None:
     """At the home, when promises have changed: grant all members here that may be granted, and tell the other nodes."""
-    table = federation.timetable
-    if table is None:
+    if federation.timetable is None:
         return
+    _settle_here(turn, federation, federation.timetable)
+    timetable.publish(turn, federation)
+    if federation.save_scheduled is not None or federation.save_asked:
+        turn.begins = True
+
+
+def _settle_here(turn: Turn, federation: Federation, table: Timetable) -> None:
     horizon = federation.horizon
     view = timetable.view_of(table)
     while view != horizon.view:
@@ -273,7 +377,6 @@ def settle(turn: Turn, federation: Federation) -> None:
         horizon.since = turn.now
         _look_at_all(turn, federation)
         view = timetable.view_of(table)
-    timetable.publish(turn, federation)
 
 
 def _look_at_all(turn: Turn, federation: Federation) -> None:
@@ -290,6 +393,13 @@ def _look_at_all(turn: Turn, federation: Federation) -> None:
             delivered = member.timing.delivered
             for retraction in [r for r, time in delivered.items() if (time, 0) < least]:
                 del delivered[retraction]
+
+
+def look_again(turn: Turn, federation: Federation) -> None:
+    """Nobody is held by a save any more, or not so soon."""
+    _look_at_all(turn, federation)
+    if federation.home == turn.node:
+        settle(turn, federation)
 
 
 def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
@@ -324,12 +434,18 @@ def reported(turn: Turn, federation: Federation, sender: str, parcel: TimeReport
 
 
 def restored(turn: Turn, federation: Federation) -> None:
-    """The federation is another, made of a save: the home knows everybody's time, and tells the others."""
+    """The federation is another, made of a save: the home knows everybody's time.
+
+    The others are told at the end of the turn: what they are told before the command that makes it they take for another's.
+    """
     if federation.home == turn.node:
         timetable.refresh(federation)
-        settle(turn, federation)
+        if federation.timetable is not None:
+            _settle_here(turn, federation, federation.timetable)
         _look_at_all(turn, federation)
         turn.begins = True
+    else:
+        _look_at_all(turn, federation)  # whom nobody but the save has held up
 
 
 def home_is_back(turn: Turn, federation: Federation) -> None:
@@ -391,11 +507,26 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
             for one in timetable.who_is_behind(federation, turn.node)
             if one.federate != member.handle.number
         ],
+        "save": _held_for(federation, member, galt),
     }
 
 
+def _held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
+    """The label of the save that alone keeps the member from more."""
+    timing = member.timing
+    limit = federation.save_limit
+    if limit is None or timing.mode == GRANTED or not timing.constrained:
+        return ""
+    asked = timing.flushing if timing.mode == FLUSH else timing.requested
+    if asked <= limit[0] or (galt is not None and galt < limit):
+        return ""
+    if federation.saving is not None:
+        return federation.saving.label
+    return federation.save_scheduled[0] if federation.save_scheduled is not None else ""
+
+
 def _state(mode: int) -> str:
-    return ("granted", "TAR", "TARA", "NMR", "NMRA")[mode]
+    return SERVICE_NAMES[mode] or "granted"
 
 
 def _blocker(federation: Federation, report: Report) -> dict[str, Any]:
@@ -425,15 +556,3 @@ def _spend(turn: Turn, member: Member) -> None:
     state = 0 if timing.mode == GRANTED else 1
     timing.spent[state] += turn.now - max(timing.since, timing.told[state], member.granted_since)
     timing.since = turn.now
-
-
-def _prune(member: Member) -> None:
-    """Forget messages that can no longer be taken back: the first ones, since most are sent in the order of their times."""
-    timing = member.timing
-    promise = timing.promise()
-    retractable = timing.retractable
-    while retractable:
-        first = next(iter(retractable))
-        if (retractable[first].time, 0) >= promise:
-            break
-        del retractable[first]

@@ -71,6 +71,17 @@ class Homes:
     ) -> None:
         raise NotImplementedError
 
+    def _asks_first(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> bool:
+        raise NotImplementedError
+
     def _refuse(
         self,
         turn: Turn,
@@ -171,7 +182,8 @@ class Homes:
                 federate = renamed.get(federate)  # it was asked before the federation was restored
             elif request.execution and request.execution != federation.execution:
                 raise FederateNotExecutionMember(f"the federate was in an earlier federation named {name!r}")
-            self._carry_out(turn, federation, request.caller, federate, service, request.arguments)
+            if not self._asks_first(turn, federation, request.caller, federate, service, request.arguments):
+                self._carry_out(turn, federation, request.caller, federate, service, request.arguments)
 
     def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[Any, ...]]:
         if federation is None:

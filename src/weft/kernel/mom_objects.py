@@ -228,6 +228,13 @@ def state_of(federation: Federation, member: Member) -> str:
     return "ActiveFederate"
 
 
+def next_save(federation: Federation) -> tuple[str, LogicalTime | None]:
+    """Label and time of the save that is under way, or waits for its time."""
+    if federation.saving is not None:
+        return federation.saving.label, federation.saving.time
+    return federation.save_scheduled or ("", None)
+
+
 def _time(time: LogicalTime | None) -> bytes:
     return b"" if time is None else time.encode()
 
@@ -294,8 +301,8 @@ _FEDERATION: dict[str, Callable[[Federation], Any]] = {
     "HLAtimeImplementationName": lambda f: f.time.name,
     "HLAlastSaveName": lambda f: f.last_save[0],
     "HLAlastSaveTime": lambda f: _time(f.last_save[1]),
-    "HLAnextSaveName": lambda f: "" if f.saving is None else f.saving.label,
-    "HLAnextSaveTime": lambda f: b"" if f.saving is None else _time(f.saving.time),
+    "HLAnextSaveName": lambda f: next_save(f)[0],
+    "HLAnextSaveTime": lambda f: _time(next_save(f)[1]),
     "HLAautoProvide": _switch("autoProvide"),
     "HLAadvisoriesUseKnownClass": _switch("advisoriesUseKnownClass"),
     "HLAdelaySubscriptionEvaluation": _switch("delaySubscriptionEvaluation"),

@@ -27,6 +27,7 @@ from weft.kernel import (
     restoring,
     saving,
     time_services,
+    timed_saves,
     timetable,
     views,
 )
@@ -57,6 +58,7 @@ from weft.kernel.parcels import (
     TimeReport,
     Welcome,
 )
+from weft.kernel.pauses import AskedSave
 from weft.kernel.peers import Peers
 from weft.kernel.services import RESIGN, RESIGN_LOST, SERVICES
 from weft.kernel.sessions import Session
@@ -173,6 +175,8 @@ class Node(Peers):
                     f"{service} needs a joined federate; join a federation first"
                 )
             if entry.control:
+                if timed_saves.is_timed(service, arguments):
+                    timed_saves.prepare(self.name, federation, member, arguments)
                 if service == "delete_object_instance" and len(arguments) > 2 and arguments[2] is not None:
                     arguments = condemning.prepare(federation, member, arguments)
                 elif service == data_distribution.COMMIT:
@@ -271,11 +275,14 @@ class Node(Peers):
             if turn.begins and turn.orders is None:
                 turn.begins = False
                 for federation in list(self.federations.values()):
-                    if federation.home == self.name and federation.timetable is not None:
+                    if federation.home == self.name and (
+                        federation.timetable is not None or federation.save_scheduled is not None
+                    ):
                         self._begin_times(turn, federation)
 
     def _begin_times(self, turn: Turn, federation: Federation) -> None:
-        """At the home: those who may begin to regulate or to be constrained do."""
+        """At the home: those who may begin to regulate or to be constrained do, and saves at a logical time."""
+        timetable.publish(turn, federation)
         rti = federation.rti.handle
         ready = timetable.ready_to_regulate(federation)
         while ready is not None:
@@ -287,6 +294,58 @@ class Node(Peers):
         while waits is not None:
             self._carry_out(turn, federation, None, rti, time_services.CONSTRAINED_BEGUN, (waits.number,))
             waits = time_services.ready_to_be_constrained(federation)
+        if federation.save_asked or federation.save_scheduled is not None:
+            self._schedule_saves(turn, federation)
+
+    # --- saves at a logical time (weft.kernel.timed_saves) ----------------------------------------------------
+
+    def _asks_first(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> bool:
+        """At the home: is it the request of a save that other nodes must be asked about?  Then they are."""
+        if caller is None or not timed_saves.is_timed(service, arguments):
+            return False
+        if federate not in federation.members or not timed_saves.must_ask(federation):
+            error = timed_saves.passed(federation, arguments[1])
+            if error is not None and federation.saving is None and federation.restoring is None:
+                raise error
+            return False
+        asked = timed_saves.asking(arguments[0], arguments[1], federate, caller)
+        self._carry_out(turn, federation, None, federation.rti.handle, timed_saves.SAVE_ASKED, asked)
+        return True
+
+    def _schedule_saves(self, turn: Turn, federation: Federation) -> None:
+        """At the home: answer requests that all nodes have answered to, begin the save whose time has come."""
+        asked = timed_saves.answered(federation)
+        while asked is not None:
+            self._answer_asked(turn, federation, asked)
+            asked = timed_saves.answered(federation)
+        if timed_saves.due(federation):
+            timetable.publish(turn, federation)
+            self._carry_out(turn, federation, None, federation.rti.handle, saving.SAVE_DUE, ())
+
+    def _answer_asked(self, turn: Turn, federation: Federation, asked: AskedSave) -> None:
+        arguments = (asked.label, asked.time)
+        before = len(turn.effects)
+        error = timed_saves.passed(federation, asked.time)
+        try:
+            if error is None:
+                self._carry_out(
+                    turn, federation, asked.caller, asked.federate, timed_saves.REQUEST, arguments
+                )
+                return
+        except RTIexception as refusal:
+            del turn.effects[before:]
+            error = refusal
+        rti = federation.rti.handle
+        self._carry_out(turn, federation, None, rti, timed_saves.SAVE_REFUSED, tuple(asked.caller))
+        self._refuse_asked(turn, asked, error)
 
     def _hold(self, turn: Turn) -> list[Effect]:
         """Let go what may go, while a federation is saved or restored."""
@@ -376,7 +435,8 @@ class Node(Peers):
     ) -> None:
         """Give a command its place in the federation's order: here if this is its home, else there."""
         if federation.home == self.name:
-            self._carry_out(turn, federation, caller, federate, service, arguments)
+            if not self._asks_first(turn, federation, caller, federate, service, arguments):
+                self._carry_out(turn, federation, caller, federate, service, arguments)
         elif caller is None:
             request = Request(federation.name, None, federate, service, arguments, federation.execution)
             turn.effects.append(Transmit(federation.home, request))

@@ -18,7 +18,8 @@ that does not regulate is only carried along, and both order types in the callba
 Where a class, an attribute or the call asks for one of Weft's own orders, `weft.kernel.causal` takes the message from there.
 
 With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
-subscribes while it is under way gets it.
+subscribes while it is under way gets it.  One in time stamp order waits for every time-constrained member, and that is asked
+when its time has come (`weft.kernel.late`).
 
 The answers to the interest question are kept: for interactions in `Federation.audiences`, for updates in the
 `Knowledge` that alike instances share.  Both are forgotten when a declaration or the membership changes.  What is sent with
@@ -53,6 +54,7 @@ from weft.model.records import MessageRetractionReturn
 from weft.model.time import LogicalTime
 
 NO_RETRACTION = MessageRetractionReturn(False, None)
+DELAYED = "delaySubscriptionEvaluation"
 _MANAGER = "HLAinteractionRoot.HLAmanager"
 MANAGED = frozenset(
     f"{_MANAGER}.{kind}"
@@ -118,7 +120,7 @@ def send_interaction(
     if at is not None:
         audience.count_up()
     transportation = audience.transportation
-    if audience.ears:
+    if audience.ears or (stamp and federation.switch(DELAYED)):
         _hear(turn, federation, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
         arguments: tuple[Any, ...] = (entry.handle, unshared(values), tag, transportation, stamp)
@@ -168,7 +170,7 @@ def _audience(
 ) -> Audience:
     """Kept for what is sent without regions."""
     entry = federation.catalog.interaction_classes[interaction_class]
-    delayed = federation.switch("delaySubscriptionEvaluation")
+    delayed = federation.switch(DELAYED)
     ears = []
     nodes: dict[str, None] = {}
     for member in federation.members.values():
@@ -184,6 +186,7 @@ def _audience(
         turn, federation, sender, entry, at, [member for _, member in ears], nodes, delayed
     )
     made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
+    made.at = at
     made.footprint = footprint
     if groups and not federation.catalog.is_reliable(transportation):
         made.groups = groups
@@ -263,9 +266,17 @@ def _hear_in_time(
 ) -> None:
     """Somebody may have to wait for it."""
     stamped = time_services.is_stamped(stamp)
+    late = stamped and federation.switch(DELAYED)
     heard: InteractionClassEntry | None = None
     arguments: tuple[Any, ...] = ()
+    if late:
+        at = None if audience.at is None else matching.boxes(audience.at)
+        message = (sent_class, unshared(values), tag, transportation, sender.handle, at, *stamp)
+        _await_time(turn, federation, sender, "send_interaction", message, stamp)
     for received, member in audience.ears:
+        if late and member.timing.constrained:
+            add(member.tally.interactions_received, sent_class, transportation, -1)  # not yet
+            continue
         if received is not heard or not isinstance(values, PackedValues):
             heard = received
             kept: Any
@@ -303,6 +314,20 @@ def _hear_packed(
             kept = values if received.handle == sent_class else values.subset(received.parameters)
             arguments = (received.handle, kept, tag, transportation, sender.handle, None, *stamp)
         effects.append(Callback(member.session, "receive_interaction", arguments))
+
+
+def _await_time(
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    service: str,
+    arguments: tuple[Any, ...],
+    stamp: tuple[Any, ...],
+) -> None:
+    """For every time-constrained member here: if it wants the message is asked when its time has come."""
+    for member in federation.members.values():
+        if member.node == turn.node and member.timing.constrained and member is not sender:
+            advancing.arrived(turn, federation, member, sender, service, arguments, stamp)
 
 
 def unshared(values: Any) -> Any:
@@ -439,7 +464,9 @@ def _reflect_all(
 ) -> None:
     """To the members here."""
     if stamp and stamp[1] is OrderType.TIMESTAMP:
-        _reflect_in_time(turn, federation, instance, route.legs + route.paced, sender, values, tag, stamp)
+        _reflect_in_time(
+            turn, federation, instance, route.legs + route.paced, sender, values, tag, stamp, route.where
+        )
         return
     if route.holding:
         _reflect_in_time(turn, federation, instance, route.legs, sender, values, tag, stamp)
@@ -458,10 +485,20 @@ def _reflect_in_time(
     values: dict[AttributeHandle, bytes] | PackedValues,
     tag: bytes,
     stamp: tuple[Any, ...],
+    where: Where | None = None,
 ) -> None:
     """Somebody may have to wait for it.  Update rates do not apply to what comes in time stamp order."""
     stamped = time_services.is_stamped(stamp)
+    late = stamped and federation.switch(DELAYED)
+    if late:
+        there = None if where is None else matching.carried(where)
+        message = (instance.handle, unshared(values), tag, sender.handle, there, *stamp)
+        _await_time(turn, federation, sender, "update_attribute_values", message, stamp)
     for part, leg in enumerate(legs):
+        if late and leg.member.timing.constrained:
+            if not leg.intervals:
+                add(leg.member.tally.reflections_received, instance.entry.handle, leg.transportation, -1)
+            continue
         kept = unshared(values) if leg.attributes is None else rates.part_of(values, leg.attributes)
         member = leg.member
         arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, leg.regions, *stamp)
@@ -568,11 +605,12 @@ def _find_route(
                     legs.extend(_legs(instance, member, wanted, len(sent), where))
             elif wanted:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
-    delayed = federation.switch("delaySubscriptionEvaluation")
+    delayed = federation.switch(DELAYED)
     if delayed:
         away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != turn.node}
     ways = list(dict.fromkeys(transportation_of(instance, handle) for handle in sent))
     route = Route(legs, [], sender, instance.entry.handle, ways, paced)
+    route.where = where
     _spread_update(turn, federation, instance, route, away, sent, where, delayed)
     return route
 
@@ -648,6 +686,13 @@ def _posts(
     return [
         Post(nodes, None if len(part) == sent else tuple(part), reliable) for reliable, part in parts.items()
     ]
+
+
+def legs_to(
+    instance: Instance, member: Member, wanted: list[AttributeHandle], where: Where | None
+) -> list[Leg]:
+    """Each with the attributes it has."""
+    return _legs(instance, member, wanted, -1, where)
 
 
 def _legs(
@@ -799,7 +844,7 @@ def direct(
 ) -> tuple[str, ...]:
     """In receive or time stamp order, to members here and elsewhere; returns the other nodes."""
     _direct(turn, federation, member, arguments)
-    delayed = federation.switch("delaySubscriptionEvaluation")
+    delayed = federation.switch(DELAYED)
     nodes = {
         other.node: None
         for other in federation.members.values()
@@ -826,7 +871,13 @@ def _direct(turn: Turn, federation: Federation, sender: Member, message: tuple[A
     instance = federation.instances.get(object_instance)
     if instance is None:
         return
+    late = time_services.is_stamped(message[5]) and federation.switch(DELAYED)
+    if late:
+        waiting = (*message[:5], sender.handle, *message[5])
+        _await_time(turn, federation, sender, "send_directed_interaction", waiting, message[5])
     for member in federation.seated(instance.knowledge.mask):
+        if late and member.timing.constrained:
+            continue
         if member is not sender and member.node == turn.node:
             received = directed_to(instance, entry, member)
             if received is not None:

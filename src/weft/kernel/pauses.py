@@ -7,9 +7,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.kernel.parcels import Caller
 from weft.model.enums import RestoreFailureReason, SaveFailureReason, SaveStatus
 from weft.model.handles import FederateHandle
 from weft.model.time import LogicalTime
+
+
+class AskedSave:
+    """A save at a logical time that all nodes are asked about (`weft.kernel.timed_saves`)."""
+
+    def __init__(self, label: str, time: LogicalTime, federate: FederateHandle, caller: Caller) -> None:
+        self.label = label
+        self.time = time
+        self.federate = federate
+        self.caller = caller  # waits for the answer
+        self.version = (
+            1  # at the home: it is answered when all nodes have seen this (`weft.kernel.timetable`)
+        )
 
 
 class Saving:

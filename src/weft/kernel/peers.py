@@ -23,13 +23,15 @@ from typing import Any
 from weft.kernel import advancing, pausing, timetable, views
 from weft.kernel.effects import Callback, Effect, Listen, Refuse, Transmit
 from weft.kernel.homes import Homes
-from weft.kernel.parcels import Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
+from weft.kernel.parcels import Answer, Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
+from weft.kernel.pauses import AskedSave
 from weft.kernel.saving import SAVE_ENDED
 from weft.kernel.services import RESIGN_LOST
 from weft.kernel.snapshot import snapshot
 from weft.kernel.state import Federation
+from weft.kernel.timed_saves import REQUEST
 from weft.kernel.turn import Turn
-from weft.model.errors import RTIinternalError
+from weft.model.errors import RTIexception, RTIinternalError
 from weft.model.records import Source
 
 
@@ -118,12 +120,23 @@ class Peers(Homes):
         self._early.pop(federation.name, None)
         if federation.channels.multicast:
             turn.effects.append(Listen(federation.name, ()))
+        for asked in federation.save_asked if federation.home == self.name else ():
+            self._refuse_asked(turn, asked, RTIinternalError(fault))
         for session in self.sessions.values():
             if session.federation is federation:
                 session.federation = None
                 session.member = None
                 pausing.leave(session)
                 turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
+
+    def _refuse_asked(self, turn: Turn, asked: AskedSave, error: RTIexception) -> None:
+        """At the home: whoever asked for a save at a logical time does not get it."""
+        caller = asked.caller
+        if caller.node == self.name:
+            arguments = (asked.label, asked.time)
+            self._refuse(turn, caller.session, caller.number, REQUEST, arguments, error)
+        else:
+            turn.effects.append(Transmit(caller.node, Answer(caller, None, error)))
 
     def _left(self, turn: Turn, sender: str, parcel: Left) -> None:
         reason = f" ({parcel.why})" if parcel.why else ""
@@ -240,6 +253,7 @@ class Peers(Homes):
                 turn.effects.append(Transmit(node, hello))
         for name in back:
             timetable.begin_again(self.federations[name])
+            turn.begins = True
             self._end_pauses(turn, self.federations[name])
         self._part(turn, self.name, f"its node {self.name!r} was started again")
         for name in back:

@@ -23,6 +23,8 @@ _ENUMS: dict[str, Any] = {
 _KEYS: dict[str, type[Handle]] = {
     "receive_interaction": ParameterHandle,
     "reflect_attribute_values": AttributeHandle,
+    "send_interaction": ParameterHandle,  # as they wait for their time (`weft.kernel.late`)
+    "update_attribute_values": AttributeHandle,
 }
 
 

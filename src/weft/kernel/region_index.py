@@ -4,8 +4,8 @@ Where a federate subscribes with few regions, comparing with each is faster; `we
 number on.
 
 The index has the dimensions of the first region that came into it, four at most.  A region that lacks one of them has its full
-range there, and dimensions that the index does not have are not looked at: so what is found is all that overlaps and perhaps more,
-and whoever asks compares again.
+range there, and dimensions that the index does not have are not looked at: so what is found is all that overlaps and perhaps
+more, and whoever asks compares again.
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ def request_federation_restore(turn: Turn, federation: Federation, member: Membe
         raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
     if federation.restoring is not None:
         raise RestoreInProgress(f"the federation is being restored from {federation.restoring.label!r}")
+    if federation.save_asked:
+        raise SaveInProgress(f"a save is being asked for: {federation.save_asked[0].label!r}; try again")
     federation.restoring = Restoring(label, member.handle)
 
 
@@ -97,6 +99,7 @@ def restore_decided(
     requester = federation.members.get(restoring.requester)
     if who is None:
         federation.restoring = None
+        turn.begins = True  # a save may have waited
         if requester is not None:
             turn.callback(federation, requester, "request_federation_restore_failed", (restoring.label,))
         return
@@ -164,6 +167,7 @@ def after_resign(turn: Turn, federation: Federation, member: Member) -> None:
 
 def _fail(turn: Turn, federation: Federation, reason: RestoreFailureReason) -> None:
     federation.restoring = None
+    turn.begins = True
     for member in federation.members.values():
         turn.pause_callback(federation, member, "federation_not_restored", (reason,))
     _note(turn, federation)

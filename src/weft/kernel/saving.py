@@ -1,6 +1,6 @@
 """Federation save (clauses 4.19 to 4.26).
 
-    request    everybody is told to save; a save at a logical time begins at once too, and the time goes along
+    request    everybody is told to save; of a save at a logical time when that has come (`weft.kernel.timed_saves`)
     begun      the federate saves its own state, and does nothing else from then on
     point      everybody has begun: what the federation is now is what will be saved
     complete   everybody has: the host writes it (`weft.kernel.pausing`), and everybody is told how it ended
@@ -11,7 +11,7 @@ nobody is surprised in the middle of it.  An abort ends it at once, unless it is
 
 from __future__ import annotations
 
-from weft.kernel import time_services
+from weft.kernel import timed_saves
 from weft.kernel.pauses import Saving
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
@@ -25,9 +25,10 @@ from weft.model.errors import (
 )
 from weft.model.time import LogicalTime
 
+SAVE_DUE = "save_due"
 SAVE_WRITING = "save_writing"
 SAVE_ENDED = "save_ended"
-"""Commands by which the home says that the save is being written, and how that has ended."""
+"""Commands by which the home says that the time of a save has come, that it is being written, and how that has ended."""
 
 _COMPLETE = SaveStatus.FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE
 
@@ -37,18 +38,28 @@ def request_federation_save(
 ) -> None:
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
-    if time is not None:
-        time_services.time_value(federation, time)
     if federation.saving is not None:
         raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
     if federation.restoring is not None:
         raise RestoreInProgress(f"the federation is being restored from {federation.restoring.label!r}")
-    initiate(turn, federation, label, time)
+    if time is None:
+        initiate(turn, federation, label, None)
+    else:
+        timed_saves.schedule(turn, federation, member, label, time)
+        _note(turn, federation)
+
+
+def save_due(turn: Turn, federation: Federation, member: Member) -> None:
+    """All time-constrained federates have come to the time of the save."""
+    if federation.save_scheduled is not None:
+        initiate(turn, federation, *federation.save_scheduled)
 
 
 def initiate(turn: Turn, federation: Federation, label: str, time: LogicalTime | None) -> None:
     saving = Saving(label, time)
     federation.saving = saving
+    federation.save_scheduled = None
+    timed_saves.set_limit(turn, federation)
     arguments = (label,) if time is None else (label, time)
     for member in federation.members.values():
         saving.status[member.handle] = SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE
@@ -99,7 +110,9 @@ def _conclude(turn: Turn, federation: Federation, saving: Saving) -> None:
 def abort_federation_save(turn: Turn, federation: Federation, member: Member) -> None:
     saving = federation.saving
     if saving is None:
-        raise SaveNotInProgress("the federation is not being saved")
+        scheduled = federation.save_scheduled
+        waits = "" if scheduled is None else f"; {scheduled[0]!r} waits for {scheduled[1]}: request another"
+        raise SaveNotInProgress(f"the federation is not being saved{waits}")
     if saving.writing:
         raise SaveNotInProgress(
             f"all federates have completed the save {saving.label!r}; it is being written"
@@ -145,6 +158,8 @@ def _end(turn: Turn, federation: Federation, reason: SaveFailureReason | None) -
     _note(turn, federation)
     if reason is None:
         turn.note(federation, None, "HLAlastSaveName", "HLAlastSaveTime")
+    timed_saves.set_limit(turn, federation)
+    turn.begins = True  # another may have waited for the end of this one
 
 
 def _note(turn: Turn, federation: Federation) -> None:

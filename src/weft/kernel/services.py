@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import (
+    advancing,
     causal,
     condemning,
     data_distribution,
     declaration,
+    late,
     membership,
     mom_services,
     objects,
@@ -26,6 +28,7 @@ from weft.kernel import (
     support,
     synchronization,
     time_services,
+    timed_saves,
     views,
 )
 
@@ -37,6 +40,8 @@ INTERNAL = frozenset(
         mom_services.MOM_ADJUST,
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
+        saving.SAVE_DUE,
+        *timed_saves.COMMANDS,
         restoring.RESTORE_DECIDED,
         condemning.INSTANCE_REMOVED,
         condemning.DELETE_RETRACTED,
@@ -47,6 +52,9 @@ INTERNAL = frozenset(
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
+
+
+advancing.LATE.update(late.CALLBACKS)
 
 
 class Service:
@@ -114,7 +122,9 @@ SERVICES: dict[str, Service] = {
         "abort_federation_save",
         saving.SAVE_WRITING,
         saving.SAVE_ENDED,
+        saving.SAVE_DUE,
     ),
+    **_control(timed_saves, *timed_saves.COMMANDS),
     **_local(saving, "query_federation_save_status"),
     **_control(
         restoring,

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from weft.kernel import timed_saves
 from weft.kernel.federations import extended_model, found
 from weft.kernel.plain import SnapshotError, callback_from_plain, callback_to_plain, from_plain, to_plain
 from weft.kernel.snapshot_members import add_private, member_data, member_from, private_data
@@ -120,6 +121,7 @@ def snapshot(
         "observed": [handle.number for handle in federation.observed],
         "orders": orders_data(federation),
         "regions": regions_data(federation),
+        "next save": timed_saves.plain(federation) if shares is None else None,
         "last save": [federation.last_save[0], to_plain(federation.last_save[1])],
         "sources": sources.data,
     }
@@ -274,6 +276,7 @@ def _restored(data: Any, now: float) -> Federation:
     federation.last_save = (label, from_plain(time))
     restore_orders(federation, data.get("orders"))
     restore_regions(federation, data)
+    timed_saves.restore(federation, data.get("next save"))
     return federation
 
 

@@ -42,6 +42,7 @@ def add_flags(member: Member, data: list[Any]) -> None:
 def clock_data(timing: Timing) -> dict[str, Any]:
     return {
         "plain": [getattr(timing, name) for name in _PLAIN],
+        "flushing": timing.flushing,
         "floor": list(timing.floor),
         "reached": list(timing.reached),
         "held": [callback_to_plain(method, arguments) for method, arguments in timing.held],
@@ -61,16 +62,15 @@ def clock_data(timing: Timing) -> dict[str, Any]:
 def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     for name, value in zip(_PLAIN, data["plain"], strict=True):
         setattr(timing, name, value)
+    timing.flushing = data.get("flushing")
     timing.floor = (data["floor"][0], data["floor"][1])
     timing.reached = (data["reached"][0], data["reached"][1])
     timing.held = [callback_from_plain(one) for one in data["held"]]
     for key, content, retraction in data["queue"]:
         time, sender, number, part = key
         timing.queue.add(Stamped((time, sender, number, part), callback_from_plain(content), retraction))
-    timing.retractable = {
-        handle: Retractable(time, tuple(nodes), deleted)
-        for handle, time, nodes, deleted in data["retractable"]
-    }
+    for handle, time, nodes, deleted in data["retractable"]:
+        timing.may_retract(handle, Retractable(time, tuple(nodes), deleted))
     timing.delivered = dict(data["delivered"])
     timing.gone = {ObjectInstanceHandle.of(number): None for number in data["gone"]}
 

@@ -17,8 +17,8 @@ from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
-from weft.kernel.pauses import Restoring, Saving
-from weft.kernel.placing import OwnedRegion, Placement
+from weft.kernel.pauses import AskedSave, Restoring, Saving
+from weft.kernel.placing import Extents, OwnedRegion, Placement, Where
 from weft.kernel.region_index import RegionIndex
 from weft.kernel.timing import Horizon, Timetable, Timing
 from weft.kernel.traffic import Distribution, Footprint, Traffic
@@ -35,6 +35,7 @@ from weft.model.handles import (
 )
 from weft.model.records import RangeBounds, Source
 from weft.model.time import LogicalTime, LogicalTimeFactory
+from weft.ordering.galt import Bound
 
 _KNOWLEDGE_KEPT = 4096
 
@@ -214,6 +215,7 @@ class Route:
         for leg in legs:
             self.reached |= leg.member.bit
             self.holding = self.holding or leg.member.holds or leg.regions is not None
+        self.where: Where | None = None  # the instance is updated
         self.footprint: Footprint | None = None  # what it does to the counts of the network
         self.count = 0  # updates that went this way and are not in any tally yet
 
@@ -249,6 +251,7 @@ class Audience:
         self.managed = managed  # the RTI itself acts on it
         self.holding = False  # somebody here is time-constrained, or may be told of regions
         self.regions: Conveyed | None = None  # that it is sent with
+        self.at: Extents | None = None  # and where they are
         self.groups: tuple[str, ...] = ()  # multicast groups, if it may go that way
         self.footprint: Footprint | None = None  # what it does to the counts of the network
         self.count = 0  # interactions that went to this audience and are not in any tally yet
@@ -398,6 +401,10 @@ class Federation:
         # Save and restore (`weft.kernel.saving`, `restoring`).
         self.extensions: list[tuple[Source, ...]] = []  # what joining federates added to the object model
         self.saving: Saving | None = None
+        # A save at a logical time (`weft.kernel.timed_saves`): asked for, accepted, and what follows for everybody's time.
+        self.save_asked: list[AskedSave] = []
+        self.save_scheduled: tuple[str, LogicalTime] | None = None
+        self.save_limit: Bound | None = None
         self.restoring: Restoring | None = None
         self.last_save: tuple[str, LogicalTime | None] = ("", None)
         self.successor: Federation | None = None  # what it is restored to

@@ -172,6 +172,7 @@ def disable_time_regulation(turn: Turn, federation: Federation, member: Member) 
     if member.node == turn.node:
         member.timing.regulating = False
         member.timing.retractable.clear()
+        member.timing.expiry.clear()
         turn.order(federation, member, REGULATION_ENDED, ())
 
 
@@ -194,6 +195,7 @@ def enable_time_constrained(turn: Turn, federation: Federation, member: Member) 
         raise TimeConstrainedAlreadyEnabled(f"{member!r} is time-constrained")
     if member.node == turn.node:
         timing.constrained_pending = True
+        advancing.changed(turn, federation, member)  # the home may not know how far it has run ahead
         turn.order(federation, member, CONSTRAINED_ASKED, ())
 
 
@@ -255,8 +257,11 @@ def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
     table = federation.timetable
     if table is None or table.silent:
         return None
+    limit = federation.save_limit
     for handle in table.pending:
         report = table.reports.get(handle)
+        if limit is not None and report is not None and report.time > limit[0]:
+            continue  # it is ahead of a save that all who are constrained have to come to
         galt = table.bounds.galt(handle)
         if report is not None and (galt is None or galt >= (report.time, 0)):
             return handle
@@ -452,7 +457,7 @@ def sent(
 ) -> MessageRetractionReturn:
     """It has gone to members here and to those nodes."""
     time = stamp[0].value
-    member.timing.retractable[stamp[3]] = Retractable(time, nodes, deleted)
+    member.timing.may_retract(stamp[3], Retractable(time, nodes, deleted))
     announce = federation.horizon.announce
     for node in nodes:
         announce[node] = min(announce.get(node, time), time)

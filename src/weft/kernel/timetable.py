@@ -26,6 +26,7 @@ from weft.kernel.effects import Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import (
+    FLUSH,
     GRANTED,
     NMR,
     NMRA,
@@ -101,14 +102,20 @@ def _promise(federation: Federation, table: Timetable, member: Member) -> None:
 def _bound(federation: Federation, table: Timetable, member: Member, report: Report) -> tuple[Bound, bool]:
     if report.mode == GRANTED:
         return bound_of(report.time, report.lookahead, report.exclusive, report.floor), False
+    time = next_time(table, member, report)
+    exclusive = report.mode in (TAR, NMR, FLUSH)
+    return bound_of(time, report.lookahead, exclusive, report.floor), report.mode in (NMR, NMRA)
+
+
+def next_time(table: Timetable, member: Member, report: Report) -> Any:
+    """What a federate that asks to advance may be granted: no less, as far as messages are known."""
     time = report.requested
     if report.mode in (NMR, NMRA):
         if report.head is not None:
             time = min(time, report.head)
         for _, stamp in table.under_way.get(member.node, ()):
             time = min(time, stamp)
-    exclusive = report.mode in (TAR, NMR)
-    return bound_of(time, report.lookahead, exclusive, report.floor), report.mode in (NMR, NMRA)
+    return time
 
 
 def reported(federation: Federation, sender: str, parcel: TimeReport) -> None:
@@ -213,6 +220,8 @@ def publish(turn: Turn, federation: Federation) -> None:
     least = View(whole.least, 0, None)  # enough for all but the node of the one who alone is behind
     bounds: dict[tuple[View, bool], TimeBound] = {}
     frozen = max(table.freezing.values(), default=0)
+    for asked in federation.save_asked:
+        frozen = max(frozen, asked.version)
     due = table.version + 1
     for node in federation.nodes:
         if node == turn.node:
@@ -347,9 +356,11 @@ def begin_again(federation: Federation) -> None:
     """Nobody's time is known, nor what is under way: all wait until the nodes have reported, and have seen that they had to."""
     federation.timetable = None
     timed = [m for m in federation.members.values() if takes_part(m)]
-    if not timed:
+    if not timed and not federation.save_asked:
         return
     table = table_of(federation)
+    for asked in federation.save_asked:
+        asked.version = 1
     for member in timed:
         table.silent[member.handle] = None
         if member.timing.regulation_pending:

@@ -9,6 +9,7 @@ Times are plain numbers in here (`weft.model.time` wraps them for federates).
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
 from weft.model.handles import FederateHandle
@@ -20,7 +21,11 @@ TAR: Final = 1  # Time Advance Request
 TARA: Final = 2  # … Available
 NMR: Final = 3  # Next Message Request
 NMRA: Final = 4  # … Available
-SERVICE_NAMES: Final = ("", "TAR", "TARA", "NMR", "NMRA")
+FLUSH: Final = 5  # Flush Queue Request, where it has to wait for a federation save
+SERVICE_NAMES: Final = ("", "TAR", "TARA", "NMR", "NMRA", "FQR")
+
+
+_SPARE: Final = 64
 
 
 class Report(NamedTuple):
@@ -74,6 +79,7 @@ class Timing:
         self.reached: Bound = (0, 0)  # it has been given all messages below this
         self.mode = GRANTED
         self.requested: Any = 0
+        self.flushing: Any = None  # of a Flush Queue Request that waits: up to when
         self.lookahead: Any = 0  # as it was last asked for
         self.floor: Bound = (0, 0)  # what it has promised: a smaller lookahead holds only as time advances
         self.asynchronous = False
@@ -81,6 +87,9 @@ class Timing:
         self.held: list[tuple[str, tuple[Any, ...]]] = []  # callbacks in receive order, while it is granted
         self.sent = 0  # messages in time stamp order
         self.retractable: dict[bytes, Retractable] = {}
+        self.expiry: list[
+            tuple[Any, bytes]
+        ] = []  # the same as a heap, by time; also some that were taken back
         self.delivered: dict[bytes, Any] = {}  # to it, and may still be taken back: their time stamps
         self.since = 0.0  # when it asked, or was granted
         self.spent = [0.0, 0.0]  # for the MOM: seconds granted and advancing, since that was last told …
@@ -97,7 +106,21 @@ class Timing:
         """No message of its own comes below this, unless it asks for the next message and is granted sooner."""
         if self.mode == GRANTED:
             return bound_of(self.time, self.lookahead, self.exclusive, self.floor)
-        return bound_of(self.requested, self.lookahead, self.mode in (TAR, NMR), self.floor)
+        return bound_of(self.requested, self.lookahead, self.mode in (TAR, NMR, FLUSH), self.floor)
+
+    def may_retract(self, retraction: bytes, message: Retractable) -> None:
+        self.retractable[retraction] = message
+        heappush(self.expiry, (message.time, retraction))
+
+    def prune(self) -> None:
+        """Forget messages that can no longer be taken back."""
+        promise = self.promise()
+        expiry = self.expiry
+        while expiry and (expiry[0][0], 0) < promise:
+            self.retractable.pop(heappop(expiry)[1], None)
+        if len(expiry) > 2 * len(self.retractable) + _SPARE:  # many were taken back
+            self.expiry = [(message.time, retraction) for retraction, message in self.retractable.items()]
+            heapify(self.expiry)
 
     def actual_lookahead(self) -> Any:
         return max(self.lookahead, self.floor[0] - self.time)

@@ -159,11 +159,14 @@ class Blocking(NamedTuple):
     seconds: float  # for so long
     galt: float | None
     blocked_by: tuple[Blocker, ...]
+    save: str = ""  # it is held for the federation save of that label
 
     def __str__(self) -> str:
         if self.requested is None:
             return f"{self.federate!r} is granted {self.time} and waits for nobody"
         waits = f"{self.federate!r} waits for {self.requested} ({self.state}) since {self.seconds} s"
+        if self.save:
+            return f"{waits}, because of the federation save {self.save!r}"
         if not self.blocked_by:
             return f"{waits}: no federate regulates time"
         return f"{waits}, because of {'; '.join(map(str, self.blocked_by))}"

@@ -47,6 +47,15 @@ class StampQueue:
             heapq.heappop(heap)
         return heap[0][0][0] if heap else None
 
+    def first(self) -> Stamped | None:
+        """What `head` is the time of."""
+        return None if self.head() is None else self._heap[0][2]
+
+    def drop(self, message: Stamped) -> None:
+        """Without delivering it."""
+        message.retracted = True
+        self._forget(message)
+
     def take(self, limit: Bound) -> list[Stamped]:
         """All with a time stamp that the bound excludes: up to its time, and that time itself if it says so."""
         taken: list[Stamped] = []
