@@ -36,7 +36,7 @@ PUBLIC = {
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
     "weft.interest": [
-        "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Audience", "Bounds", "DdmSettings", "Declarations", "Declared",
+        "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Listeners", "Bounds", "DdmSettings", "Declarations", "Declared",
         "Extent", "Region", "Space", "SpaceDimension", "Spaces", "StaticGridPartitioned", "Strategy", "Wish", "closed",
         "make_strategy", "read_ddm_settings",
     ],

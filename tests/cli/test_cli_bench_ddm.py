@@ -14,6 +14,7 @@ SMALL = ("bench", "ddm", "--repeats", "1", "--boxes", "2000", "--regions", "1000
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.soak
 def test_a_short_run(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """Both matchers find the same pairs, about ten for each box; moves gain and lose."""
     monkeypatch.setattr(bench_ddm, "can_run_compiled", lambda: False)
@@ -31,8 +32,10 @@ def test_a_short_run(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
 
 def test_one_part_without_a_compiler(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(ddm, "compile_floor", lambda folder: None)
+    monkeypatch.setattr(ddm, "measure_match", lambda file, *sizes: ddm.match_here(str(file), *sizes))
     assert main([*SMALL, "--part", "matching"]) == 0
     shown = capsys.readouterr().out
+    assert "2,000 + 2,000 boxes" in shown
     assert "no C++ compiler, so no floor" in shown
     assert "moves of regions" not in shown
 
@@ -45,6 +48,17 @@ def test_different_pairs_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ddm, "measure_floor", lambda *_: {**found, "checksum": 8})
     with pytest.raises(RuntimeError, match="d = 1: the two matchers found different pairs"):
         main([*SMALL, "--part", "matching"])
+
+
+def test_moves_in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """About ten overlaps for each region, some gained with each move."""
+    monkeypatch.setattr(bench_ddm, "can_run_compiled", lambda: False)
+    monkeypatch.setattr(ddm, "measure_moves", lambda build, *sizes: ddm.moves_here(*sizes))
+    assert main([*SMALL, "--part", "moves", "--json"]) == 0
+    (build,) = json.loads(capsys.readouterr().out)["moves"]
+    for row in build["sizes"]:
+        assert 5 < row["overlaps_per_region"] < 20
+        assert 1 < row["gained_per_move"] < 10
 
 
 def test_growth_is_told_apart() -> None:
