@@ -1,6 +1,6 @@
 """The documentation is true: what it shows is what happens.
 
-In docs/tutorial.md, docs/domains.md, docs/agents.md and docs/ddm.md every block after "Save this as `name`" is that file, and every
+In docs/tutorial.md, domains.md, agents.md and ddm.md every block after "Save this as `name`" is that file, and every
 console block is a command with its output, to the letter; where a command is shown without output, it has to succeed."""
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from weft.interest import (
     Strategy,
     make_strategy,
 )
+from weft.model.errors import SettingsError
 
 SPACES = spaces_of()
 FULL = 1 << 32
@@ -121,6 +122,12 @@ def test_who_wants_an_update_hears_it(
     for key in [key for key in held if key[0] != "one"]:
         listeners.set_subscription(key[0], key[1], None, NOWHERE)
     assert all(listeners.receivers(name) == set() for name in range(3))
+
+
+def test_a_grid_that_is_too_fine_is_refused() -> None:
+    """Regions are mapped by going through their partitions, so a typing error must not take for ever."""
+    with pytest.raises(SettingsError, match=r"the spaces up to 2D have 1000001000 partitions, .* lower Num"):
+        make_strategy(SPACES, DdmSettings(partitions=1000, overrides={("2d", "y"): 1_000_000}))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
