@@ -36,8 +36,8 @@ PUBLIC = {
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
     "weft.interest": [
-        "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Audience", "Bounds", "DdmSettings", "Declarations",
-        "Declared", "Extent", "Region", "Space", "SpaceDimension", "Spaces", "StaticGridPartitioned", "Strategy",
+        "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Bounds", "DdmSettings", "Declarations", "Declared",
+        "Extent", "Listeners", "Region", "Space", "SpaceDimension", "Spaces", "StaticGridPartitioned", "Strategy",
         "Wish", "closed", "make_strategy", "read_ddm_settings", "stronger",
     ],
     "weft.interest.matching": ["BoxTree", "Change", "Overlaps", "match"],

@@ -11,14 +11,15 @@ from weft.interest import (
     DEFAULT_REGION,
     NOWHERE,
     STRATEGIES,
-    Audience,
     DdmSettings,
     Extent,
+    Listeners,
     Region,
     Space,
     Strategy,
     make_strategy,
 )
+from weft.model.errors import SettingsError
 
 SPACES = spaces_of()
 FULL = 1 << 32
@@ -90,50 +91,56 @@ subscription = st.tuples(st.sampled_from(FEDERATES), st.integers(0, 3), placed, 
 @given(
     options, st.lists(subscription, max_size=12), st.lists(st.tuples(st.integers(0, 2), placed), max_size=8)
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_who_wants_an_update_hears_it(
     chosen: DdmSettings,
     subscriptions: list[tuple[str, int, tuple[Space, Region], bool]],
     updates: list[tuple[int, tuple[Space, Region]]],
 ) -> None:
     """S2-6 … S2-8: the same wanted deliveries with each strategy; Exact has no others."""
-    audience = Audience(make_strategy(SPACES, chosen))
+    listeners = Listeners(make_strategy(SPACES, chosen))
     for federate in FEDERATES:
-        audience.join(federate)
+        listeners.join(federate)
     held: dict[tuple[str, int], tuple[Space, Region]] = {}
     for federate, name, where, goes in subscriptions:
-        audience.set_subscription(federate, name, where[0], NOWHERE if goes else where[1])
+        listeners.set_subscription(federate, name, where[0], NOWHERE if goes else where[1])
         held.pop((federate, name), None)
         if not goes:
             held[federate, name] = where
     for name, (space, region) in updates:
-        audience.set_update(name, space, region)
+        listeners.set_update(name, space, region)
         wanted = {f for (f, _), (at, there) in held.items() if at == space and there.overlaps(region)}
-        heard = audience.receivers(name)
+        heard = listeners.receivers(name)
         assert wanted <= heard
         if chosen.strategy == "Exact":
             assert heard == wanted
-            assert audience.copies(name) == len(wanted)
+            assert listeners.copies(name) == len(wanted)
         else:
-            assert audience.copies(name) >= len(heard)
-    audience.leave("one")
-    assert all("one" not in audience.receivers(name) for name in range(3))
+            assert listeners.copies(name) >= len(heard)
+    listeners.leave("one")
+    assert all("one" not in listeners.receivers(name) for name in range(3))
     for key in [key for key in held if key[0] != "one"]:
-        audience.set_subscription(key[0], key[1], None, NOWHERE)
-    assert all(audience.receivers(name) == set() for name in range(3))
+        listeners.set_subscription(key[0], key[1], None, NOWHERE)
+    assert all(listeners.receivers(name) == set() for name in range(3))
+
+
+def test_a_grid_that_is_too_fine_is_refused() -> None:
+    """Regions are mapped by going through their partitions, so a typing error must not take for ever."""
+    with pytest.raises(SettingsError, match=r"the spaces up to 2D have 1000001000 partitions, .* lower Num"):
+        make_strategy(SPACES, DdmSettings(partitions=1000, overrides={("2d", "y"): 1_000_000}))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_everybody_hears_the_default_space(name: str) -> None:
     """S2-1: channel 0; under Simple who subscribed to anything."""
-    audience = Audience(made(name))
+    listeners = Listeners(made(name))
     for federate in FEDERATES:
-        audience.join(federate)
-        audience.set_subscription(federate, "s", None, DEFAULT_REGION)
-    audience.set_update("u", None, DEFAULT_REGION)
-    assert audience.receivers("u") == set(FEDERATES)
-    audience.leave("two")
-    assert audience.receivers("u") == {"one", "three"}
-    audience.set_update("u", SPACES.all[0], DEFAULT_REGION)
-    audience.set_update("u", None, NOWHERE)
-    assert audience.receivers("u") == set()
+        listeners.join(federate)
+        listeners.set_subscription(federate, "s", None, DEFAULT_REGION)
+    listeners.set_update("u", None, DEFAULT_REGION)
+    assert listeners.receivers("u") == set(FEDERATES)
+    listeners.leave("two")
+    assert listeners.receivers("u") == {"one", "three"}
+    listeners.set_update("u", SPACES.all[0], DEFAULT_REGION)
+    listeners.set_update("u", None, NOWHERE)
+    assert listeners.receivers("u") == set()

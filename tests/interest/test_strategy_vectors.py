@@ -15,7 +15,7 @@ from interest.paper import (
     spaces_of,
     strategy_of,
 )
-from weft.interest import DEFAULT_REGION, Audience, Extent, Region, StaticGridPartitioned, closed
+from weft.interest import DEFAULT_REGION, Extent, Listeners, Region, StaticGridPartitioned, closed
 from weft.interest.strategies import Grid
 
 SPACES = spaces_of()
@@ -102,8 +102,8 @@ SUBSCRIPTIONS = {
 }
 
 
-def audience(subscriptions: dict[str, list[tuple[str, str]]], rid: bytes = GRID_OF_TWO) -> Audience:
-    made = Audience(strategy_of(rid, SPACES))
+def listeners(subscriptions: dict[str, list[tuple[str, str]]], rid: bytes = GRID_OF_TWO) -> Listeners:
+    made = Listeners(strategy_of(rid, SPACES))
     for federate, wishes in subscriptions.items():
         made.join(federate)
         for wish in wishes:
@@ -111,7 +111,7 @@ def audience(subscriptions: dict[str, list[tuple[str, str]]], rid: bytes = GRID_
     return made
 
 
-def heard(made: Audience, region: str, sender: str = "") -> set[object]:
+def heard(made: Listeners, region: str, sender: str = "") -> set[object]:
     made.set_update("update", *paper_region(SPACES, region))
     return made.receivers("update") - {sender}
 
@@ -141,13 +141,13 @@ def wanted(subscriptions: dict[str, list[tuple[str, str]]], attribute: str, regi
 )
 def test_the_tables_of_federates(attribute: str, region: str, network: set[str], callback: set[str]) -> None:
     """S2-13, with the corrected values; Fed3 sends and hears nothing of itself."""
-    assert heard(audience(SUBSCRIPTIONS), region, "Fed3") == network
+    assert heard(listeners(SUBSCRIPTIONS), region, "Fed3") == network
     assert wanted(SUBSCRIPTIONS, attribute, region) - {"Fed3"} == callback
 
 
 def test_exact_sends_what_overlaps_and_no_more() -> None:
     """S2-13 by the fourth strategy: of B.x with R2D-5 only who subscribes to any attribute there hears."""
-    made = audience(SUBSCRIPTIONS, b"(DataDistribution (StrategyToUse Exact))")
+    made = listeners(SUBSCRIPTIONS, b"(DataDistribution (StrategyToUse Exact))")
     assert heard(made, "R1D-2", "Fed3") == {"Fed2"}
     assert heard(made, "R2D-1", "Fed3") == {"Fed1"}
     assert heard(made, "R2D-5", "Fed3") == {"Fed1"}
@@ -157,7 +157,7 @@ def test_exact_sends_what_overlaps_and_no_more() -> None:
 def test_unwanted_traffic_within_a_space() -> None:
     """S2-14."""
     two = {"Fed": [("B.x", "R2D-1"), ("B.x", "R2D-5")]}
-    made = audience(two)
+    made = listeners(two)
     made.set_update("update", *paper_region(SPACES, "R2D-2"))
     assert made.channels("update") & {3, 5} == {5}
     assert made.receivers("update") == {"Fed"}
@@ -167,13 +167,13 @@ def test_unwanted_traffic_within_a_space() -> None:
 @pytest.mark.parametrize("region", [name for name in REGIONS if name.startswith("R2D")])
 def test_an_update_everywhere_reaches_everybody_in_the_space(region: str) -> None:
     """S2-14."""
-    assert heard(audience({"Fed": [("B.x", region)]}), "R2D-4") == {"Fed"}
-    assert heard(audience({"Fed": [("A.x", "R1D-3")]}), "R2D-4") == set()
+    assert heard(listeners({"Fed": [("B.x", region)]}), "R2D-4") == {"Fed"}
+    assert heard(listeners({"Fed": [("A.x", "R1D-3")]}), "R2D-4") == set()
 
 
 def test_the_default_region_is_sent_once_for_each_channel() -> None:
     """S2-14: four times, and a receiver that listens to all four hears it four times."""
-    made = audience({"All": [("B.y", "R2D-4")], "One": [("B.y", "R2D-1")]})
+    made = listeners({"All": [("B.y", "R2D-4")], "One": [("B.y", "R2D-1")]})
     made.set_update("update", SPACES.by_name["2D"], DEFAULT_REGION)
     assert sorted(made.channels("update")) == [3, 4, 5, 6]
     assert made.receivers("update") == {"All", "One"}
@@ -196,7 +196,7 @@ GROUND_AND_AIR = b"""(FED (Federation f) (FEDversion v1.3)
 def test_ground_and_air_without_any_region(strategy: str, unwanted: bool) -> None:
     """S2-15: plane subscribers hear nothing of tanks, by the FED file alone."""
     spaces = spaces_of(GROUND_AND_AIR)
-    made = Audience(strategy_of(f"(DataDistribution (StrategyToUse {strategy}))".encode(), spaces))
+    made = Listeners(strategy_of(f"(DataDistribution (StrategyToUse {strategy}))".encode(), spaces))
     for federate, name, attribute in (("tanks", "tank", "lat"), ("planes", "plane", "alt")):
         made.join(federate)
         space = spaces.of_attribute(f"HLAobjectRoot.{name}", attribute)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interest.boxes import Box, all_pairs, boxes
@@ -25,6 +25,7 @@ def matched(updates: Boxes, subscriptions: Boxes, closed: bool) -> list[tuple[in
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 4])
 @given(data=st.data())
+@settings(max_examples=40)
 def test_every_overlapping_pair_once(dimensions: int, closed: bool, data: st.DataObject) -> None:
     """Touching, degenerate and empty boxes, and numbers of 62 bits, included."""
     updates, subscriptions = data.draw(boxes(dimensions)), data.draw(boxes(dimensions))
@@ -40,7 +41,7 @@ def random_boxes(seed: int, count: int, dimensions: int, span: int, long: float)
     return Boxes(lowers, lowers + lengths)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 4])
 @pytest.mark.parametrize("span", [60, 1 << 31, 1 << 60])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from weft.cli import ddm_match
+from weft.cli.actions import Actions, Run, action, examples
 from weft.cli.ddm_regions import parse_region
 from weft.fom import ObjectModel, merge, parse_module, parse_rid
 from weft.host.modules import read_source
@@ -22,19 +23,16 @@ from weft.interest import (
 from weft.interest.ddm_advice import advise
 from weft.model.errors import WeftError
 
-Actions = argparse._SubParsersAction
-Run = Callable[[argparse.Namespace], int]
-
 
 def register(commands: Actions[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "ddm",
         help="data distribution: channels of regions, overlapping boxes, advice",
-        epilog=_examples("weft ddm map --fed my.fed --rid my.rid", "weft ddm lint --fed my.fed --rid my.rid"),
+        epilog=examples("weft ddm map --fed my.fed --rid my.rid", "weft ddm lint --fed my.fed --rid my.rid"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="ddm_command", metavar="COMMAND", required=True)
-    mapped = _action(actions, "map", run_map, "show partitions, channels and the channels of regions",
+    mapped = action(actions, "map", _in_one_line(run_map), "show partitions, channels and the channels of regions",
                      "weft ddm map --fed my.fed --rid my.rid --region 'R=Ground:x=0..0xff,y=0..9;x=0x80000000..0x90000000'",
                      "weft ddm map --fom a.xml --fom b.xml --region 'R=X+Y:X=0..100' --json")  # fmt: skip
     _model(mapped)
@@ -48,26 +46,15 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     mapped.add_argument("--json", action="store_true", help="print one JSON object")
 
-    found = _action(actions, "match", ddm_match.run, "print or write all pairs of boxes that overlap",
+    found = action(actions, "match", _in_one_line(ddm_match.run), "print or write all pairs of boxes that overlap",
                     "weft ddm match updates.csv subscriptions.csv",
                     "weft ddm match updates.parquet subscriptions.parquet --closed --out pairs.parquet")  # fmt: skip
     ddm_match.add_arguments(found)
 
-    lint = _action(actions, "lint", run_lint, "give advice on spaces, partitions and channels",
+    lint = action(actions, "lint", _in_one_line(run_lint), "give advice on spaces, partitions and channels",
                    "weft ddm lint --fed my.fed", "weft ddm lint --fom my.xml --rid my.rid --json")  # fmt: skip
     _model(lint)
     lint.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _action(
-    actions: Actions[argparse.ArgumentParser], name: str, run: Run, text: str, *examples: str
-) -> argparse.ArgumentParser:
-    made = actions.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=_examples(*examples),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    made.set_defaults(func=_in_one_line(run))
-    return made
 
 
 def _in_one_line(run: Run) -> Run:
@@ -81,10 +68,6 @@ def _in_one_line(run: Run) -> Run:
             return 1
 
     return guarded
-
-
-def _examples(*commands: str) -> str:
-    return "\n".join(["examples:", *(f"  {command}" for command in commands)])
 
 
 def _model(parser: argparse.ArgumentParser) -> None:

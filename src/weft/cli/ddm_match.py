@@ -127,27 +127,27 @@ def _table(updates: BoxFile, subscriptions: BoxFile, found: Pairs) -> Any:
 
 
 def _write(table: Any, name: str) -> None:
-    from pyarrow import csv, parquet
+    from pyarrow import parquet
 
     try:
         if Path(name).suffix.lower() in PARQUET:
             parquet.write_table(table, name)
         else:
-            csv.write_csv(table, name, _options())
+            Path(name).write_bytes(_csv(table))
     except OSError as error:
         raise SettingsError(f"{name}: cannot be written: {error.strerror or error}") from None
 
 
 def _print(table: Any) -> None:
+    sys.stdout.write(_csv(table).decode())
+
+
+def _csv(table: Any) -> bytes:
+    """Text in quotes, numbers and the names of the columns without."""
     import pyarrow as pa
     from pyarrow import csv
 
-    text = pa.BufferOutputStream()
-    csv.write_csv(table, text, _options())
-    sys.stdout.write(text.getvalue().to_pybytes().decode())
-
-
-def _options() -> Any:
-    from pyarrow import csv
-
-    return csv.WriteOptions(quoting_style="needed")
+    rows = pa.BufferOutputStream()
+    csv.write_csv(table, rows, csv.WriteOptions(include_header=False))
+    text: bytes = rows.getvalue().to_pybytes()
+    return ",".join(table.column_names).encode() + b"\n" + text

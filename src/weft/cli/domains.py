@@ -6,9 +6,10 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from weft.cli.actions import Actions, action, examples
 from weft.cli.arguments import whole
 from weft.fabric import (
     TOPOLOGIES,
@@ -24,8 +25,6 @@ from weft.fabric import (
 from weft.model.errors import DomainsError, FabricError, SettingsError
 from weft.model.records import Source
 
-Actions = argparse._SubParsersAction
-Run = Callable[[argparse.Namespace], int]
 PIPE = "weft domains plan --servers 16 --topology bus"
 
 
@@ -33,23 +32,23 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "domains",
         help="check, plan and explore domains of causality",
-        epilog=_examples(f"{PIPE} -o domains.toml", "weft domains check domains.toml"),
+        epilog=examples(f"{PIPE} -o domains.toml", "weft domains check domains.toml"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="domains_command", metavar="COMMAND", required=True)
-    check = _action(actions, "check", run_check, "say whether a domains file keeps causal order, and what to repair",
+    check = action(actions, "check", run_check, "say whether a domains file keeps causal order, and what to repair",
                     "weft domains check domains.toml", f"{PIPE} | weft domains check -")  # fmt: skip
     _file(check)
     check.add_argument("--json", action="store_true", help="print one JSON object")
 
-    route = _action(actions, "route", run_route, "show the hops of a message from one server to another",
+    route = action(actions, "route", run_route, "show the hops of a message from one server to another",
                     "weft domains route domains.toml S2 S7", "weft domains route domains.toml S2 S7 --json")  # fmt: skip
     _file(route)
     route.add_argument("start", metavar="FROM", help="the server that sends")
     route.add_argument("destination", metavar="TO", help="the server that receives")
     route.add_argument("--json", action="store_true", help="print one JSON object")
 
-    made = _action(actions, "plan", run_plan, "write the domains file of a ready-made topology",
+    made = action(actions, "plan", run_plan, "write the domains file of a ready-made topology",
                    "weft domains plan --servers 16 --topology bus --output domains.toml",
                    "weft domains plan --servers 31 --topology tree --domain-size 4")  # fmt: skip
     made.add_argument("--servers", type=whole(1), required=True, metavar="N", help="how many servers")
@@ -62,25 +61,10 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     )
     made.add_argument("-o", "--output", metavar="OUT", help="the file to write; standard output if left out")
 
-    spent = _action(actions, "cost", run_cost, "what messages cost in these domains, and what they would without any",
+    spent = action(actions, "cost", run_cost, "what messages cost in these domains, and what they would without any",
                     "weft domains cost domains.toml", f"{PIPE} | weft domains cost - --json")  # fmt: skip
     _file(spent)
     spent.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _action(
-    actions: Actions[argparse.ArgumentParser], name: str, run: Run, text: str, *examples: str
-) -> argparse.ArgumentParser:
-    made = actions.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=_examples(*examples),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    made.set_defaults(func=run)
-    return made
-
-
-def _examples(*commands: str) -> str:
-    return "\n".join(["examples:", *(f"  {command}" for command in commands)])
 
 
 def _file(parser: argparse.ArgumentParser) -> None:

@@ -3,9 +3,9 @@
 `weft.interest.matching` is the engine behind regions: which boxes overlap, of many at once or while they move.
 """
 
-from weft.interest.audience import Audience
 from weft.interest.ddm_settings import STRATEGIES, DdmSettings, read_ddm_settings
 from weft.interest.declarations import Declarations, Declared, Wish, stronger
+from weft.interest.listeners import Listeners
 from weft.interest.regions import DEFAULT_REGION, NOWHERE, WHOLE, Bounds, Extent, Region, closed
 from weft.interest.spaces import Space, SpaceDimension, Spaces
 from weft.interest.strategies import StaticGridPartitioned, Strategy, make_strategy
@@ -15,12 +15,12 @@ __all__ = [
     "NOWHERE",
     "STRATEGIES",
     "WHOLE",
-    "Audience",
     "Bounds",
     "DdmSettings",
     "Declarations",
     "Declared",
     "Extent",
+    "Listeners",
     "Region",
     "Space",
     "SpaceDimension",

@@ -30,7 +30,7 @@ TCP, UDP, MULTICAST = "TCP", "UDP", "UDPmulticast"
 CHANNEL_TYPES = (TCP, UDP, MULTICAST)
 
 GRID_OPTIONS = "StaticGridPartitionedStrategyOptions"
-MAX_PARTITIONS = 1 << 20  # of one dimension
+MAX_PARTITIONS = 1 << 20  # of one dimension, and of all spaces together
 
 BASE_ADDRESS = IPv4Address("239.255.87.0")  # of the addresses that an organisation uses as it likes
 MAX_ADDRESS = IPv4Address("239.255.87.255")

@@ -121,7 +121,8 @@ class Spaces:
     def _interaction_dimensions(self, interaction: InteractionClass) -> tuple[str, ...]:
         """Of a FED the nearest space named, since there a class is bound to one; else all that is available."""
         for owner in self.model.interaction_lineage(interaction.name):
-            if frozenset(owner.dimensions) in self._by_dimensions:
+            known = self._by_dimensions.get(frozenset(owner.dimensions))
+            if known is not None and known.named:
                 return owner.dimensions
         return self.model.interaction_dimensions(interaction.name)
 

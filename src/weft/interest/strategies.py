@@ -19,9 +19,10 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Protocol
 
-from weft.interest.ddm_settings import EXACT, GRID, SIMPLE, SPACE, DdmSettings
+from weft.interest.ddm_settings import EXACT, GRID, MAX_PARTITIONS, SIMPLE, SPACE, DdmSettings
 from weft.interest.regions import Extent, Region
 from weft.interest.spaces import Space, Spaces
+from weft.model.errors import SettingsError
 
 DEFAULT_CHANNEL = 0
 Channels = frozenset[int]
@@ -106,6 +107,11 @@ class StaticGridPartitioned:
             grid = Grid(space, settings.partitions_of(space), first)
             self.grids[space.number] = grid
             first += grid.count
+            if first - 1 > MAX_PARTITIONS:
+                raise SettingsError(
+                    f"the spaces up to {space.name} have {first - 1} partitions, and more than {MAX_PARTITIONS} serve "
+                    "nobody: lower NumPartitionsPerDimension or the NumPartitions of its dimensions"
+                )
         self.partitions = first - 1
         self.channels = min(self.partitions, settings.max_channels)
 

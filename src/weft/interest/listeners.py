@@ -16,12 +16,12 @@ from weft.interest.strategies import DEFAULT_CHANNEL, NO_CHANNELS, Channels, Str
 Name = Hashable
 
 
-class Audience:
+class Listeners:
     """Subscriptions and update regions under one strategy."""
 
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
-        self.listeners: dict[Name, None] = {}  # all who hear channel 0
+        self.everybody: dict[Name, None] = {}  # all who hear channel 0
         self._by_channel: dict[int, dict[Name, int]] = {}  # how many subscriptions of each want the channel
         self._subscribed: dict[tuple[Name, Name], tuple[Space | None, Channels]] = {}
         self._updates: dict[Name, tuple[Space | None, Channels]] = {}
@@ -29,12 +29,12 @@ class Audience:
 
     def join(self, listener: Name) -> None:
         """From now on it hears channel 0."""
-        self.listeners[listener] = None
+        self.everybody[listener] = None
 
     def leave(self, listener: Name) -> None:
         for owner, name in [key for key in self._subscribed if key[0] == listener]:
             self._drop(owner, name)
-        self.listeners.pop(listener, None)
+        self.everybody.pop(listener, None)
 
     def set_subscription(self, listener: Name, name: Name, space: Space | None, region: Region) -> None:
         """The listener's subscription of that name is to this region."""
@@ -65,7 +65,7 @@ class Audience:
     def hearing(self, channel: int) -> set[Name]:
         """Who listens to a channel."""
         if channel == DEFAULT_CHANNEL:
-            return set(self.listeners)
+            return set(self.everybody)
         return set(self._by_channel.get(channel, ()))
 
     def receivers(self, name: Name) -> set[Name]:
