@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from weft.cli import bench_ddm, main
 from weft.cli.benchmarks import ddm
 
-SMALL = ("bench", "ddm", "--repeats", "1", "--boxes", "2000", "--regions", "1000", "--moves", "200")
+SMALL = (
+    *("bench", "ddm", "--repeats", "1", "--boxes", "2000", "--regions", "1000", "--moves", "200"),
+    *("--entities", "14", "--steps", "1"),
+)
 Capture = pytest.CaptureFixture[str]
 
 
@@ -28,6 +32,26 @@ def test_a_short_run(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert [row["regions"] for row in build["sizes"]] == [500, 1000]
     assert all(row["moves_per_s"] > 0 and 5 < row["overlaps_per_region"] < 20 for row in build["sizes"])
     assert set(build["growth"]) == {"us_per_doubling", "exponent"}
+    check_traffic(said["traffic"])
+
+
+def check_traffic(rows: list[dict[str, Any]]) -> None:
+    """Every strategy leads to the same callbacks; what is not wanted is not sent by Exact, and Simple keeps nothing back."""
+    moving = {(row["strategy"], row["grid"]): row for row in rows if row["regions"] == "moving"}
+    assert len({row["wanted"] for row in moving.values()}) == 1
+    exact, simple = moving["Exact", 1], moving["Simple", 1]
+    assert exact["unwanted"] == 0 == simple["kept_at_sender"]
+    assert simple["messages"] == 6 * simple["updates"]
+    for row in rows:
+        assert row["wanted"] + row["unwanted"] == row["messages"]
+        assert row["messages"] + row["kept_at_sender"] == 6 * row["updates"]
+
+
+def test_traffic_alone(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """S2-17: also with regions that stay where they are."""
+    monkeypatch.setattr(bench_ddm, "GRIDS", (4,))
+    assert main([*SMALL, "--part", "traffic", "--json"]) == 0
+    check_traffic(json.loads(capsys.readouterr().out)["traffic"])
 
 
 def test_one_part_without_a_compiler(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
