@@ -21,7 +21,7 @@ from weft.kernel import timetable
 from weft.kernel.effects import Alarm, Callback, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member, mom_handle
-from weft.kernel.timing import GRANTED, NMR, NMRA, STOPPED, TAR, TARA, Report
+from weft.kernel.timing import GRANTED, NMR, NMRA, SERVICE_NAMES, STOPPED, TAR, TARA, Report
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle
@@ -379,7 +379,7 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
     galt = timetable.galt_of(federation, member, turn.node)
     return {
         "federate": member.name,
-        "state": _state(timing.mode),
+        "state": SERVICE_NAMES[timing.mode],
         "time": timing.time,
         "requested": None if timing.mode == GRANTED else timing.requested,
         "seconds": round(turn.now - timing.since, 3) if timing.since else 0.0,
@@ -394,16 +394,12 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
     }
 
 
-def _state(mode: int) -> str:
-    return ("granted", "TAR", "TARA", "NMR", "NMRA")[mode]
-
-
 def _blocker(federation: Federation, report: Report) -> dict[str, Any]:
     found = federation.members.get(FederateHandle.of(report.federate))
     return {
         "federate": "?" if found is None else found.name,
         "node": "?" if found is None else found.node,
-        "state": _state(report.mode),
+        "state": SERVICE_NAMES[report.mode],
         "time": report.time,
         "requested": None if report.mode == GRANTED else report.requested,
         "lookahead": report.lookahead,

@@ -20,7 +20,7 @@ TAR: Final = 1  # Time Advance Request
 TARA: Final = 2  # … Available
 NMR: Final = 3  # Next Message Request
 NMRA: Final = 4  # … Available
-SERVICE_NAMES: Final = ("", "TAR", "TARA", "NMR", "NMRA")
+SERVICE_NAMES: Final = ("granted", "TAR", "TARA", "NMR", "NMRA")
 
 
 class Report(NamedTuple):
