@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 WITNESS = "weft.kernel.path"
@@ -44,3 +44,8 @@ def is_compiled() -> bool:
 
         module = importlib.import_module(WITNESS)
     return not str(module.__file__).endswith(".py")
+
+
+def mypyc_attr(**attributes: bool) -> Callable[[type], type]:
+    """In place of mypyc's own where that is not at hand: what it says of a class is for the compiler."""
+    return lambda kind: kind
