@@ -9,8 +9,18 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mypy_extensions import mypyc_attr as mypyc_attr
+else:
+
+    def mypyc_attr(**attributes: Any) -> Any:
+        """What it says of a class is for the compiler, and it is there only when there is one."""
+        return lambda kind: kind
+
 
 WITNESS = "weft.kernel.path"
 
@@ -44,8 +54,3 @@ def is_compiled() -> bool:
 
         module = importlib.import_module(WITNESS)
     return not str(module.__file__).endswith(".py")
-
-
-def mypyc_attr(**attributes: bool) -> Callable[[type], type]:
-    """In place of mypyc's own where that is not at hand: what it says of a class is for the compiler."""
-    return lambda kind: kind

@@ -30,6 +30,7 @@ from collections import deque
 from functools import cache
 from typing import Any
 
+from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import path, rates
 from weft.kernel.effects import Callback, Notice, Transmit, UrgentCallback
@@ -41,11 +42,6 @@ from weft.model.enums import OrderType
 from weft.model.errors import InvalidOrderType, OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
 from weft.ordering import Message, Mses, Tag, decode_tag, encode_tags
-
-try:
-    from mypy_extensions import mypyc_attr
-except ImportError:  # it comes with the compiler
-    from weft._build import mypyc_attr  # type: ignore[assignment]
 
 URGENT = frozenset(["receive_interaction", "reflect_attribute_values", "receive_directed_interaction"])
 """Callbacks that may be sorted by priority."""
@@ -280,11 +276,11 @@ class Causal(Orders):
         counts = self.counts
         tags = encode_tags(tag, way.groups)
         last = tags[0]
-        parcel = message._replace(tag=last)
+        parcel = _tagged(message, last)
         for at in range(len(tags)):
             if tags[at] is not last:
                 last = tags[at]
-                parcel = message._replace(tag=last)
+                parcel = _tagged(message, last)
             counts.tag_bytes += len(last)
             turn.effects.append(Transmit(way.nodes[at], parcel))
         counts.tags += len(tags)
@@ -516,6 +512,11 @@ def _node_of(federation: Federation, number: int) -> str:
         return federation.home
     member = federation.members.get(_handle(number))
     return "" if member is None else member.node
+
+
+def _tagged(message: Ordered, tag: bytes) -> Ordered:
+    federation, execution, after, sender, service, arguments = message[:6]
+    return Ordered(federation, execution, after, sender, service, arguments, tag, message.to)
 
 
 def _held_back(tag: Tag, number: int) -> Tag:

@@ -16,14 +16,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from weft._build import mypyc_attr
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
 from weft.ordering import Counts, Message, Mses
-
-try:
-    from mypy_extensions import mypyc_attr
-except ImportError:  # it comes with the compiler
-    from weft._build import mypyc_attr  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry

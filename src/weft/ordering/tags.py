@@ -366,7 +366,10 @@ class TagReader:
         return made
 
     def alike(self, time: list[int], destinations: list[int], rest: int) -> list[list[int]]:
-        """One row for all destinations, and those of the others: none (-1), as rows or as groups."""
+        """One row for all destinations, and those of the others: none (-1), as rows or as groups.
+
+        A destination whose own message is among the pairs finds it there, as it finds itself: its time is never behind that.
+        """
         size = len(time)
         row: list[int] = []
         source = -1
@@ -389,9 +392,6 @@ class TagReader:
             if made[k]:
                 raise OrderingError(f"a tag with two rows for process {k}")
             made[k] = row
-        for at in range(0, len(row), 2):
-            if made[row[at]] is row:
-                made[row[at]] = row[:at] + row[at + 2 :]
         return made
 
     def past(self, now: int) -> int:
