@@ -43,7 +43,7 @@ PUBLIC = {
     "weft.interest.matching": ["BoxTree", "Change", "Overlaps", "match"],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
-        "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_text", "forwards",
+        "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_tags", "encode_text", "forwards",
     ],
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",

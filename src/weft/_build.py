@@ -11,6 +11,16 @@ import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mypy_extensions import mypyc_attr as mypyc_attr
+else:
+
+    def mypyc_attr(**attributes: Any) -> Any:
+        """What it says of a class is for the compiler, and it is there only when there is one."""
+        return lambda kind: kind
+
 
 WITNESS = "weft.kernel.path"
 

@@ -14,15 +14,40 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import pytest
+
 from host.mesh import NAME, Seat, handles
 from weft import OrderType
 from weft.host.simulated import PendingCall, SimulatedNetwork
-from weft.kernel.causal import Causal
+from weft.kernel import federations
 from weft.model.errors import NotConnected, RTIexception
 from weft.ordering import Message
 
 CAUSAL, TOTAL, RECEIVE = OrderType.CAUSAL, OrderType.TOTAL, OrderType.RECEIVE
 HEARD = ("receive_interaction", "reflect_attribute_values")
+
+
+class Arrivals:
+    """Tells somebody of each message that comes to a process."""
+
+    def __init__(self) -> None:
+        self.tell: Callable[[int, Any], None] = lambda number, said: None
+
+
+def noting(patch: pytest.MonkeyPatch) -> Arrivals:
+    """Federations founded from now on tell of what comes to their processes, until the patch is undone."""
+    arrivals = Arrivals()
+    base: Any = vars(federations)["Causal"]  # or a mutant of it
+
+    class Noting(base):  # type: ignore[misc]
+        def _admit(
+            self, turn: Any, federation: Any, number: int, message: Message, forwarded: bool = False
+        ) -> None:
+            arrivals.tell(number, message.payload)
+            super()._admit(turn, federation, number, message, forwarded)
+
+    patch.setattr(federations, "Causal", Noting)
+    return arrivals
 
 
 class Sent:
@@ -285,21 +310,14 @@ class Town:
 
     # --- what is checked --------------------------------------------------------------------------------------
 
-    def watch_arrivals(self) -> None:
-        """Note what comes to which federate's process; to be undone by whoever asks for it (monkeypatch)."""
-        town = self
-        admit = Causal._admit
+    def watch_arrivals(self, arrivals: Arrivals) -> None:
+        """Note what comes to which federate's process; the federation was founded with `noting` these."""
+        arrivals.tell = self._noted
 
-        def noted(
-            self: Causal, turn: Any, federation: Any, number: int, message: Message, *rest: Any
-        ) -> None:
-            said: Any = message.payload
-            if number in town.numbers and said.service in ("send_interaction", "update_attribute_values"):
-                at = 2
-                town.arrived.append((town.numbers[number], int(said.arguments[at])))
-            admit(self, turn, federation, number, message, *rest)
-
-        Causal._admit = noted  # type: ignore[method-assign, assignment]
+    def _noted(self, number: int, said: Any) -> None:
+        if number in self.numbers and said.service in ("send_interaction", "update_attribute_values"):
+            at = 2
+            self.arrived.append((self.numbers[number], int(said.arguments[at])))
 
     def check_no_needless_wait(self) -> None:
         """Whatever has come and is not heard waits for a cause that has not come.  (Total order has more reasons.)"""

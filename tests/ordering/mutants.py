@@ -16,21 +16,24 @@ UNION = "(iii) is a union"
 
 # name: what stands there, what the mutant has instead
 MUTANTS = {
-    RECEIVE: ("if time[source] < number:", "if False:"),
+    RECEIVE: ("if time[source] < row[at + 1]:", "if False:"),
     SEND: ("            rows[k] = mine\n", "            pass\n"),
-    FIRST: ("rows[k] = follow(rows[k], time, source)", "pass"),
+    FIRST: ("                rows[k] = after\n", "                pass\n"),
     SECOND: ("                rows[k] = newer(rows[k], time)\n", "                pass\n"),
     THIRD: ("rows[k] = merge(rows[k], theirs[k] if k < known else NOTHING, time, self.time)", "pass"),
     UNION: ("k < known else NOTHING, time, self.time)", "k < known else NOTHING, [], [])"),
     "duplicates are delivered": ("if number <= self.time[source] or ", "if False and "),
-    "a repeat of what waits is delivered": (" or (source, number) in self.named:", ":"),
+    "a repeat of what waits is delivered": (" or (self.held and (source, number) in self.named):", ":"),
+    "what comes is handed out unseen": ("self._missing(tag.row(self.own), 0) >= 0:", "False:"),
+    "who had waited is left to wait": ("        if self.ready:\n            self._take_all(released)\n", ""),
+    "all destinations are left with one row": ("if rows[k] is not before:", "if before is NOTHING:"),
     "nobody is woken": ("                    self._wake(place)\n", "                    pass\n"),
     "no view change at a crash": ("        for held in left:\n", "        for held in ():\n"),
     "what waits at a crash comes as it arrived": ("return sum(held.tag.time), held.arrival", "return 0, held.arrival"),
     "rows outlive a crash": ("        self.rows = [NOTHING] * len(self.rows)\n", "        pass\n"),
     "messages of the next view are delivered in this one": ("if tag.view > self.view:", "if False:"),
     "late messages of the crashed are delivered": (
-        "        if self.state[source] == CRASHED:\n            self.counts.refused += 1\n            return False\n",
+        "        if self.state[source] == CRASHED:\n            self.counts.refused += 1\n            return None\n",
         "        if self.state[source] == CRASHED:\n            tag.view = self.view\n",
     ),
 }  # fmt: skip

@@ -13,7 +13,17 @@ from typing import Any
 
 from ordering.oracle import Oracle, bits
 from ordering.reference import Plain, PlainTag
-from weft.ordering import Message, Mses, Tag, decode_tag, decode_text, encode_tag, encode_text, forwards
+from weft.ordering import (
+    Message,
+    Mses,
+    Tag,
+    decode_tag,
+    decode_text,
+    encode_tag,
+    encode_tags,
+    encode_text,
+    forwards,
+)
 
 PATTERNS = ("unicast", "groups of three", "publish and subscribe", "broadcast", "mixed")
 
@@ -144,9 +154,12 @@ class Network:
 
     def _on_the_wire(self, tag: Tag, to: int) -> Tag:
         """A tag as one recipient reads it, in one of the forms it may have been written in."""
-        form = self.random.randrange(5) if self.wire else 0
+        form = self.random.randrange(6) if self.wire else 0
         if form == 0:
             return tag
+        if form == 5:
+            groups = [[k] for k in tag.destinations]
+            return decode_tag(encode_tags(tag, groups)[tag.destinations.index(to)])
         if form < 3:
             return decode_tag(encode_tag(tag, to if form == 1 else -1))
         return decode_text(encode_text(tag, b"&", to if form == 3 else -1))[0]

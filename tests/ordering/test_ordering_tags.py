@@ -8,8 +8,17 @@ from hypothesis import strategies as st
 
 from ordering.network import Network
 from weft.model.errors import OrderingError
-from weft.ordering import CausalOrder, Mses, Tag, decode_tag, decode_text, encode_tag, encode_text
-from weft.ordering.tags import GROUPS, ROWS
+from weft.ordering import (
+    CausalOrder,
+    Mses,
+    Tag,
+    decode_tag,
+    decode_text,
+    encode_tag,
+    encode_tags,
+    encode_text,
+)
+from weft.ordering.tags import ALIKE, GROUPS, ROWS
 
 
 @st.composite
@@ -27,6 +36,23 @@ def tags(draw: st.DrawFn) -> Tag:
         for sender in sorted(draw(st.sets(st.sampled_from(senders), max_size=6))):
             rows[k] += [sender, max(1, time[sender] - draw(st.sampled_from([0, 1, 2, 200])))]
     return Tag(draw(st.integers(0, 300)), source, time, destinations, rows)
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> Tag:
+    """Tags whose destinations have one row, each without the pair of its own."""
+    tag = draw(tags())
+    senders = [k for k in range(len(tag.time)) if tag.time[k]]
+    one: list[int] = []
+    for sender in sorted(draw(st.sets(st.sampled_from(senders), max_size=6))):
+        one += [sender, max(1, tag.time[sender] - draw(st.sampled_from([0, 0, 0, 1, 200])))]
+    for k in tag.destinations:
+        tag.rows[k] = without(one, k)
+    return tag
+
+
+def without(row: list[int], process: int) -> list[int]:
+    return [n for at in range(0, len(row), 2) if row[at] != process for n in row[at : at + 2]]
 
 
 def fields(tag: Tag) -> tuple[object, ...]:
@@ -50,10 +76,66 @@ def test_what_is_written_is_read(tag: Tag, user_tag: bytes) -> None:
         assert tag.pairs(to) == trimmed(tag, to).pairs()
 
 
-@given(tags(), st.data())
+@given(st.one_of(tags(), alike()), st.data())
+def test_tags_for_several_nodes(tag: Tag, data: st.DataObject) -> None:
+    """S0-17: each recipient finds its own row and those of all who are not addressed, in one tag for all or in its own."""
+    nodes = data.draw(
+        st.lists(st.integers(0, 3), min_size=len(tag.destinations), max_size=len(tag.destinations))
+    )
+    groups = [
+        [k for k, at in zip(tag.destinations, nodes, strict=True) if at == node]
+        for node in sorted(set(nodes))
+    ]
+    written = encode_tags(tag, groups)
+    assert len(written) == len(groups)
+    for recipients, one in zip(groups, written, strict=True):
+        read = decode_tag(one)
+        assert fields(read)[:4] == fields(tag)[:4]
+        for k, row in enumerate(tag.rows):
+            if k in recipients:
+                assert without(read.rows[k], k) == without(row, k)
+            elif k not in tag.destinations:
+                assert read.rows[k] == row
+    pairs = sum(
+        Tag(0, tag.source, tag.time, tag.destinations, trimmed_to(tag, one)).pairs() for one in groups
+    )
+    assert tag.pairs_for(groups) == pairs
+
+
+def trimmed_to(tag: Tag, recipients: list[int]) -> list[list[int]]:
+    return [[] if k in tag.destinations and k not in recipients else row for k, row in enumerate(tag.rows)]
+
+
+@given(alike())
+def test_one_tag_does_where_rows_are_alike(tag: Tag) -> None:
+    """S0-17: all recipients share it, whole; with nobody else to speak of it takes no more bytes than one for each."""
+    groups = [[k] for k in tag.destinations]
+    written = encode_tags(tag, groups)
+    assert all(one is written[0] for one in written)
+    if len(groups) > 1:
+        assert written[0][0] >= ALIKE
+    read = decode_tag(written[0])
+    read.rows = [without(row, k) if k in tag.destinations else row for k, row in enumerate(read.rows)]
+    assert fields(read) == fields(tag)
+    for k in range(len(tag.rows)):
+        if k not in tag.destinations:
+            tag.rows[k] = []
+    apart = sum(len(encode_tag(tag, k)) for k in tag.destinations)
+    assert sum(map(len, encode_tags(tag, groups))) <= apart
+
+
+def test_where_all_talk_to_all_one_tag_does() -> None:
+    """Whatever has come in between: processes that broadcast have rows that are alike."""
+    tags = [tag for tag, _ in Network(7, 8, "broadcast", plain=False, rows=False).run().tags]
+    assert len(tags) > 50
+    for tag in tags:
+        assert len(set(encode_tags(tag, [[k] for k in tag.destinations]))) == 1
+
+
+@given(st.one_of(tags(), alike()), st.data())
 def test_changed_bytes_are_read_or_refused(tag: Tag, data: st.DataObject) -> None:
     """Nothing but an OrderingError, whatever comes; and what is read can be written."""
-    written = bytearray(encode_tag(tag))
+    written = bytearray(encode_tags(tag, [tag.destinations])[0])
     for _ in range(data.draw(st.integers(1, 3))):
         written[data.draw(st.integers(0, len(written) - 1))] = data.draw(st.integers(0, 255))
     _read(bytes(written[: data.draw(st.integers(0, len(written)))]))
@@ -125,7 +207,7 @@ def test_text_that_cannot_be(text: bytes, said: str) -> None:
 @pytest.mark.parametrize(
     "data, said",
     [
-        ("02 00 00 01 01 02 01 00", "form 2"),
+        ("05 00 00 01 01 02 01 00", "form 5"),
         ("00 00 00 02 00 01 02 01 00", "without its time"),
         ("00 00 00 02 01 00 02 00 00", "to itself"),
         ("00 00 00 02 01 00 00 00", "to nobody"),
@@ -135,6 +217,10 @@ def test_text_that_cannot_be(text: bytes, said: str) -> None:
         ("00 00 00 02 01 00 02 01 01 01 01 00 01", "before the first"),
         ("01 00 00 02 05 00 02 01 02 00 00 02 01 00 01 02 01", "two pairs of process 0 in row 1"),
         ("00 00 00 02 01 00 02 01 00 00", "1 bytes follow"),
+        ("02 00 00 02 01 00 02 01 01 04", "process 2 of 2"),
+        ("02 00 00 02 01 00 02 01 01 02", "before the first"),
+        ("02 00 00 02 02 00 02 01 01 01 02", "before the first"),
+        ("03 00 00 02 02 00 02 01 01 00 01 01 01 00 00", "two rows for process 1"),
         ("00 00 00 7f 01", "more than it has bytes for"),
         ("00 00 00 02 01", "more than it has bytes for"),
         ("00 00 00 02 01 80", "within a number"),

@@ -195,6 +195,12 @@ def _names(text: bytes) -> tuple[str, str]:
 
 def decode_data(data: bytes, at: int) -> Data:
     """`at`: behind the boot."""
+    federation, execution, after, sender, service, arguments = read_fields(data, at)
+    return Data(federation, execution, after, sender, service, arguments)
+
+
+def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, str, tuple[Any, ...]]:
+    """Those of a `Data`, which begin there."""
     size, at = read_varint(data, at)
     if at + size > len(data):
         raise ParcelError("the name of the federation ends too soon")
@@ -254,7 +260,7 @@ def decode_data(data: bytes, at: int) -> Data:
         instance = ObjectInstanceHandle(data[at + 9 : at + 13])
         way = TransportationTypeHandle(data[at + 13 : at + 17])
         arguments = (InteractionClassHandle(target), instance, values, tag, way, stamp)
-    return Data(names[0], names[1], after, sender, _NAMES[service], arguments)
+    return names[0], names[1], after, sender, _NAMES[service], arguments
 
 
 def _placed(carried: Any) -> bytes:

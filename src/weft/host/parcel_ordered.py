@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.host.parcel_data import decode_data, encode_data, read_varint, varint
+from weft.host.parcel_data import encode_data, read_fields, read_varint, varint
 from weft.host.parcel_plain import ParcelError
 from weft.kernel.parcels import Ordered
 
@@ -51,10 +51,8 @@ def decode_ordered(data: bytes, at: int) -> Ordered:
     priority, at = read_varint(data, at)
     if at >= len(data) or data[at] > 1:
         raise ParcelError("a message whose order is not as it should be")
+    forwarded = data[at] == 1
+    federation, execution, after, sender, service, arguments = read_fields(data, at + 1)
     return Ordered(
-        *decode_data(data, at + 1),
-        tag=tag,
-        to=tuple(to),
-        priority=priority,
-        forwarded=data[at] == 1,
+        federation, execution, after, sender, service, arguments, tag, tuple(to), priority, forwarded
     )

@@ -495,7 +495,7 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
     galt = timetable.galt_of(federation, member, turn.node)
     return {
         "federate": member.name,
-        "state": _state(timing.mode),
+        "state": SERVICE_NAMES[timing.mode],
         "time": timing.time,
         "requested": None if timing.mode == GRANTED else timing.requested,
         "seconds": round(turn.now - timing.since, 3) if timing.since else 0.0,
@@ -525,16 +525,12 @@ def _held_for(federation: Federation, member: Member, galt: Bound | None) -> str
     return federation.save_scheduled[0] if federation.save_scheduled is not None else ""
 
 
-def _state(mode: int) -> str:
-    return SERVICE_NAMES[mode] or "granted"
-
-
 def _blocker(federation: Federation, report: Report) -> dict[str, Any]:
     found = federation.members.get(FederateHandle.of(report.federate))
     return {
         "federate": "?" if found is None else found.name,
         "node": "?" if found is None else found.node,
-        "state": _state(report.mode),
+        "state": SERVICE_NAMES[report.mode],
         "time": report.time,
         "requested": None if report.mode == GRANTED else report.requested,
         "lookahead": report.lookahead,

@@ -8,7 +8,7 @@
                 last word (Delay Subscription Evaluation), all federates there; one that turns out not to want it has it
                 delivered all the same, without a callback.  So has one that unsubscribed meanwhile, or named an update rate.
     causal      the sender's process stamps it.  Federates here are handed it by their own processes, other nodes get one parcel
-                each, with the tag cut down to what its federates look at.
+                each, with the tag cut down to what its federates look at; often that is the same for all, and written once.
     total       the same, but to the sequencer at the home, which sends it on as a message of its own.
     priority    as in receive order; the callbacks say how urgent they are, and whoever holds them for the federate sorts.
 
@@ -17,6 +17,8 @@ causal order is kept as a ghost until those who know it are told, so that what w
 
 Delivered means handed to the federate's host.  A federate that sends before it has taken a callback is held to have known of it:
 order is then kept more strictly than it can tell.
+
+Whom a message is for, and at which nodes they are, is found once for all that are alike (`Way`).
 
 Reliable whatever the transportation says: a message that might not come would stop all that depend on it.  Messages of the RTI
 itself (the MOM) are in receive order.
@@ -28,10 +30,11 @@ from collections import deque
 from functools import cache
 from typing import Any
 
+from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import matching, path, rates
 from weft.kernel.effects import Callback, Cast, Notice, Transmit, UrgentCallback
-from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process
+from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process, Way
 from weft.kernel.parcels import Data, Ordered
 from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Federation, Instance, Member, add
@@ -39,7 +42,7 @@ from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import InvalidOrderType, OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
-from weft.ordering import Message, Mses, Tag, decode_tag, encode_tag
+from weft.ordering import Message, Mses, Tag, decode_tag, encode_tags
 
 URGENT = frozenset(["receive_interaction", "reflect_attribute_values", "receive_directed_interaction"])
 """Callbacks that may be sorted by priority."""
@@ -53,16 +56,6 @@ def is_plain(order: OrderType) -> bool:
     return order is OrderType.RECEIVE or order is OrderType.TIMESTAMP
 
 
-def interaction_order(member: Member, entry: InteractionClassEntry) -> OrderType:
-    return member.interaction_orders.get(entry.handle) or entry.order
-
-
-def attribute_order(instance: Instance, attribute: AttributeHandle) -> OrderType:
-    if instance.overrides is not None and attribute in instance.overrides.orders:
-        return instance.overrides.orders[attribute]
-    return instance.entry.attributes[attribute].order
-
-
 def _named(order: object) -> OrderType:
     """The order of a call."""
     if not isinstance(order, OrderType):
@@ -74,6 +67,7 @@ def orders_used(turn: Turn, federation: Federation, member: Member) -> None:
     federation.ordered = True
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Causal(Orders):
     # --- from a federate here ---------------------------------------------------------------------------------
 
@@ -90,7 +84,7 @@ class Causal(Orders):
         at: Extents | None = None,
     ) -> bool:
         """False: in receive order, so `path` goes on with it."""
-        asked = interaction_order(member, entry) if order is None else _named(order)
+        asked = path.interaction_order(member, entry) if order is None else _named(order)
         if is_plain(asked) or member is federation.rti:
             return False
         if asked is OrderType.PRIORITY:
@@ -101,26 +95,37 @@ class Causal(Orders):
             )
             hurry(turn, before, entry.priority)
             return True
-        way = member.interaction_transportations.get(entry.handle) or entry.transportation
-        add(member.tally.interactions_sent, entry.handle, way)
+        transportation = member.interaction_transportations.get(entry.handle) or entry.transportation
+        add(member.tally.interactions_sent, entry.handle, transportation)
+        self._refresh(federation)
         key = (entry.handle, member.handle)
-        to = self._known(federation, key) if at is None else _hearers(turn, federation, member, entry, at)
-        if to is None:
-            to = self.destinations[key] = _hearers(turn, federation, member, entry)
-        arguments: tuple[Any, ...] = (entry.handle, path.unshared(values), tag, way, stamp)
+        way = self.ways.get(key) if at is None else None
+        if way is None:
+            way = self._way(turn, _hearers(turn, federation, member, entry, at))
+            way.managed = path.audience_of(turn, federation, member, entry.handle).managed
+            if at is None:
+                self.ways[key] = way
+        arguments: tuple[Any, ...] = (entry.handle, path.unshared(values), tag, transportation, stamp)
         if at is not None:
             arguments = (*arguments[:4], matching.boxes(at), stamp)
-        self._send(turn, federation, member, "send_interaction", arguments, to, asked)
-        if path.audience_of(turn, federation, member, entry.handle).managed:
+        self._send(turn, federation, member, "send_interaction", arguments, way, asked)
+        if way.managed:
             plain = dict(values) if isinstance(values, dict) else values.unpack()
             turn.tell_rti(federation, "receive_interaction", (entry.handle, plain, member.handle))
         return True
 
-    def _known(self, federation: Federation, key: tuple[Any, ...]) -> list[int] | None:
+    def _refresh(self, federation: Federation) -> None:
+        """Before ways or places are used."""
         if self.generation != federation.generation:
             self.generation = federation.generation
-            self.destinations.clear()
-        return self.destinations.get(key)
+            self.ways.clear()
+            self.places = [""] * (federation.federates_joined + 1)
+            self.places[SEQUENCER] = federation.home
+            for member in federation.members.values():
+                self.places[member.handle.number] = member.node
+
+    def _way(self, turn: Turn, to: list[int]) -> Way:
+        return Way(to, turn.node, self.places)
 
     def updates(
         self,
@@ -135,6 +140,7 @@ class Causal(Orders):
     ) -> bool:
         sent: list[Any] = list(values) if isinstance(values, dict) else values.handles
         parts = _parts(instance, sent, order)
+        self._refresh(federation)
         if member is federation.rti or all(is_plain(asked) for asked, _ in parts):
             return False
         time = stamp[0] if stamp else None
@@ -149,16 +155,22 @@ class Causal(Orders):
                 if asked is OrderType.PRIORITY:
                     hurry(turn, before, priority)
                 continue
-            for way in dict.fromkeys(path.transportation_of(instance, a) for a in attributes):
-                add(member.tally.updates_sent, instance.entry.handle, way)
+            for transportation in dict.fromkeys([path.transportation_of(instance, a) for a in attributes]):
+                add(member.tally.updates_sent, instance.entry.handle, transportation)
             member.tally.updates += 1
             instance.updated |= member.bit
             where = matching.part_of(matching.where_is(federation, instance), attributes)
-            to = _reflectors(turn, federation, member, instance, attributes, where)
+            key = (instance.knowledge, member.handle, *attributes)
+            way = self.ways.get(key) if where is None else None
+            if way is None:
+                to = _reflectors(turn, federation, member, instance, attributes, where)
+                way = self._way(turn, to)
+                if where is None:
+                    self.ways[key] = way
             arguments: tuple[Any, ...] = (instance.handle, path.unshared(part), tag, stamp)
             if where is not None:
                 arguments = (*arguments[:3], matching.carried(where), stamp)
-            self._send(turn, federation, member, "update_attribute_values", arguments, to, asked)
+            self._send(turn, federation, member, "update_attribute_values", arguments, way, asked)
         return True
 
     def directs(
@@ -171,7 +183,7 @@ class Causal(Orders):
     ) -> bool:
         interaction_class: InteractionClassHandle = arguments[0]
         entry = federation.catalog.interaction_classes[interaction_class]
-        asked = interaction_order(member, entry) if order is None else _named(order)
+        asked = path.interaction_order(member, entry) if order is None else _named(order)
         if is_plain(asked):
             return False
         instance = federation.instances[arguments[1]]
@@ -190,7 +202,9 @@ class Causal(Orders):
                 or (delayed and other.node != turn.node)
             )
         ]
-        self._send(turn, federation, member, "send_directed_interaction", arguments, sorted(to), asked)
+        self._refresh(federation)
+        way = self._way(turn, sorted(to))
+        self._send(turn, federation, member, "send_directed_interaction", arguments, way, asked)
         return True
 
     def deletes(
@@ -204,7 +218,8 @@ class Causal(Orders):
         order: OrderType | None,
     ) -> bool:
         """A command, carried out at all nodes: the sender's sends the message, the others keep the ghost for it."""
-        asked = attribute_order(instance, federation.catalog.privilege) if order is None else _named(order)
+        privilege = federation.catalog.privilege
+        asked = path.attribute_order(instance, privilege) if order is None else _named(order)
         if is_plain(asked) or asked is OrderType.PRIORITY or member is federation.rti:
             return False
         federation.ordered = True
@@ -222,9 +237,10 @@ class Causal(Orders):
             )
             self.ghosts[instance.handle] = Ghost(kept, arguments, waiting, self.view)
         if member.node == turn.node:
-            to = sorted(other.handle.number for other in others)
+            self._refresh(federation)
+            way = self._way(turn, sorted([other.handle.number for other in others]))
             # After this very command: the receiver has carried it out, too.
-            self._send(turn, federation, member, "delete_object_instance", arguments, to, asked, 1)
+            self._send(turn, federation, member, "delete_object_instance", arguments, way, asked, 1)
         return True
 
     # --- stamping and posting ---------------------------------------------------------------------------------
@@ -236,11 +252,11 @@ class Causal(Orders):
         member: Member,
         service: str,
         arguments: tuple[Any, ...],
-        to: list[int],
+        way: Way,
         order: OrderType,
         ahead: int = 0,
     ) -> None:
-        if not to:
+        if not way.to:
             return
         if not federation.ordered:
             federation.ordered = True
@@ -251,43 +267,48 @@ class Causal(Orders):
         )
         process = self._process(turn, federation, member.handle.number)
         if process is not None and order is OrderType.TOTAL:
-            self._post(turn, federation, process, [SEQUENCER], message._replace(to=tuple(to)))
+            straight = self._way(turn, [SEQUENCER])
+            self._post(turn, federation, process, straight, message._replace(to=tuple(way.to)))
         elif process is not None:
-            self._post(turn, federation, process, to, message)
+            self._post(turn, federation, process, way, message)
 
-    def _post(
-        self, turn: Turn, federation: Federation, process: Process, to: list[int], message: Ordered
-    ) -> None:
+    def _post(self, turn: Turn, federation: Federation, process: Process, way: Way, message: Ordered) -> None:
         sending = process.sending
-        sending.joined(to[-1])
-        tag = sending.send(to)
-        counts = self.counts
-        counts.messages += 1
-        here: list[int] = []
-        away: dict[str, list[int]] = {}
-        for number in to:
-            node = _node_of(federation, number)
-            if node == turn.node:
-                here.append(number)
-            elif node:
-                away.setdefault(node, []).append(number)
-        for node, numbers in away.items():
-            trimmed = _trimmed(tag, numbers)
-            written = encode_tag(trimmed)
-            counts.tags += 1
-            counts.pairs += trimmed.pairs()
-            counts.tag_bytes += len(written)
-            turn.effects.append(Transmit(node, message._replace(tag=written)))
-        for number in here:
+        sending.joined(way.to[-1])
+        tag = sending.send(way.to)
+        self.counts.messages += 1
+        if way.nodes:
+            self._post_away(turn, way, message, tag)
+        for number in way.here:
             self._admit(turn, federation, number, Message(message, tag))
+
+    def _post_away(self, turn: Turn, way: Way, message: Ordered, tag: Tag) -> None:
+        """A parcel for each other node; where the tag is the same, it is one parcel, which the host writes once."""
+        counts = self.counts
+        tags = encode_tags(tag, way.groups)
+        last = tags[0]
+        parcel = _tagged(message, last)
+        for at in range(len(tags)):
+            if tags[at] is not last:
+                last = tags[at]
+                parcel = _tagged(message, last)
+            counts.tag_bytes += len(last)
+            turn.effects.append(Transmit(way.nodes[at], parcel))
+        counts.tags += len(tags)
+        counts.pairs += tag.pairs_for(way.groups)
 
     def _process(self, turn: Turn, federation: Federation, number: int) -> Process | None:
         """Of a federate here, or the sequencer at the home; made when it is first needed."""
         found = self.processes.get(number)
-        if found is None and _node_of(federation, number) == turn.node:
+        if found is None and self._place(federation, number) == turn.node:
             known = federation.federates_joined + 1
             found = self.processes[number] = Process(number, known, self.settled, self.view)
         return found
+
+    def _place(self, federation: Federation, number: int) -> str:
+        """The node of a process; empty if it is gone, or not known here yet."""
+        self._refresh(federation)
+        return self.places[number] if number < len(self.places) else ""
 
     # --- from another node ------------------------------------------------------------------------------------
 
@@ -303,16 +324,21 @@ class Causal(Orders):
             turn.effects.append(Notice(f"node {sender!r} sent a message without a proper tag: {error}"))
             return
         federation.ordered = True
+        self._refresh(federation)
+        places, known = self.places, len(self.places)
         forwarded = parcel.forwarded
         elsewhere = False
         for number in tag.destinations:
-            node = _node_of(federation, number)
+            node = places[number] if number < known else ""
             if node == turn.node:
                 self._admit(turn, federation, number, Message(parcel, tag), forwarded)
             elif node:
                 elsewhere = True
         if elsewhere and not forwarded and tag.view == self.view:
-            self.recent.setdefault(tag.source, deque(maxlen=KEPT)).append(parcel)
+            kept = self.recent.get(tag.source)
+            if kept is None:
+                kept = self.recent[tag.source] = deque(maxlen=KEPT)
+            kept.append(parcel)
 
     def _admit(
         self, turn: Turn, federation: Federation, number: int, message: Message, forwarded: bool = False
@@ -339,12 +365,12 @@ class Causal(Orders):
         said = message.payload
         assert isinstance(said, Ordered)
         if process.number == SEQUENCER:
-            to = [number for number in said.to if _node_of(federation, number)]
+            to = [number for number in said.to if self._place(federation, number)]
             if to:
                 passed = said._replace(to=(), after=max(said.after, federation.sequence))
-                self._post(turn, federation, process, to, passed)
+                self._post(turn, federation, process, self._way(turn, to), passed)
             return
-        member = federation.members.get(_handle(process.number))
+        member = federation.members.get(process.handle)
         if member is not None:
             self._hand(turn, federation, member, said)
 
@@ -496,7 +522,7 @@ def _parts(
     """The attributes of an update by their order; those in priority order also by how urgent they are."""
     parts: dict[tuple[OrderType, int], list[Any]] = {}
     for handle in sent:
-        asked = attribute_order(instance, handle) if order is None else _named(order)
+        asked = path.attribute_order(instance, handle) if order is None else _named(order)
         priority = instance.entry.attributes[handle].priority if asked is OrderType.PRIORITY else 0
         parts.setdefault((asked, priority), []).append(handle)
     return parts
@@ -513,13 +539,9 @@ def _node_of(federation: Federation, number: int) -> str:
     return "" if member is None else member.node
 
 
-def _trimmed(tag: Tag, recipients: list[int]) -> Tag:
-    """Without the rows of other destinations, which the recipients do not look at."""
-    rows = tag.rows[:]
-    for number in tag.destinations:
-        if number < len(rows) and number not in recipients:
-            rows[number] = []
-    return Tag(tag.view, tag.source, tag.time, tag.destinations, rows)
+def _tagged(message: Ordered, tag: bytes) -> Ordered:
+    federation, execution, after, sender, service, arguments = message[:6]
+    return Ordered(federation, execution, after, sender, service, arguments, tag, message.to)
 
 
 def _held_back(tag: Tag, number: int) -> Tag:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import advancing, placements, rates, require, time_services
-from weft.kernel.path import NO_RETRACTION, order_of
+from weft.kernel.path import NO_RETRACTION, attribute_order
 from weft.kernel.state import Condemned, Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.handles import ObjectInstanceHandle
@@ -29,7 +29,7 @@ def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) 
         return arguments
     object_instance, tag, time, *given = arguments
     instance = require.known_instance(federation, member, object_instance)
-    order = given[0] if given else order_of(instance, federation.catalog.privilege)
+    order = given[0] if given else attribute_order(instance, federation.catalog.privilege)
     return object_instance, tag, time_services.stamp(federation, member, time, order), *given
 
 

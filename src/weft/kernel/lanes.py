@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import path
-from weft.kernel.causal import attribute_order, interaction_order, is_plain
+from weft.kernel.causal import is_plain
 from weft.kernel.state import Audience, Federation, Instance, Member, Route
 from weft.kernel.turn import Turn
 from weft.model.handles import InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle
@@ -95,7 +95,7 @@ def interaction_lane(
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None or interaction_class not in member.declared.sends:
         return None
-    if federation.ordered and not is_plain(interaction_order(member, entry)):
+    if federation.ordered and not is_plain(path.interaction_order(member, entry)):
         return None
     audience = path.audience_of(turn, federation, member, interaction_class)
     unknown = any(handle not in entry.parameters for handle in handles)
@@ -117,7 +117,7 @@ def update_lane(
         return None
     if any(instance.owners.get(handle) is not member for handle in handles):
         return None
-    if federation.ordered and not all(is_plain(attribute_order(instance, handle)) for handle in handles):
+    if federation.ordered and not all(is_plain(path.attribute_order(instance, a)) for a in handles):
         return None
     route = path.route_of(turn, federation, instance, member, handles)
     ways = route.transportations

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from weft._build import mypyc_attr
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
 from weft.ordering import Counts, Message, Mses
@@ -37,7 +38,7 @@ class OrderCounts:
         self.messages = 0  # stamped here
         self.tags = 0  # written, for other nodes
         self.tag_bytes = 0
-        self.pairs = 0  # in the tags written
+        self.pairs = 0  # that those recipients look at, or keep
         self.delivered = 0
         self.waited = 0  # of those, how many had to wait for another
         self.duplicates = 0
@@ -45,11 +46,27 @@ class OrderCounts:
         self.views = 0  # that have ended
 
 
+class Way:
+    """To whom messages that are alike go: found once, and good until a declaration or the membership changes."""
+
+    def __init__(self, to: list[int], own: str, places: list[str]) -> None:
+        self.to = to  # processes, rising
+        self.here = [number for number in to if places[number] == own]
+        away: dict[str, list[int]] = {}
+        for number in to:
+            if places[number] and places[number] != own:
+                away.setdefault(places[number], []).append(number)
+        self.nodes = list(away)  # the others
+        self.groups = list(away.values())  # whom it is for there
+        self.managed = False  # it is an interaction that the RTI itself acts on
+
+
 class Process:
     """A federate here, or the sequencer."""
 
     def __init__(self, number: int, known: int, settled: int, view: int) -> None:
         self.number = number
+        self.handle = FederateHandle.of(number)
         self.current = Mses(number, known, settled)
         self.sending = self.current if view == settled else Mses(number, known, view)
         self.later: list[Message] = []  # of views after the current one
@@ -78,8 +95,12 @@ class Ghost:
         self.view = view
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Orders:
-    """What one node knows.  The methods are those of `weft.kernel.causal.Causal`, which every federation has."""
+    """What one node knows.  The methods are those of `weft.kernel.causal.Causal`, which every federation has.
+
+    May have subclasses that are not compiled: so can the tests put defects into the source of one.
+    """
 
     def __init__(self) -> None:
         self.view = 0
@@ -91,8 +112,10 @@ class Orders:
         self.processes: dict[int, Process] = {}
         self.recent: dict[int, deque[Ordered]] = {}  # what was got of each process, and others were to get
         self.ghosts: dict[ObjectInstanceHandle, Ghost] = {}
-        self.destinations: dict[tuple[Any, ...], list[int]] = {}  # worked out for this generation
+        # Worked out for this generation of declarations and members:
         self.generation = 0
+        self.places: list[str] = []  # of each process the node; empty if it is gone
+        self.ways: dict[tuple[Any, ...], Way] = {}
         self.counts = OrderCounts()
 
     def count_up(self) -> OrderCounts:

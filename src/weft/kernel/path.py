@@ -111,7 +111,7 @@ def send_interaction(
     stamp: tuple[Any, ...] = ()
     if time is not None:
         stamp = time_services.stamp(
-            federation, member, time, _order_of(member, entry) if order is None else order
+            federation, member, time, interaction_order(member, entry) if order is None else order
         )
     audience = federation.audiences.get((interaction_class, member.handle)) if at is None else None
     if audience is None:
@@ -150,7 +150,7 @@ def send_interaction(
     return time_services.sent(federation, member, stamp, tuple(audience.nodes))
 
 
-def _order_of(sender: Member, entry: InteractionClassEntry) -> OrderType:
+def interaction_order(sender: Member, entry: InteractionClassEntry) -> OrderType:
     return sender.interaction_orders.get(entry.handle, entry.order)
 
 
@@ -390,7 +390,7 @@ def _update_in_time(
     given: OrderType | None,
 ) -> MessageRetractionReturn:
     """Attributes of different order go in separate messages."""
-    orders = [order_of(instance, a) if given is None else given for a in sent]
+    orders = [attribute_order(instance, a) if given is None else given for a in sent]
     stamped = [a for a, one in zip(sent, orders, strict=True) if one is OrderType.TIMESTAMP]
     plain = [a for a, one in zip(sent, orders, strict=True) if one is not OrderType.TIMESTAMP]
     order = OrderType.TIMESTAMP if stamped else OrderType.RECEIVE
@@ -408,7 +408,7 @@ def _update_in_time(
     return time_services.sent(federation, member, stamp, nodes)
 
 
-def order_of(instance: Instance, attribute: AttributeHandle) -> OrderType:
+def attribute_order(instance: Instance, attribute: AttributeHandle) -> OrderType:
     if instance.overrides is not None and attribute in instance.overrides.orders:
         return instance.overrides.orders[attribute]
     return instance.entry.attributes[attribute].order
@@ -825,7 +825,7 @@ def send_directed_interaction(
         if federation.orders.directs(turn, federation, member, arguments, order):
             add(member.tally.directed_sent, interaction_class, transportation)
             return None if time is None else NO_RETRACTION
-    asked = _order_of(member, entry) if order is None else order
+    asked = interaction_order(member, entry) if order is None else order
     stamp = time_services.stamp(federation, member, time, asked)
     add(member.tally.directed_sent, interaction_class, transportation)
     nodes = direct(turn, federation, member, instance, entry, (*arguments[:5], stamp))
@@ -964,9 +964,13 @@ def hand_interaction(
     if isinstance(values, PackedValues):
         if received.handle != interaction_class:
             kept = values.subset(received.parameters)
+    elif received.handle == interaction_class:
+        kept = dict(values)
     else:
         kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-    arguments = (received.handle, kept, tag, transportation, producer, regions, *stamp)
+    arguments: tuple[Any, ...] = (received.handle, kept, tag, transportation, producer, regions)
+    if stamp:
+        arguments += stamp
     add(member.tally.interactions_received, interaction_class, transportation)
     advancing.hand(turn, member, "receive_interaction", arguments)
 

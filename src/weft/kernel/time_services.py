@@ -49,7 +49,7 @@ REGULATION_ENDED = "time_regulation_ended"
 CONSTRAINED_ASKED = "time_constrained_asked"
 CONSTRAINED_BEGUN = "time_constrained_begun"
 CONSTRAINED_ENDED = "time_constrained_ended"
-COMMANDS = (
+COMMANDS: tuple[str, ...] = (
     REGULATION_ASKED,
     REGULATION_BEGUN,
     REGULATION_ENDED,

@@ -22,7 +22,7 @@ TARA: Final = 2  # … Available
 NMR: Final = 3  # Next Message Request
 NMRA: Final = 4  # … Available
 FLUSH: Final = 5  # Flush Queue Request, where it has to wait for a federation save
-SERVICE_NAMES: Final = ("", "TAR", "TARA", "NMR", "NMRA", "FQR")
+SERVICE_NAMES: Final = ("granted", "TAR", "TARA", "NMR", "NMRA", "FQR")
 
 
 _SPARE: Final = 64

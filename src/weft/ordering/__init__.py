@@ -9,7 +9,8 @@ How a kernel drives it.  Each federate is a process with a number (`Processes.jo
 
     sending     destinations = processes.destinations(federates that will get it)    exactly those (S0-16)
                 tag = order.stamp(destinations)
-                for a link to one recipient: order.write(tag, recipient); for a link to several: order.write(tag)
+                for a link to one recipient: order.write(tag, recipient); for a link to several: order.write(tag);
+                for several links, each to some of them: encode_tags, which often has one tag for all
     receiving   message = Message(payload, decode_tag(data), filtered=…)             filtered: it counts, but has no callback
                 for one in order.admit(message): call back
     joining     order.process.joined(number) at all nodes, before anybody addresses it
@@ -25,7 +26,7 @@ from weft.ordering.membership import Forward, Processes, forwards
 from weft.ordering.message import Message, Tag
 from weft.ordering.mses import Counts, Mses
 from weft.ordering.orders import CausalOrder, Order, PriorityOrder, ReceiveOrder, Sequenced, Sequencer
-from weft.ordering.tags import decode_tag, encode_tag
+from weft.ordering.tags import decode_tag, encode_tag, encode_tags
 from weft.ordering.text_tags import decode_text, encode_text
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "decode_tag",
     "decode_text",
     "encode_tag",
+    "encode_tags",
     "encode_text",
     "forwards",
 ]

@@ -41,6 +41,15 @@ class Tag:
                 found += len(self.rows[destination])
         return found // 2
 
+    def pairs_for(self, groups: list[list[int]]) -> int:
+        """How many pairs it carries to groups of recipients, each of which gets it once, trimmed to what they look at."""
+        others = sum([len(row) for row in self.rows]) - sum([len(self.rows[k]) for k in self.destinations])
+        found = others * len(groups)
+        for recipients in groups:
+            for k in recipients:
+                found += len(self.rows[k])
+        return found // 2
+
 
 def carries(tag: Tag, destination: int, recipient: int) -> bool:
     """Does a recipient need this row?  Of those of the destinations it looks at its own only (S0-17).  -1: all need it."""

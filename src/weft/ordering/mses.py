@@ -117,30 +117,45 @@ class Mses:
     def admit(self, message: Message) -> list[Message]:
         """A message has arrived: what may be delivered now, in order.  Those filtered are among them."""
         released: list[Message] = []
-        if self.receive(message):
+        tag = self._accepted(message)
+        if tag is None:
+            return released
+        if self.ready or self._missing(tag.row(self.own), 0) >= 0:
+            self._hold(message, tag)
+        else:  # nothing is before it: it need not go into the buffer
+            self._hand_out(message, tag)
+            released.append(message)
+        if self.ready:
             self._take_all(released)
         return released
 
     def receive(self, message: Message) -> bool:
         """Into the buffer; False if it is dropped.  `take` gives out what may be delivered, one by one."""
+        tag = self._accepted(message)
+        if tag is None:
+            return False
+        self._hold(message, tag)
+        return True
+
+    def _accepted(self, message: Message) -> Tag | None:
+        """Its tag, if it is new and of this view."""
         tag = message.tag
         if tag is None:
             raise OrderingError(f"process {self.own} got a message for causal order without a tag")
         source, number = tag.source, tag.number()
         if source >= len(self.time):
             self.joined(len(tag.time) - 1)
-        if number <= self.time[source] or (source, number) in self.named:
+        if number <= self.time[source] or (self.held and (source, number) in self.named):
             self.counts.duplicates += 1
-            return False
+            return None
         if self.state[source] == CRASHED:
             self.counts.refused += 1
-            return False
+            return None
         self._check_addressed(tag)
         if tag.view > self.view:
             self.later.append(message)
-            return False
-        self._hold(message, tag)
-        return True
+            return None
+        return tag
 
     def _check_addressed(self, tag: Tag) -> None:
         if self.own not in tag.destinations:
@@ -164,19 +179,24 @@ class Mses:
     def _settle(self, held: Held) -> bool:
         """True and ready, or waiting at the next pair that is not there."""
         row = held.tag.row(self.own)
+        held.at = self._missing(row, held.at)
+        if held.at >= 0:
+            heappush(self.waiting[row[held.at]], (row[held.at + 1], held.arrival))
+            return False
+        heappush(self.ready, held.arrival)
+        return True
+
+    def _missing(self, row: list[int], start: int) -> int:
+        """Where in the row is the first pair that is not there yet?  -1: all are."""
         time = self.time
-        while held.at < len(row):
-            source = row[held.at]
-            number = row[held.at + 1]
+        for at in range(start, len(row), 2):
+            source = row[at]
             if source >= len(time):
                 self.joined(source)
                 time = self.time
-            if time[source] < number:
-                heappush(self.waiting[source], (number, held.arrival))
-                return False
-            held.at += 2
-        heappush(self.ready, held.arrival)
-        return True
+            if time[source] < row[at + 1]:
+                return at
+        return -1
 
     def take(self) -> Message | None:
         """Deliver the next message, if there is one."""
@@ -185,11 +205,14 @@ class Mses:
         held = self.held.pop(heappop(self.ready))
         tag = held.tag
         del self.named[tag.source, tag.number()]
+        self._hand_out(held.message, tag)
+        return held.message
+
+    def _hand_out(self, message: Message, tag: Tag) -> None:
         self._deliver(tag)
         self.counts.delivered += 1
-        if held.message.filtered:
+        if message.filtered:
             self.counts.filtered += 1
-        return held.message
 
     def _take_all(self, released: list[Message]) -> None:
         while True:
@@ -211,6 +234,10 @@ class Mses:
         theirs, time, destinations = tag.rows, tag.time, tag.destinations
         known = len(theirs)
         at = 0
+        before, after = (
+            NOTHING,
+            [source, time[source]],
+        )  # many destinations often have one row, and keep it so
         for k in range(len(rows)):
             addressed = at < len(destinations) and destinations[at] == k
             if addressed:
@@ -218,7 +245,10 @@ class Mses:
             if k == own or state[k] != PRESENT:
                 continue
             if addressed:
-                rows[k] = follow(rows[k], time, source)
+                if rows[k] is not before:
+                    before = rows[k]
+                    after = follow(before, time, source)
+                rows[k] = after
             elif k == source:
                 rows[k] = newer(rows[k], time)
             else:
@@ -302,12 +332,22 @@ def newer(row: list[int], time: list[int]) -> list[int]:
 
 def follow(row: list[int], time: list[int], source: int) -> list[int]:
     """The same, and the message itself, at its place."""
-    left = newer(row, time)
-    at = 0
-    while at < len(left) and left[at] < source:
-        at += 2
-    end = at + 2 if at < len(left) and left[at] == source else at
-    return [*left[:at], source, time[source], *left[end:]]
+    known = len(time)
+    made: list[int] = []
+    placed = False
+    for at in range(0, len(row), 2):
+        other = row[at]
+        if other >= source and not placed:
+            placed = True
+            made.append(source)
+            made.append(time[source])
+        if other != source and (other >= known or row[at + 1] > time[other]):
+            made.append(other)
+            made.append(row[at + 1])
+    if not placed:
+        made.append(source)
+        made.append(time[source])
+    return made
 
 
 def merge(ours: list[int], theirs: list[int], their_time: list[int], our_time: list[int]) -> list[int]:

@@ -5,6 +5,10 @@ All numbers are varints: seven bits to a byte, the lowest first, the high bit se
     tag       form, view, source, count of processes, the time of each, destinations, then the rows in the form said:
     0 rows    count, then for each row that is not empty, by rising destination: gap, count of pairs, the pairs (gap, age)
     1 groups  count, then for each message, by rising source: gap, age, its destinations
+    2 alike   one row for all destinations of this message, as below; no other row has pairs
+    3, 4      the same, and then the rows of the others in form 0 or 1
+
+    alike     count of pairs, then for each: 2 * gap, or 2 * gap + 1 and the age if that is not 0
 
 A gap is the distance from the one before, less one (from -1 for the first); in groups, where a source may come again, it is
 the distance itself (from 0).  The age of a pair (j, x) is how far back it lies: time[j] - x.
@@ -13,6 +17,10 @@ the distance itself (from 0).  The age of a pair (j, x) is how far back it lies:
 
 Sets and rows are written in whichever form is shorter.  Rows suit unicast, groups suit broadcast, where few messages stand
 before many destinations.  A tag for one recipient leaves out the rows of the other destinations, which it would not look at.
+
+Rows are alike if they hold the same pairs, but for those of the destination itself: nobody waits for a message of its own, so
+those are in nobody's row, and may be in the one row that stands for all.  It is so whenever all talk to all, and then one tag
+does for all recipients; it is no longer than that for a single one.
 """
 
 from __future__ import annotations
@@ -24,26 +32,28 @@ from weft.ordering.message import NOTHING, Tag
 
 ROWS: Final = 0
 GROUPS: Final = 1
+ALIKE: Final = 2
 MAX_SHIFT: Final = 63
 
 
 def encode_tag(tag: Tag, recipient: int = -1) -> bytes:
     """For all recipients, or for one."""
-    needed = _needed(tag, recipient)
-    rows: list[int] = []
-    _write_rows(rows, tag, needed)
-    groups: list[int] = []
-    _write_groups(groups, tag, needed)
-    out: list[int] = []
-    write_number(out, ROWS if len(rows) <= len(groups) else GROUPS)
-    write_number(out, tag.view)
-    write_number(out, tag.source)
-    write_number(out, len(tag.time))
-    for value in tag.time:
-        write_number(out, value)
-    _write_set(out, tag.destinations)
-    out += rows if len(rows) <= len(groups) else groups
-    return bytes(out)
+    form, rows = _shorter(tag, _needed(tag, [recipient], recipient < 0))
+    return bytes(_head(tag, form) + rows)
+
+
+def encode_tags(tag: Tag, groups: list[list[int]]) -> list[bytes]:
+    """For each group of recipients a tag; the same one for all where their rows are alike."""
+    others = _needed(tag, NOTHING, False)
+    if len(groups) > 1 or not others:  # a single one may be shorter with all rows in one form
+        row = _row_of_all(tag)
+        if row is not None:
+            return [_encode_alike(tag, row, others)] * len(groups)
+    found: list[bytes] = []
+    for recipients in groups:
+        form, rows = _shorter(tag, _needed(tag, recipients, False))
+        found.append(bytes(_head(tag, form) + rows))
+    return found
 
 
 def decode_tag(data: bytes) -> Tag:
@@ -53,14 +63,17 @@ def decode_tag(data: bytes) -> Tag:
     view = reader.number()
     source = reader.number()
     size = reader.count()
-    time = [reader.number() for _ in range(size)]
-    if form > GROUPS:
+    time = reader.numbers(size)
+    if form > ALIKE + 1 + GROUPS:
         raise OrderingError(f"a tag of form {form}, which this version does not know")
     if source >= size or time[source] == 0:
         raise OrderingError(f"a tag of process {source} without its time")
     destinations = reader.members(size)
     check_destinations(source, destinations)
-    rows = reader.rows(time) if form == ROWS else reader.groups(time)
+    if form >= ALIKE:
+        rows = reader.alike(time, destinations, form - ALIKE - 1)
+    else:
+        rows = reader.rows(time) if form == ROWS else reader.groups(time)
     if rows[source]:
         raise OrderingError(f"a tag with a row for its own source, process {source}")
     if reader.at != len(data):
@@ -73,8 +86,8 @@ def check_destinations(source: int, destinations: list[int]) -> None:
         raise OrderingError(f"a tag of process {source} to itself or to nobody")
 
 
-def _needed(tag: Tag, recipient: int) -> list[int]:
-    """The destinations whose rows are to be written."""
+def _needed(tag: Tag, recipients: list[int], every: bool) -> list[int]:
+    """The destinations whose rows are to be written: of those addressed only the recipients, or every one."""
     rows, destinations = tag.rows, tag.destinations
     found: list[int] = []
     at = 0
@@ -82,12 +95,88 @@ def _needed(tag: Tag, recipient: int) -> list[int]:
         addressed = at < len(destinations) and destinations[at] == k
         if addressed:
             at += 1
-        if rows[k] and (recipient < 0 or not addressed or k == recipient):
+        if rows[k] and (every or not addressed or k in recipients):
             found.append(k)
     return found
 
 
+def _row_of_all(tag: Tag) -> list[int] | None:
+    """The row that stands for all destinations, if their rows are alike."""
+    rows, destinations = tag.rows, tag.destinations
+    first = destinations[0]
+    row = rows[first]
+    if len(destinations) > 1:
+        other = rows[destinations[1]]
+        for at in range(0, len(other), 2):
+            if other[at] == first:  # which is not in its own row
+                row = _with_pair(row, first, other[at + 1])
+    for k in destinations:
+        if rows[k] is not row and not _is_without(rows[k], row, k):
+            return None
+    for at in range(0, len(row), 2):
+        if rows[row[at]] is row:
+            return None
+    return row
+
+
+def _with_pair(row: list[int], source: int, number: int) -> list[int]:
+    at = 0
+    while at < len(row) and row[at] < source:
+        at += 2
+    return [*row[:at], source, number, *row[at:]]
+
+
+def _is_without(some: list[int], row: list[int], process: int) -> bool:
+    """Is it that row without the pair of this process?"""
+    to = 0
+    for at in range(0, len(row), 2):
+        if row[at] == process:
+            continue
+        if to >= len(some) or some[to] != row[at] or some[to + 1] != row[at + 1]:
+            return False
+        to += 2
+    return to == len(some)
+
+
 # Writing
+
+
+def _head(tag: Tag, form: int) -> list[int]:
+    out: list[int] = [form]
+    write_number(out, tag.view)
+    write_number(out, tag.source)
+    write_number(out, len(tag.time))
+    for value in tag.time:
+        write_number(out, value)
+    _write_set(out, tag.destinations)
+    return out
+
+
+def _shorter(tag: Tag, needed: list[int]) -> tuple[int, list[int]]:
+    """The rows in the shorter form, and which that is.  A single row is never longer as a row."""
+    rows: list[int] = []
+    _write_rows(rows, tag, needed)
+    if len(needed) < 2:
+        return ROWS, rows
+    groups: list[int] = []
+    _write_groups(groups, tag, needed)
+    return (ROWS, rows) if len(rows) <= len(groups) else (GROUPS, groups)
+
+
+def _encode_alike(tag: Tag, row: list[int], others: list[int]) -> bytes:
+    form, rest = _shorter(tag, others) if others else (-1, NOTHING)
+    out = _head(tag, ALIKE + 1 + form)
+    time = tag.time
+    write_number(out, len(row) // 2)
+    last = -1
+    for at in range(0, len(row), 2):
+        source = row[at]
+        age = time[source] - row[at + 1]
+        write_number(out, 2 * (source - last - 1) + (age != 0))
+        if age:
+            write_number(out, age)
+        last = source
+    return bytes(out + rest)
 
 
 def write_number(out: list[int], number: int) -> None:
@@ -186,6 +275,24 @@ class TagReader:
             if shift > MAX_SHIFT:
                 raise OrderingError("a tag with a number of more than 64 bits")
 
+    def numbers(self, count: int) -> list[int]:
+        """So many of them; written out, since every message has as many as there are processes."""
+        data, at, end = self.data, self.at, len(self.data)
+        found: list[int] = []
+        for _ in range(count):
+            if at < end and data[at] < 128:
+                found.append(data[at])
+                at += 1
+            elif at + 1 < end and data[at + 1] < 128:
+                found.append((data[at] & 127) | (data[at + 1] << 7))
+                at += 2
+            else:
+                self.at = at
+                found.append(self.number())
+                at = self.at
+        self.at = at
+        return found
+
     def count(self) -> int:
         """Of things that take a byte or more each."""
         found = self.number()
@@ -256,6 +363,35 @@ class TagReader:
                     raise OrderingError(f"a tag with two pairs of process {source} in row {k}")
                 row.append(source)
                 row.append(number)
+        return made
+
+    def alike(self, time: list[int], destinations: list[int], rest: int) -> list[list[int]]:
+        """One row for all destinations, and those of the others: none (-1), as rows or as groups.
+
+        A destination whose own message is among the pairs finds it there, as it finds itself: its time is never behind that.
+        """
+        size = len(time)
+        row: list[int] = []
+        source = -1
+        for _ in range(self.count()):
+            head = self.number()
+            source += (head >> 1) + 1
+            if source >= size:
+                raise OrderingError(f"a tag that names process {source} of {size}")
+            now = time[source]
+            number = self.past(now) if head & 1 else now
+            if number == 0:
+                raise OrderingError("a tag that names a message before the first")
+            row.append(source)
+            row.append(number)
+        if rest < 0:
+            made = [NOTHING] * size
+        else:
+            made = self.rows(time) if rest == ROWS else self.groups(time)
+        for k in destinations:
+            if made[k]:
+                raise OrderingError(f"a tag with two rows for process {k}")
+            made[k] = row
         return made
 
     def past(self, now: int) -> int:
