@@ -102,3 +102,49 @@ def test_whatever_overlaps_is_found(changes: list[tuple[int, Extent | None]], so
             there[handle] = extent
         found = index.near(sought)
         assert {one for one, extent in there.items() if extent.overlaps(sought)} <= found <= there.keys()
+
+
+def test_a_subscribed_region_that_moves_over_many_instances() -> None:
+    """Instances are discovered, come into scope and leave it, exactly where the regions say so."""
+    random = Random(9)
+    network = SimulatedNetwork(["S1", "S2"], 1)
+    sender, hearer = Place(network, "S1"), Place(network, "S2")
+    sender.create("paper", FED)
+    for place in (sender, hearer):
+        place.begin_all()
+    hearer.call("set_switch", "attribute_scope", True)
+    both = ("2D.x", "2D.y")
+    boxes = [some_box(random, both) for _ in range(6 * MANY)]
+    regions = sender.regions(boxes)
+    for number, region in enumerate(regions):
+        sender.register_at(str(number), "B.x", [region])
+    sender.register_at("everywhere", "B.x", [])
+    numbers = {instance: label for label, instance in sender.objects.items()}
+    seen = some_box(random, both)
+    (window,) = hearer.regions([seen])
+    hearer.subscribe_at("B.x", [window])
+    network.settle()
+    known: set[str] = set()
+    scope: set[str] = set()
+    for turn in range(80):
+        if turn:
+            seen = some_box(random, random.choice((both, both, ("2D.x",))) if turn % 7 == 0 else both)
+            seen = {name: seen.get(name, (0, WHOLE)) for name in both}
+            hearer.move(window, seen)
+            moved = random.randrange(len(regions))
+            boxes[moved] = some_box(random, both)
+            sender.move(regions[moved], boxes[moved])
+            network.settle()
+        there = {str(number) for number, box in enumerate(boxes) if overlap(box, seen)} | {"everywhere"}
+        for method, arguments in hearer.heard():
+            label = numbers[arguments[0]]
+            if method == "discover_object_instance":
+                assert label not in known
+                known.add(label)
+            elif method == "attributes_in_scope":
+                scope.add(label)
+            elif method == "attributes_out_of_scope":
+                scope.remove(label)
+        assert scope == there
+        assert there <= known
+    assert 20 < len(known) < len(boxes) + 1

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
+from weft.interest import Extent
 from weft.kernel import advisories, declaration, discovery, matching, path, placements, require, transfers
 from weft.kernel.placing import OwnedRegion
+from weft.kernel.region_index import MANY
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.conveyed import conveyed_bounds
@@ -131,18 +133,22 @@ def commit_region_modifications(
 ) -> None:
     for handle, _ in rows:
         require.region(federation, member, handle)
+    before = {handle: federation.regions[handle].extent for handle, _ in rows}
     moved = [
         federation.regions[handle] for handle, bounds in rows if federation.regions[handle].commit(bounds)
     ]
     instances: dict[ObjectInstanceHandle, Instance] = {}
     for region in moved:
+        if region.instances:
+            placements.index(federation, region)
         instances.update({handle: federation.instances[handle] for handle in region.instances})
     classes = member.declared.classes_at([region.handle for region in moved])
     if any(member.declared.uses(region.handle) for region in moved):
         federation.regional += 1
         _index(federation, member, [region.handle for region in moved])
     if classes:
-        _resubscribed(turn, federation, member, classes)
+        places = [place for region in moved for place in (before[region.handle], region.extent) if place]
+        _resubscribed(turn, federation, member, classes, places)
     _moved(turn, federation, [instances[handle] for handle in sorted(instances)])
 
 
@@ -157,15 +163,40 @@ def _index(federation: Federation, member: Member, regions: Iterable[RegionHandl
 
 
 def _resubscribed(
-    turn: Turn, federation: Federation, member: Member, classes: list[ObjectClassHandle]
+    turn: Turn, federation: Federation, member: Member, classes: list[ObjectClassHandle], places: list[Extent]
 ) -> None:
-    """The member subscribes at these classes with regions that have moved."""
+    """The member subscribes at these classes with regions that have moved: from and to these places."""
     entries = [federation.catalog.object_classes[handle] for handle in classes]
-    for entry in entries:
-        declaration.discover(turn, federation, member, entry)
     below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
-    known = chain.from_iterable(federation.instances_of.get(handle, {}).values() for handle in below)
-    advisories.instances(turn, federation, known)
+    among = [federation.instances_of.get(handle, {}) for handle in below]
+    if sum(map(len, among)) < MANY or any(_is_fixed(known) for known in among):
+        for entry in entries:
+            declaration.discover(turn, federation, member, entry)
+        advisories.instances(turn, federation, chain.from_iterable(known.values() for known in among))
+        return
+    near = _near(federation, places)
+    affected = [[known[handle] for handle in near if handle in known] for known in among]
+    for instances in affected:
+        for instance in discovery.among(turn, federation, member, instances):
+            transfers.offer(turn, federation, instance, member)
+    advisories.instances(turn, federation, chain.from_iterable(affected))
+
+
+def _is_fixed(known: dict[ObjectInstanceHandle, Instance]) -> bool:
+    """Are these the MOM's, which have places without regions?"""
+    first = next(iter(known.values()), None)
+    return first is not None and first.placement is not None and first.placement.fixed is not None
+
+
+def _near(federation: Federation, places: list[Extent]) -> list[ObjectInstanceHandle]:
+    """The instances that are updated near one of these places; those without regions are everywhere, and not affected."""
+    regions: set[RegionHandle] = set()
+    for place in places:
+        regions |= federation.update_index.near(place)
+    found: set[ObjectInstanceHandle] = set()
+    for handle in regions:
+        found.update(federation.regions[handle].instances)
+    return sorted(found)
 
 
 def _moved(turn: Turn, federation: Federation, instances: list[Instance]) -> None:

@@ -7,6 +7,9 @@ discovered at stays its known class until the instance is removed or locally del
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+
 from weft.fom.catalog import ObjectClassEntry
 from weft.kernel import advisories, matching
 from weft.kernel.placing import Where
@@ -105,16 +108,23 @@ def after_subscription(
     turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry
 ) -> list[Instance]:
     """A member's subscriptions changed at this class: it may discover instances of it and of classes below it."""
+    known = [federation.instances_of.get(below.handle, {}).values() for below in entry.family()]
+    return among(turn, federation, member, chain.from_iterable(known))
+
+
+def among(
+    turn: Turn, federation: Federation, member: Member, instances: Iterable[Instance]
+) -> list[Instance]:
+    """Of these instances the member may discover some."""
     found = []
-    for below in entry.family():
-        for instance in federation.instances_of.get(below.handle, {}).values():
-            if not instance.knowledge.mask & member.bit and instance.condemned is None:
-                where = matching.where_is(federation, instance)
-                known_class = would_discover(federation, member, below, instance.owners, where)
-                if known_class is not None:
-                    federation.learn(instance, member, known_class)
-                    announce(turn, federation, instance, member, known_class)
-                    found.append(instance)
+    for instance in instances:
+        if not instance.knowledge.mask & member.bit and instance.condemned is None:
+            where = matching.where_is(federation, instance)
+            known_class = would_discover(federation, member, instance.entry, instance.owners, where)
+            if known_class is not None:
+                federation.learn(instance, member, known_class)
+                announce(turn, federation, instance, member, known_class)
+                found.append(instance)
     if federation.switch("autoProvide"):
         for instance in found:
             advisories.provide(turn, federation, instance, member)

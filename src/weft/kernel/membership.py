@@ -164,6 +164,7 @@ def _remove(federation: Federation, member: Member) -> None:
     for handle in [h for h, region in federation.regions.items() if region.owner == member.handle]:
         del federation.regions[handle]
         federation.region_index.remove(handle)
+        federation.update_index.remove(handle)
     for name in [n for n, holder in federation.reserved_names.items() if holder == member.handle]:
         del federation.reserved_names[name]
     federation.seats[member.seat] = None

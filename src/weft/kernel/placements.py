@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.kernel.placing import Placement
+from weft.kernel.placing import OwnedRegion, Placement
 from weft.kernel.require import Pairs
 from weft.kernel.state import Federation, Instance, Member
 from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
@@ -20,9 +20,18 @@ def associate(federation: Federation, instance: Instance, member: Member, pairs:
                     held[handle] = None
                     instances = federation.regions[handle].instances
                     instances[instance.handle] = instances.get(instance.handle, 0) + 1
+                    index(federation, federation.regions[handle])
     placement.forget()
     if placement.of:
         instance.placement = placement
+
+
+def index(federation: Federation, region: OwnedRegion) -> None:
+    """It has moved, or is used for updates, or no longer."""
+    if region.instances and region.extent is not None:
+        federation.update_index.place(region.handle, region.extent)
+    else:
+        federation.update_index.remove(region.handle)
 
 
 def unassociate(federation: Federation, instance: Instance, member: Member, pairs: Pairs) -> None:
@@ -74,6 +83,8 @@ def _drop(
             instances[instance.handle] -= 1
             if not instances[instance.handle]:
                 del instances[instance.handle]
+                if not instances:
+                    index(federation, federation.regions[handle])
     if not held:
         del by_federate[federate]
     if not by_federate:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.interest import Wish
-from weft.kernel import matching
+from weft.kernel import matching, placements
 from weft.kernel.placing import OwnedRegion, Placement
 from weft.kernel.state import Federation, Member
 from weft.model.handles import (
@@ -95,6 +95,8 @@ def restore_regions(federation: Federation, data: Any) -> None:
                 federation.region_index.place(handle, extent)
     for number, placement in placed:
         _restore_placement(federation, ObjectInstanceHandle.of(number), *placement)
+    for region in federation.regions.values():
+        placements.index(federation, region)
     for one in data["members"]:
         for number, template in one["private"].get("templates", ()):
             found = federation.regions.get(RegionHandle.of(number))

@@ -381,7 +381,8 @@ class Federation:
         # Data distribution (`weft.kernel.data_distribution`).
         self.regions: dict[RegionHandle, OwnedRegion] = {}
         self.regions_created = 0
-        self.region_index = RegionIndex()
+        self.region_index = RegionIndex()  # of regions that are subscribed with …
+        self.update_index = RegionIndex()  # … and of those that instances are updated with
         self.regional = (
             0  # counts changes of what is subscribed with regions, for what was worked out from it
         )
