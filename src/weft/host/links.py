@@ -17,6 +17,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -134,14 +135,12 @@ class Links:
         loop = asyncio.get_running_loop()
         host, port = split_address(self._domains.addresses[self.node])
         context = self._listening_context
+        line: Any = partial(LinkLine, self, None, context)
+        datagrams: Any = partial(Datagrams, self)
         try:
-            self._listener = await loop.create_server(
-                lambda: LinkLine(self, None, context), host, port, backlog=1024
-            )
+            self._listener = await loop.create_server(line, host, port, backlog=1024)
             if context is None:
-                _, self._datagrams = await loop.create_datagram_endpoint(
-                    lambda: Datagrams(self), local_addr=(host, port)
-                )
+                _, self._datagrams = await loop.create_datagram_endpoint(datagrams, local_addr=(host, port))
         except OSError as error:
             if self._listener is not None:
                 self._listener.close()
@@ -217,9 +216,11 @@ class Links:
         loop = asyncio.get_running_loop()
         host, port = link.address
         context = self._dialing_context
+        make: Any = partial(LinkLine, self, link, context)
+        line: LinkLine
         try:
             async with asyncio.timeout(GREETING_SECONDS):
-                _, line = await loop.create_connection(lambda: LinkLine(self, link, context), host, port)
+                _, line = await loop.create_connection(make, host, port)
         except (OSError, TimeoutError) as error:
             why = str(error) or "no answer"
             self._complain(link, f"cannot connect to {link.name} at {host}:{port} ({why}); trying again")
