@@ -40,8 +40,7 @@ def encode_report(parcel: TimeReport, boot: int) -> bytes:
         varint(parcel.seen),
         varint(len(parcel.reports)),
     ]
-    for report in parcel.reports:
-        parts.append(pack_report(report))
+    parts += [pack_report(report) for report in parcel.reports]
     for node, stamp in parcel.announced:
         name = node.encode("utf-8", "surrogatepass")
         parts.append(varint(len(name)))

@@ -196,7 +196,7 @@ def send_report(turn: Turn, federation: Federation, reports: tuple[Report, ...])
         member = federation.members.get(handle)
         if member is not None and member.timing.mode in (NMR, NMRA):
             number = handle.number
-            if not any([report.federate == number for report in reports]):
+            if number not in [report.federate for report in reports]:
                 reports = (*reports, timetable.report_of(member))
     announced = tuple(horizon.announce.items())
     horizon.announce = {}

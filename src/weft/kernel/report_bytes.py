@@ -73,6 +73,10 @@ def _unpack_long(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : end], "big", signed=True), end
 
 
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float)
+
+
 def pack_report(report: Report) -> bytes:
     time, requested, lookahead, head = report.time, report.requested, report.lookahead, report.head
     floor, reached = report.floor, report.reached
@@ -88,12 +92,16 @@ def pack_report(report: Report) -> bytes:
     else:
         flags |= _HEAD
     values = (time, requested, lookahead, floor[0], reached[0], head)
-    if isinstance(time, float) or isinstance(requested, float) or any([isinstance(v, float) for v in values]):
+    if isinstance(time, float) or isinstance(requested, float) or any(map(_is_float, values)):
         return bytes(_pack_floats(FLOAT, report.federate, flags, *values))
     try:
         return bytes(_pack_ints(INT, report.federate, flags, *values))
     except struct.error:
         return _pack_head(LONG, report.federate, flags) + b"".join([_pack_long(value) for value in values])
+
+
+def _is_nan(value: Any) -> bool:
+    return bool(value != value)
 
 
 def unpack_report(data: bytes, at: int) -> tuple[Report, int]:
@@ -115,7 +123,7 @@ def unpack_report(data: bytes, at: int) -> tuple[Report, int]:
         raise ValueError(f"there is no report of form {form}")
     _, federate, flags, time, requested, lookahead, floor, reached, head = values
     mode = flags & _MODE
-    if flags > _ALL or mode > 4 or not federate or any([value != value for value in values]):
+    if flags > _ALL or mode > 4 or not federate or any(map(_is_nan, values)):
         raise ValueError("a report that is none")
     made = Report(
         federate,
