@@ -113,6 +113,14 @@ class Link:
             if parts:
                 self.line.send(parts)
 
+    def answer(self, now: float) -> None:
+        """What the session itself has to say to what came.  Acknowledgements of packets go on waiting for company."""
+        session = self.session
+        if session is not None and self.line is not None and session.state is not State.DROPPED:
+            parts = session.take_outgoing(now)
+            if parts:
+                self.line.send(parts)
+
     def _frame(self) -> None:
         payload = bytes(self._items)
         self._items = bytearray()

@@ -338,7 +338,6 @@ class Links:
         session = link.session
         if session is None or link.line is not line:
             return
-        self._touched.add(link)
         before = session.state
         session.feed(data, now)
         while link.session is session and session.next():
@@ -352,6 +351,10 @@ class Links:
             if before is State.NEW:
                 self._say_hello(link)
             link.flush(now)
+        elif link.waiting:
+            self._touched.add(link)  # there may be room for it now
+        else:
+            link.answer(now)
 
     def _frame(self, line: LinkLine, link: Link, payload: bytes) -> None:
         reader = ItemReader(payload)
@@ -428,6 +431,7 @@ class Links:
         link.begin()
         link.way = hello["way"]
         self._say_hello(link)
+        self._touched.add(link)
         self._is_up(link, hello)
 
     def _refusal(self, hello: object, line: LinkLine) -> str:
