@@ -53,7 +53,7 @@ class Echo(Guest):
 
 
 def test_acknowledgements_go_with_answers(tmp_path: Path) -> None:
-    """Where each packet is answered, if not at once, one frame goes for each: none for acknowledgements alone, but for pauses of 10 ms."""
+    """Where packets are answered, if not at once, one frame goes for each, and none for acknowledgements but in pauses."""
 
     async def work() -> None:
         meshes = Meshes(loopback(PAIR), tmp_path)
