@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from host.mesh_nodes import loopback
 from host.meshes import Guest, Meshes, run, until
 from weft.fabric import Topology, parse_domains
 from weft.host.carrier import Carrier, Port, Resident, ServiceClass
-from weft.host.mesh import Mesh
+from weft.host.mesh import ACKS_SECONDS, Mesh
 from weft.model.errors import FabricError, SettingsError
 from weft.model.records import Source
 
@@ -21,6 +22,61 @@ PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
 CHAIN = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 CAUSAL, RELIABLE = ServiceClass.CAUSAL, ServiceClass.RELIABLE
 GUESTS = Port.FEDERATIONS
+
+
+class Mute:
+    """A transport that writes nothing; all else is done by the real one."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+class Echo(Guest):
+    """Answers a little later, so many times."""
+
+    def __init__(self, mesh: Mesh, times: int) -> None:
+        super().__init__()
+        self.mesh = mesh
+        self.left = times
+
+    def received(self, sender: str, payload: bytes, now: float) -> None:
+        super().received(sender, payload, now)
+        if self.left:
+            self.left -= 1
+            asyncio.get_running_loop().call_soon(self.mesh.send, sender, GUESTS, CAUSAL, payload)
+
+
+def test_acknowledgements_go_with_answers(tmp_path: Path) -> None:
+    """Where packets are answered, if not at once, one frame goes for each, and none for acknowledgements but in pauses."""
+
+    async def work() -> None:
+        meshes = Meshes(loopback(PAIR), tmp_path)
+        await meshes.start()
+        await meshes.whole()
+        times = 300
+        for mesh in meshes.meshes.values():
+            mesh.settle(GUESTS, Echo(mesh, times))
+        links = [next(iter(mesh.links.links.values())) for mesh in meshes.meshes.values()]
+        before = [link.session._number for link in links if link.session is not None]
+        begun = time.monotonic()
+        meshes.meshes["S1"].send("S2", GUESTS, CAUSAL, b"ping")
+        await until(lambda: all(mesh.received >= times for mesh in meshes.meshes.values()), "all answered")
+        pauses = (time.monotonic() - begun) / ACKS_SECONDS
+        after = [link.session._number for link in links if link.session is not None]
+        for sent in [b - a for a, b in zip(before, after, strict=True)]:
+            assert times <= sent <= times + 10 + pauses
+        await until(
+            lambda: all(m.status()["backlog"] == 0 for m in meshes.meshes.values()), "all acknowledged"
+        )
+        await meshes.stop()
+
+    run(work())
 
 
 def test_the_mesh_is_a_carrier(tmp_path: Path) -> None:
@@ -56,7 +112,7 @@ def test_a_crash_between_commit_and_transmission(tmp_path: Path, moment: str) ->
         victim, other = ("S1", "S3") if moment == "before the packets leave" else ("S3", "S1")
         for link in meshes.meshes[victim].links.links.values():
             mute: Any = link.line
-            mute.send = lambda parts: None
+            mute._transport = Mute(mute._transport)
         for number in range(20):
             meshes.meshes["S1"].send("S3", GUESTS, CAUSAL, b"%d" % number)
         journal = meshes.meshes[victim].journal

@@ -13,6 +13,8 @@ from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
 from weft.interest import Wish
 from weft.kernel import parcels
 from weft.kernel.parcels import Caller, Data
+from weft.kernel.report_bytes import pack_report, unpack_reports
+from weft.kernel.timing import Report, View
 from weft.model import enums, errors, handles, records
 from weft.model.errors import RTIexception
 from weft.model.handles import Handle
@@ -121,6 +123,49 @@ def data_parcels(draw: Any) -> Data:
     return Data(draw(names), draw(names), draw(numbers), draw(federates), service, rest)
 
 
+@st.composite
+def reports(draw: Any) -> Report:
+    """All times of one kind, as in any federation; integers may be beyond 64 bits: a time and a lookahead, added."""
+    numbers = (
+        st.floats(0, allow_nan=False)
+        if draw(st.booleans())
+        else st.integers(0, 1 << draw(st.sampled_from([5, 65])))
+    )
+    bounds = st.tuples(numbers, st.integers(0, 1))
+    time, requested, lookahead, head = draw(st.tuples(numbers, numbers, numbers, st.none() | numbers))
+    return Report(
+        draw(st.integers(1, (1 << 32) - 1)),
+        draw(st.integers(0, 4)),
+        time,
+        draw(st.booleans()),
+        requested,
+        lookahead,
+        draw(bounds),
+        head,
+        draw(bounds),
+    )
+
+
+any_times = st.floats(allow_nan=False) | st.integers()
+any_bounds = st.none() | st.tuples(any_times, st.integers(0, 1))
+time_parcels = st.builds(
+    parcels.TimeReport,
+    names,
+    names,
+    numbers,
+    numbers,
+    st.lists(reports(), max_size=3).map(tuple),
+    st.lists(st.tuples(names, any_times), max_size=3).map(tuple),
+) | st.builds(
+    parcels.TimeBound,
+    names,
+    names,
+    numbers,
+    numbers,
+    st.builds(View, any_bounds, st.integers(0, 1 << 32), any_bounds),
+    st.lists(reports(), max_size=3).map(lambda found: b"".join([pack_report(one) for one in found])),
+    st.booleans(),
+)
 optional_federates = st.none() | federates
 optional_callers = st.none() | callers
 control = st.one_of(
@@ -158,7 +203,7 @@ def comparable(value: Any) -> Any:
 
 
 @settings(max_examples=400, deadline=None)
-@given(control | data_parcels(), st.integers(0, 1 << 30))
+@given(control | data_parcels() | time_parcels, st.integers(0, 1 << 30))
 def test_what_goes_in_comes_out(parcel: Any, boot: int) -> None:
     """decode(encode(p)) == p for all kinds of parcels."""
     found_boot, found = decode_parcel(encode_parcel(parcel, boot))
@@ -193,7 +238,7 @@ def test_any_bytes_are_a_parcel_or_one_error(data: bytes) -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(control | data_parcels(), st.data())
+@given(control | data_parcels() | time_parcels, st.data())
 def test_damaged_parcels_are_parcels_or_one_error(parcel: Any, data: Any) -> None:
     whole = bytearray(encode_parcel(parcel, 3))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -224,3 +269,15 @@ def test_packed_values_keep_their_bytes() -> None:
     assert got.values == sent.values
     assert got.shared == shared_fields(cls, sent.values, b"tag")
     assert got.target == cls
+
+
+@given(st.lists(reports(), max_size=5))
+def test_whom_the_others_wait_for_comes_out_as_it_went_in(given_reports: list[Report]) -> None:
+    """They stay packed until somebody asks who blocks."""
+    found = unpack_reports(b"".join([pack_report(one) for one in given_reports]))
+    assert comparable(found) == comparable(tuple(given_reports))
+
+
+def test_a_time_that_nobody_has_set_is_zero_among_floating_point_times() -> None:
+    unset = Report(1, 0, 0, False, 2.5, 0.5, (0, 0), None, (0, 0))
+    assert unpack_reports(pack_report(unset)) == (unset,)

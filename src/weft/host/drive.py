@@ -21,89 +21,16 @@ in single passes, as below; on uvloop it took 81.)
 from __future__ import annotations
 
 import asyncio
-import selectors
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final
+
+from weft.host.drive_loop import DrivenLoop
 
 IDLE = 0.003  # seconds without a caller that drives, until the attendant does
+_IN: Final = 1  # EPOLLIN: there is something to read, and nothing else to say
 FAREWELL = 5.0  # seconds for a neighbour to take what is still on its way when the loop ends
-
-
-class _Selector(selectors.DefaultSelector):
-    """Gives up the mutex while it waits, and waits no longer than the driver may."""
-
-    def __init__(self, drive: Drive) -> None:
-        super().__init__()
-        self._drive = drive
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        drive = self._drive
-        if drive.deadline is not None and timeout != 0:
-            left = drive.deadline - time.monotonic()
-            timeout = left if timeout is None else min(left, timeout)
-        if (timeout is not None and timeout <= 0) or drive.is_due():
-            return super().select(0)
-        drive.asleep = True
-        try:
-            # Inside of `try`: a KeyboardInterrupt comes after a call, so after this one it finds its way through `finally`.
-            drive.mutex.release()
-            return super().select(timeout)
-        finally:
-            _take(drive.mutex)
-            drive.asleep = False
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """Wakes its driver for what other threads give it to do, with the mutex held."""
-
-    def __init__(self, drive: Drive) -> None:
-        self._drive = drive
-        self._scheduled: list[Any] = []  # asyncio's own: timers, as a heap …
-        self._ready: Any = None  # … what is to be done in the next pass …
-        self._selector: _Selector  # … and its selector
-        super().__init__(_Selector(drive))
-        self.set_debug(False)  # which would have one thread only
-        self._thread_id: int | None = None
-
-    def call_soon(self, *arguments: Any, **named: Any) -> asyncio.Handle:  # type: ignore[override]
-        if self._drive.asleep:
-            self.wake()
-        return super().call_soon(*arguments, **named)
-
-    def call_at(self, *arguments: Any, **named: Any) -> asyncio.TimerHandle:  # type: ignore[override]
-        if self._drive.asleep:
-            self.wake()
-        return super().call_at(*arguments, **named)
-
-    def wake(self) -> None:
-        self._write_to_self()  # type: ignore[attr-defined]
-
-    def one_pass(self) -> None:
-        """Sleep if there is nothing to do, then do what there is.
-
-        If all there is to do is to wait for connections, what they bring is handled at once.  That is most passes of a federate
-        that steps fast, and asyncio's own way, by a queue and a look at all timers, takes twice as long.
-        """
-        timeout = None
-        if self._scheduled:
-            timeout = self._scheduled[0]._when - time.monotonic()
-        if self._ready or (timeout is not None and timeout <= 0):
-            self._run_once()  # type: ignore[attr-defined]
-            return
-        for key, mask in self._selector.select(timeout):
-            reader, writer = key.data
-            if mask & selectors.EVENT_READ and reader is not None and not reader._cancelled:
-                self._handle(reader)
-            if mask & selectors.EVENT_WRITE and writer is not None and not writer._cancelled:
-                self._handle(writer)
-
-    def _handle(self, handle: Any) -> None:
-        try:
-            handle._callback(*handle._args)
-        except Exception as error:
-            self.call_exception_handler({"message": "a connection failed", "exception": error})
 
 
 class Drive:
@@ -113,7 +40,10 @@ class Drive:
         self.deadline: float | None = None  # of the driver
         self.asleep = False  # the loop is, and the mutex free
         self.is_due = is_due
-        self.loop = _Loop(self)
+        self.readers: dict[int, Callable[[], None]] = {}  # connections that are read without a transport
+        self.loop = DrivenLoop(self)
+        epoll = self.loop.epoll()
+        self._poll: Any = None if epoll is None else epoll.poll
         self._do_due = do_due
         self._driver = 0  # the identity of its thread
         self._changed = threading.Condition(self.mutex)
@@ -178,6 +108,46 @@ class Drive:
 
     # --- driving ----------------------------------------------------------------------------------------------
 
+    def wait_for_events(self, select: Any, timeout: float | None) -> Any:
+        """Without the mutex, if it takes time, and no longer than the driver may."""
+        if self.deadline is not None and timeout != 0:
+            left = self.deadline - time.monotonic()
+            timeout = left if timeout is None else min(left, timeout)
+        if (timeout is not None and timeout <= 0) or self.is_due():
+            return select(0)
+        self.asleep = True
+        try:
+            # Inside of `try`: a KeyboardInterrupt comes after a call, so after this one it finds its way through `finally`.
+            self.mutex.release()
+            return select(timeout)
+        finally:
+            _take(self.mutex)
+            self.asleep = False
+
+    def _pass(self) -> None:
+        """Sleep if there is nothing to do, then do what there is.
+
+        If all there is to do is to wait for connections, what they bring is handled at once.  That is most passes of a federate
+        that steps fast, and asyncio's own way, by a queue and a look at all timers, takes twice as long.
+        """
+        loop = self.loop
+        timeout = loop.patience()
+        if loop._ready or (timeout is not None and timeout <= 0):
+            loop.run_once()
+            return
+        if self._poll is None:
+            loop.handle_all()
+            return
+        for fd, event in self.wait_for_events(self._poll, timeout):
+            read = self.readers.get(fd)
+            if read is None or event != _IN:
+                loop.handle_one(fd, event)
+                continue
+            try:
+                read()
+            except Exception as error:
+                loop.failed(error)
+
     def _run(self, done: Callable[[], bool], deadline: float | None) -> None:
         loop = self.loop
         me = threading.get_ident()
@@ -187,7 +157,7 @@ class Drive:
         self.deadline = deadline
         try:
             while True:
-                loop.one_pass()
+                self._pass()
                 if self.is_due():
                     self._do_due()
                 if self._others:

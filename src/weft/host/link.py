@@ -49,7 +49,8 @@ class Link:
         self.complaint = ""  # the last thing reported about attempts to connect
         self.said_at = 0.0
         self.dropped = 0  # reliable messages that were lost because the link was down
-        self.owed = 0  # acknowledgements that have not gone out yet
+        self.owed = 0  # acknowledgements that have not gone out yet …
+        self.overdue = False  # … and have waited for a while
         self._items = bytearray()
         self._pending: deque[tuple[int, bytes]] = deque()  # with the kind of item
         self._under_way: dict[int, deque[int]] = {kind: deque() for kind in PORTS_OF_PACKETS}  # sizes
@@ -106,7 +107,16 @@ class Link:
             self._frame()
             self.said_at = now
         self.owed = 0
+        self.overdue = False
         if self.line is not None and session.state is not State.DROPPED:
+            parts = session.take_outgoing(now)
+            if parts:
+                self.line.send(parts)
+
+    def answer(self, now: float) -> None:
+        """What the session itself has to say to what came.  Acknowledgements of packets go on waiting for company."""
+        session = self.session
+        if session is not None and self.line is not None and session.state is not State.DROPPED:
             parts = session.take_outgoing(now)
             if parts:
                 self.line.send(parts)

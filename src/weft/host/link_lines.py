@@ -2,17 +2,23 @@
 
 TLS is done here, between the event loop's plain TCP and the link, so that it is the same on every event loop and each refusal can
 be reported with its reason.
+
+Every packet passes through here, so this module is compiled; event loops take any object with the methods of a protocol.  A node
+that drives its own loop (`weft.host.drive`) has its sockets read and written here, without a transport in between.  As soon as
+there is anything but data to take or to give, a broken connection or a full one, the transport sees to it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import ssl
 import time
 from typing import TYPE_CHECKING, Any
 
+from weft.host.drive_loop import DrivenLoop
 from weft.host.link_security import names_of
 
 if TYPE_CHECKING:
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 READ = 256 << 10
 
 
-class LinkLine(asyncio.BufferedProtocol):
+class LinkLine:
     """One TCP or TLS connection; `link` is whose it is, once that is known."""
 
     def __init__(self, links: Links, link: Link | None, context: ssl.SSLContext | None) -> None:
@@ -35,7 +41,8 @@ class LinkLine(asyncio.BufferedProtocol):
         self.stranger: Any = None  # what is known of a peer that has not said who it is
         self.closed = asyncio.get_running_loop().create_future()
         self.refusal = ""  # why it was not to be, by TLS
-        self._transport: asyncio.Transport | None = None
+        self._transport: Any = None
+        self._fd = -1  # the socket, if it is read and written here
         self._tls = None if context is None else Tls(context, server_side=link is None)
         self._open = False  # the certificates were shown
         self._view = memoryview(links.buffer)
@@ -46,7 +53,7 @@ class LinkLine(asyncio.BufferedProtocol):
         return "" if self._tls is None else self._tls.version
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]
+        self._transport = transport
         found = transport.get_extra_info("peername")
         if found:
             self.peer_host = found[0]
@@ -68,11 +75,49 @@ class LinkLine(asyncio.BufferedProtocol):
         return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
-        data = bytes(self._view[:nbytes])
-        if self._tls is None:
-            self.links.received(self, data)
-        else:
+        self.data_received(bytes(self._view[:nbytes]))
+
+    def data_received(self, data: bytes) -> None:
+        if self._tls is not None:
             self._secure(self._tls, data)
+            return
+        if self._fd < 0:
+            self._take_over()
+        self.links.received(self, data)
+
+    def eof_received(self) -> None:
+        """Close, as a protocol does that returns nothing."""
+
+    def pause_writing(self) -> None:
+        """What a neighbour leaves unread is looked at after each flush."""
+
+    def resume_writing(self) -> None:
+        pass
+
+    def _take_over(self) -> None:
+        """From the transport, which has begun to read by now; where the loop lets one."""
+        loop = asyncio.get_running_loop()
+        plain = self._transport.get_extra_info("socket")
+        if plain is None or not isinstance(loop, DrivenLoop):
+            return
+        self._fd = plain.fileno()
+        self._transport.pause_reading()
+        loop.read_directly(self._fd, self._readable)
+
+    def _readable(self) -> None:
+        if self._fd < 0:
+            return
+        try:
+            size = os.readv(self._fd, [self._view])
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            size = 0
+        if size:
+            self.links.received(self, bytes(self._view[:size]))
+        else:
+            self._fd = -1
+            self._transport.resume_reading()  # it finds the same, and does what is to be done
 
     def _secure(self, tls: Tls, data: bytes) -> None:
         """Take what came; the end of the handshake may bring the first of what the peer says."""
@@ -105,6 +150,7 @@ class LinkLine(asyncio.BufferedProtocol):
         self._forget()
 
     def _forget(self) -> None:
+        self._fd = -1
         self._transport = None
         if not self.closed.done():
             self.closed.set_result(None)
@@ -114,7 +160,16 @@ class LinkLine(asyncio.BufferedProtocol):
         if self._transport is None or not parts:
             return
         if self._tls is None:
-            self._transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
+            data = parts[0] if len(parts) == 1 else b"".join(parts)
+            if self._fd >= 0 and not self._transport.get_write_buffer_size():
+                try:
+                    sent = os.write(self._fd, data)
+                except OSError:
+                    sent = 0  # full, or gone
+                if sent == len(data):
+                    return
+                data = data[sent:]
+            self._transport.write(data)
         else:
             self._tls.write(b"".join(parts))
             self._write(self._tls.outgoing())
@@ -181,15 +236,24 @@ class Tls:
         return self._out.read()
 
 
-class Datagrams(asyncio.DatagramProtocol):
+class Datagrams:
     """Best-effort messages between neighbours."""
 
     def __init__(self, links: Links) -> None:
         self._links = links
-        self._transport: asyncio.DatagramTransport | None = None
+        self._transport: Any = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]
+        self._transport = transport
+
+    def connection_lost(self, error: Exception | None) -> None:
+        pass
+
+    def pause_writing(self) -> None:
+        """Best effort: what a full network does not take is lost."""
+
+    def resume_writing(self) -> None:
+        pass
 
     def datagram_received(self, data: bytes, address: tuple[Any, ...]) -> None:
         self._links.datagram(data)

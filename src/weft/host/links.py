@@ -17,6 +17,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,7 +36,7 @@ from weft.wire.session_greeting import Greeting, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import ACCEPTED, INVALID_SESSION, RESUMED, Action, SessionSettings, State
 
-VERSION = 2  # of what is said over links
+VERSION = 3  # of what is said over links
 GREETING_SECONDS = 10.0
 GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
 FAREWELL_SECONDS = 1.0  # for a neighbour to take what is still under way when this node stops
@@ -134,14 +135,12 @@ class Links:
         loop = asyncio.get_running_loop()
         host, port = split_address(self._domains.addresses[self.node])
         context = self._listening_context
+        line: Any = partial(LinkLine, self, None, context)
+        datagrams: Any = partial(Datagrams, self)
         try:
-            self._listener = await loop.create_server(
-                lambda: LinkLine(self, None, context), host, port, backlog=1024
-            )
+            self._listener = await loop.create_server(line, host, port, backlog=1024)
             if context is None:
-                _, self._datagrams = await loop.create_datagram_endpoint(
-                    lambda: Datagrams(self), local_addr=(host, port)
-                )
+                _, self._datagrams = await loop.create_datagram_endpoint(datagrams, local_addr=(host, port))
         except OSError as error:
             if self._listener is not None:
                 self._listener.close()
@@ -217,9 +216,11 @@ class Links:
         loop = asyncio.get_running_loop()
         host, port = link.address
         context = self._dialing_context
+        make: Any = partial(LinkLine, self, link, context)
+        line: LinkLine
         try:
             async with asyncio.timeout(GREETING_SECONDS):
-                _, line = await loop.create_connection(lambda: LinkLine(self, link, context), host, port)
+                _, line = await loop.create_connection(make, host, port)
         except (OSError, TimeoutError) as error:
             why = str(error) or "no answer"
             self._complain(link, f"cannot connect to {link.name} at {host}:{port} ({why}); trying again")
@@ -337,7 +338,6 @@ class Links:
         session = link.session
         if session is None or link.line is not line:
             return
-        self._touched.add(link)
         before = session.state
         session.feed(data, now)
         while link.session is session and session.next():
@@ -351,6 +351,10 @@ class Links:
             if before is State.NEW:
                 self._say_hello(link)
             link.flush(now)
+        elif link.waiting:
+            self._touched.add(link)  # there may be room for it now
+        else:
+            link.answer(now)
 
     def _frame(self, line: LinkLine, link: Link, payload: bytes) -> None:
         reader = ItemReader(payload)
@@ -427,6 +431,7 @@ class Links:
         link.begin()
         link.way = hello["way"]
         self._say_hello(link)
+        self._touched.add(link)
         self._is_up(link, hello)
 
     def _refusal(self, hello: object, line: LinkLine) -> str:

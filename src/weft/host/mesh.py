@@ -41,7 +41,7 @@ AGENTS = int(Port.AGENTS)
 DELIVERIES = 512  # handed over in one turn
 BACKLOG = 100_000  # packets that wait for one neighbour, when it is reported
 ACKS_AT_ONCE = 32  # so many acknowledgements do not wait for company
-ACKS_SECONDS = 0.005  # nor does any for longer
+ACKS_SECONDS = 0.01  # nor does any for longer than twice this
 
 
 class Mesh:
@@ -445,15 +445,24 @@ class Mesh:
         if link.owed >= ACKS_AT_ONCE:
             self.links.touch(link)
         elif self._paying is None:
-            assert self._loop is not None
-            self._paying = self._loop.call_later(ACKS_SECONDS, self._pay)
+            self._pay_later()
 
     def _pay(self) -> None:
+        """Those that have waited since the last time; in a federation that steps something else has taken them along."""
         self._paying = None
+        waits = False
         for link in self.links.links.values():
-            if link.owed:
+            if link.owed and link.overdue:
                 self.links.touch(link)
+            elif link.owed:
+                link.overdue = waits = True
         self.links.flush(time.monotonic())
+        if waits:
+            self._pay_later()
+
+    def _pay_later(self) -> None:
+        assert self._loop is not None
+        self._paying = self._loop.call_later(ACKS_SECONDS, self._pay)
 
     def _check_allowed(self, batch: Batch) -> None:
         for peer in {one.peer for one in batch.transmit}:

@@ -2,7 +2,8 @@
 
     byte       which parcel
     varint     the boot of the sender's node (`weft.host.meshed`)
-    …          the fields: of data as `weft.host.parcel_data` and `parcel_ordered` say, of all others a list in CBOR
+    …          the fields: of data, and of what is said of time, as `weft.host.parcel_data`, `parcel_ordered` and
+               `parcel_time` say; of all others a list in CBOR
 
 Only what is in the tables below can come out, each field of its type.  Whatever else the bytes are is a `ParcelError`, and
 so is a value that no parcel can hold.
@@ -17,6 +18,7 @@ from weft.host import cbor
 from weft.host.parcel_data import DATA, decode_data, encode_data, read_varint, varint
 from weft.host.parcel_ordered import ORDERED, decode_ordered, encode_ordered
 from weft.host.parcel_plain import ParcelError, from_plain, to_plain
+from weft.host.parcel_time import BOUND, REPORT, decode_bound, decode_report, encode_bound, encode_report
 from weft.kernel.parcels import (
     Answer,
     Caller,
@@ -69,8 +71,8 @@ _FORMS = [
     _Form(13, Hello, (tuple,)),
     _Form(14, Left, (str,)),
     _Form(15, Dissolve, (str, str, str)),
-    _Form(20, TimeReport, (str, str, int, int, list), plain=4),
-    _Form(21, TimeBound, (str, str, int, int, list), plain=4),
+    _Form(REPORT, TimeReport, ()),
+    _Form(BOUND, TimeBound, ()),
     _Form(22, Retraction, (str, str, int, bytes)),
     _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool)),
 ]
@@ -97,6 +99,10 @@ def encode_parcel(parcel: Any, boot: int) -> bytes:
         found = encode_ordered(parcel, boot)
         if found is not None:
             return found
+    elif isinstance(parcel, TimeReport):
+        return encode_report(parcel, boot)
+    elif isinstance(parcel, TimeBound):
+        return encode_bound(parcel, boot)
     form = _BY_KIND.get(type(parcel))
     if form is None:
         raise ParcelError(f"{type(parcel).__name__} is no parcel")
@@ -123,6 +129,10 @@ def decode_parcel(data: bytes) -> tuple[int, Any]:
             return boot, decode_data(data, at)
         if code == ORDERED:
             return boot, decode_ordered(data, at)
+        if code == REPORT:
+            return boot, decode_report(data, at)
+        if code == BOUND:
+            return boot, decode_bound(data, at)
         form = _BY_CODE[code]
         fields = cbor.decode(data[at:])
         if type(fields) is not list or len(fields) != len(form.fields):

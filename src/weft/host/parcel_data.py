@@ -133,13 +133,10 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
         elif not isinstance(stamp[0], HLAfloat64Time):
             return None
         time = stamp[0].encode() + number
-    head = _heads.get((parcel.federation, parcel.execution))
-    if head is None:
-        head = _head(parcel.federation, parcel.execution)
     parts = [
         b"\x01",
         varint(boot),
-        head,
+        head_of(parcel.federation, parcel.execution),
         varint(parcel.after),
         parcel.sender,
         b"",
@@ -170,6 +167,12 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
     return b"".join(parts)
 
 
+def head_of(federation: str, execution: str) -> bytes:
+    """Both names as most parcels have them."""
+    head = _heads.get((federation, execution))
+    return _head(federation, execution) if head is None else head
+
+
 def _head(federation: str, execution: str) -> bytes:
     one = federation.encode("utf-8", "surrogatepass")
     two = execution.encode("utf-8", "surrogatepass")
@@ -193,6 +196,16 @@ def _names(text: bytes) -> tuple[str, str]:
     return made
 
 
+def names_at(data: bytes, at: int) -> tuple[tuple[str, str], int]:
+    """The federation and its execution, and where they end."""
+    size, at = read_varint(data, at)
+    if at + size > len(data):
+        raise ParcelError("the name of the federation ends too soon")
+    text = data[at : at + size]
+    names = _federations.get(text)
+    return (_names(text) if names is None else names), at + size
+
+
 def decode_data(data: bytes, at: int) -> Data:
     """`at`: behind the boot."""
     federation, execution, after, sender, service, arguments = read_fields(data, at)
@@ -201,14 +214,8 @@ def decode_data(data: bytes, at: int) -> Data:
 
 def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, str, tuple[Any, ...]]:
     """Those of a `Data`, which begin there."""
-    size, at = read_varint(data, at)
-    if at + size > len(data):
-        raise ParcelError("the name of the federation ends too soon")
-    text = data[at : at + size]
-    names = _federations.get(text)
-    if names is None:
-        names = _names(text)
-    after, at = read_varint(data, at + size)
+    names, at = names_at(data, at)
+    after, at = read_varint(data, at)
     service = 0 if at + 4 >= len(data) else data[at + 4] & 3
     fixed = at + (9 if service == _UPDATE else 13 if service == _SEND else 17)
     if service > _DIRECTED or fixed > len(data):

@@ -249,15 +249,17 @@ def changed(turn: Turn, federation: Federation, member: Member) -> None:
 def send_report(turn: Turn, federation: Federation, reports: tuple[Report, ...]) -> None:
     """It says what this node has seen, so all who ask for the next message are in it, with what waits for them now."""
     horizon = federation.horizon
-    named = [report.federate for report in reports]
-    members = [timetable.report_data(report) for report in reports]
     for handle in horizon.waiting:
         member = federation.members.get(handle)
-        if member is not None and member.timing.mode in (NMR, NMRA) and handle.number not in named:
-            members.append(timetable.report_data(timetable.report_of(member)))
-    data = [members, [list(pair) for pair in horizon.announce.items()]]
+        if member is not None and member.timing.mode in (NMR, NMRA):
+            number = handle.number
+            if number not in [report.federate for report in reports]:
+                reports = (*reports, timetable.report_of(member))
+    announced = tuple(horizon.announce.items())
     horizon.announce = {}
-    parcel = TimeReport(federation.name, federation.execution, federation.sequence, horizon.seen, data)
+    parcel = TimeReport(
+        federation.name, federation.execution, federation.sequence, horizon.seen, reports, announced
+    )
     turn.effects.append(Transmit(federation.home, parcel))
 
 
@@ -405,7 +407,8 @@ def look_again(turn: Turn, federation: Federation) -> None:
 def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
     """At another node than the home: how far time may go."""
     horizon = federation.horizon
-    horizon.view, horizon.behind, answer = timetable.read_bound(bound)
+    horizon.view = bound.view
+    horizon.behind = bound.behind
     horizon.seen = bound.version
     horizon.since = turn.now
     before = len(turn.effects)
@@ -414,7 +417,7 @@ def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
         isinstance(effect, Transmit) and isinstance(effect.parcel, TimeReport)
         for effect in turn.effects[before:]
     )
-    if answer:
+    if bound.answer:
         send_report(turn, federation, reports_here(turn, federation))
     elif not reported and any(
         federation.members[handle].timing.mode in (NMR, NMRA) for handle in horizon.waiting

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from weft.kernel.timing import Report, View
 from weft.model.handles import FederateHandle
 
 
@@ -148,23 +149,28 @@ class Share(NamedTuple):
 
 
 class TimeReport(NamedTuple):
-    """To the home: what members of the sender's node ask for and promise, in plain data (`weft.kernel.timetable`)."""
+    """To the home: what members of the sender's node ask for and promise (`weft.kernel.timetable`)."""
 
     federation: str
     execution: str
     after: int
     seen: int  # the last version of a TimeBound
-    data: list[Any]
+    reports: tuple[Report, ...]
+    announced: tuple[
+        tuple[str, Any], ...
+    ]  # the smallest time stamp sent to each node since the report before
 
 
 class TimeBound(NamedTuple):
-    """From the home: how far logical time may go, in plain data (`weft.kernel.timetable`)."""
+    """From the home: how far logical time may go (`weft.kernel.timetable`)."""
 
     federation: str
     execution: str
     after: int
     version: int
-    data: list[Any]
+    view: View
+    behind: bytes  # reports of those whom the others wait for (`weft.kernel.report_bytes`); few ever ask
+    answer: bool  # it wants a report
 
 
 class Retraction(NamedTuple):

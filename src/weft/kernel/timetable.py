@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
+from weft.kernel.report_bytes import pack_report, unpack_reports
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import (
     FLUSH,
@@ -124,12 +125,11 @@ def reported(federation: Federation, sender: str, parcel: TimeReport) -> None:
     table.seen[sender] = max(table.seen.get(sender, 0), parcel.seen)
     here = [one for one in table.under_way.get(sender, ()) if one[0] > parcel.seen]
     table.under_way[sender] = here
-    reports, announced = parcel.data
-    for data in reports:
-        member = federation.members.get(FederateHandle.of(data[0]))
+    for report in parcel.reports:
+        member = federation.members.get(FederateHandle.of(report.federate))
         if member is not None and member.node == sender:
-            enter(federation, member, _report(data))
-    for node, stamp in announced:
+            enter(federation, member, report)
+    for node, stamp in parcel.announced:
         if node != federation.home:  # what comes here has come before this
             _is_under_way(federation, table, node, stamp)
     _again(federation, table, sender)
@@ -237,36 +237,12 @@ def publish(turn: Turn, federation: Federation) -> None:
         table.told[node] = (view, due)
         bound = bounds.get((view, ask))
         if bound is None:
-            behind = [report_data(one) for one in _behind(table)]
-            data = [_plain(view.least), view.alone, _plain(view.second), behind, ask]
-            bound = TimeBound(federation.name, federation.execution, federation.sequence, due, data)
+            behind = b"".join([pack_report(one) for one in _behind(table)])
+            bound = TimeBound(
+                federation.name, federation.execution, federation.sequence, due, view, behind, ask
+            )
             bounds[view, ask] = bound  # the same for all who are told the same
         turn.effects.append(Transmit(node, bound))
-
-
-def _plain(bound: Bound | None) -> list[Any] | None:
-    return None if bound is None else list(bound)
-
-
-def _bound_from(data: list[Any] | None) -> Bound | None:
-    return None if data is None else (data[0], data[1])
-
-
-def report_data(report: Report) -> list[Any]:
-    return [*report[:6], list(report.floor), report.head, list(report.reached)]
-
-
-def _report(data: list[Any]) -> Report:
-    number, mode, time, exclusive, requested, lookahead, floor, head, reached = data
-    bounds = (floor[0], floor[1]), (reached[0], reached[1])
-    return Report(number, mode, time, exclusive, requested, lookahead, bounds[0], head, bounds[1])
-
-
-def read_bound(parcel: TimeBound) -> tuple[View, tuple[Report, ...], bool]:
-    """The view, whom the others wait for, and whether the home wants an answer."""
-    least, alone, second, behind, answer = parcel.data
-    view = View(_bound_from(least), alone, _bound_from(second))
-    return view, tuple([_report(one) for one in behind]), bool(answer)
 
 
 def _behind(table: Timetable) -> tuple[Report, ...]:
@@ -292,7 +268,7 @@ def who_is_behind(federation: Federation, node: str) -> tuple[Report, ...]:
     """Whom the others wait for, as far as that node knows."""
     if federation.home == node:
         return () if federation.timetable is None else _behind(federation.timetable)
-    return federation.horizon.behind
+    return unpack_reports(federation.horizon.behind)
 
 
 # --- who may begin to regulate ------------------------------------------------------------------------------------

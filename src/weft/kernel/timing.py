@@ -159,7 +159,7 @@ class Horizon:
     def __init__(self) -> None:
         self.view = NO_VIEW
         self.seen = 0
-        self.behind: tuple[Report, ...] = ()  # whom the others wait for
+        self.behind = b""  # whom the others wait for (`weft.kernel.report_bytes`)
         self.since = 0.0  # when that was heard
         self.announce: dict[str, Any] = {}  # smallest time stamp sent to that node since the last report
         self.granted: tuple[Any] | None = None  # what was last granted: many are granted the same
