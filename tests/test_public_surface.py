@@ -35,7 +35,10 @@ PUBLIC = {
         "examine_domains", "faults", "is_forest", "kept_back", "kept_names", "parse_domains", "parts", "plan",
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
-    "weft.interest": ["Declarations", "Declared", "Wish"],
+    "weft.interest": [
+        "Axis", "CellInterest", "CellUpdate", "Declarations", "Declared", "DistributionList", "DistributionLists", "Grid", "Logged",
+        "Modified", "Outcome", "Placed", "Receiver", "SpaceTime", "Wish",
+    ],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
         "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_text", "forwards",

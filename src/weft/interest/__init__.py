@@ -1,5 +1,30 @@
-"""Who gets it: what federates declared, and who is therefore concerned."""
+"""Who gets it: what federates declared, and who is therefore concerned; also as of a logical time.
 
+`declarations` is declaration management.  For regions that change as of a logical time (docs/ddm-sync.md) read `distribution`
+first, then `cells` above it and `receiving` at the other end.
+"""
+
+from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed
 from weft.interest.declarations import Declarations, Declared, Wish
+from weft.interest.distribution import DistributionList, Logged, Outcome
+from weft.interest.distribution_lists import DistributionLists
+from weft.interest.receiving import Receiver
+from weft.interest.spacetime import SpaceTime
 
-__all__ = ["Declarations", "Declared", "Wish"]
+__all__ = [
+    "Axis",
+    "CellInterest",
+    "CellUpdate",
+    "Declarations",
+    "Declared",
+    "DistributionList",
+    "DistributionLists",
+    "Grid",
+    "Logged",
+    "Modified",
+    "Outcome",
+    "Placed",
+    "Receiver",
+    "SpaceTime",
+    "Wish",
+]
