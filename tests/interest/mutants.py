@@ -26,8 +26,7 @@ LIST_MUTANTS = {
         "        found = bisect_left(self.times, time)\n        on = self._on[found]\n",
     ),
     "by federate, not by region": (
-        "        history = self.members.get(member)\n        if history is None:\n            history = History()\n",
-        "        member = (member[0], 0)\n        history = self.members.setdefault(member, History())\n        if False:\n            pass\n",
+        '        """An Add (1) or Delete (-1) that has been checked."""\n', "        member = (member[0], 0)\n",
     ),
     "without counts of regions": ("            if count == 0 or (count == 1 and step == 1):\n", "            if True:\n"),
     "for ever": ("        return self.status(time) != before, until\n", "        return self.status(time) != before, None\n"),
@@ -48,6 +47,21 @@ RECLAIM_MUTANTS = {
         "self._drop(bisect_right(self.times, bound[0]))", "self._drop(bisect_left(self.times, bound[0]))",
     ),
 }  # fmt: skip
+
+# In cells.py.
+CELL_MUTANTS = {
+    "t2 is not looked at": ("            if following is not None and", "            if False and"),
+    "a second change at a time is like a first": ("            if replaced:\n", "            if False:\n"),
+    "T before t2": ("        for cell, time, change in steps:\n", "        for cell, time, change in reversed(steps):\n"),
+    "the next change is that of the same time": ("following = history.following(time)", "following = None"),
+    "the new region is not written down": ("        history.write(time, new)\n", "        pass\n"),
+    "one's own updates": ("and one.sender != federate]", "]"),
+    "the last cell is left out": ("bisect_left(self.starts, high))", "max(bisect_left(self.starts, high) - 1, 1))"),
+}  # fmt: skip
+
+
+def load_cells(name: str) -> Any:
+    return load("cells.py", CELL_MUTANTS, name)
 
 
 def load_list(name: str) -> Any:

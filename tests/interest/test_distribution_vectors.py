@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.interest import DistributionList, DistributionLists, Logged, SpaceTime
 
 F = ("F", 1)
@@ -164,3 +166,48 @@ def test_a_federate_that_resigns() -> None:
     assert lists.read("a", 6) == ("G",)
     assert list(lists.lists) == ["a"]
     assert lists.remove("F") == []
+
+
+class Counted(int):
+    """A time that counts how often times are compared."""
+
+    compared = 0
+
+    def __lt__(self, other: int) -> bool:
+        Counted.compared += 1
+        return int(self) < int(other)
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return isinstance(other, int) and int(self) == int(other)
+
+    __hash__ = int.__hash__
+
+
+def comparisons(versions: int) -> list[int]:
+    """Of one Update, Add and Delete in the middle of a list with so many versions, and as many updates in its log."""
+    one = DistributionList()
+    for number in range(versions):
+        operate = one.delete if number % 2 else one.add
+        operate(F, Counted(10 * number))
+        one.update(Logged(Counted(10 * number + 5), number))
+    assert len(one.versions) == versions + 1
+    middle = 10 * (versions // 2) + 1
+    calls: list[Callable[[], object]] = [
+        lambda: one.update(Logged(Counted(middle), "v")),
+        lambda: one.delete(F, Counted(middle)),
+        lambda: one.add(F, Counted(middle + 1)),
+    ]
+    found = []
+    for call in calls:
+        Counted.compared = 0
+        call()
+        found.append(Counted.compared)
+    return found
+
+
+def test_operations_cost_a_few_bisections() -> None:
+    """Ten times as many versions: not ten times as many comparisons, but a few more."""
+    few, many = comparisons(400), comparisons(4000)
+    assert many[0] <= few[0] + 12  # an update: three bisections of four steps more
+    assert all(later <= earlier + 40 for earlier, later in zip(few, many, strict=True))

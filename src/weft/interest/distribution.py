@@ -18,7 +18,8 @@ A member is a pair (federate, region): a federate may have several regions in on
 The federate is on the list as long as any of its members is (S4-18), and only changes of that lead to anything.
 
 Versions.  D(T), the federates on the list at T with the number of their members, is constant between changes.  The list
-keeps one version for each such interval; an update finds its version by one bisection.  Every operation says also which
+keeps one version for each such interval; an update finds its version by one bisection, and an Add or Delete costs a few
+and the versions that it changes.  Every operation says also which
 federate joins or leaves the multicast group of the list, which is all who are in any version (S4-17): a federate joins
 with its first Add and leaves when its last version has been reclaimed.
 
@@ -109,6 +110,7 @@ class History:
         self.first = False  # before all times
         self.times: list[Any] = []
         self.nets: list[int] = []  # Adds less Deletes at that time, never 0
+        self.added = 0  # at how many of the times it is more Adds
 
     def net(self, time: Any) -> int:
         found = bisect_left(self.times, time)
@@ -126,17 +128,26 @@ class History:
         if found == len(times) or times[found] != time:
             times.insert(found, time)
             nets.insert(found, step)
+            self.added += step > 0
         elif nets[found] + step:
             nets[found] += step
         else:
             del times[found], nets[found]
+            self.added -= step < 0
         following = bisect_right(times, time)
         until = times[following] if following < len(times) else None
         return self.status(time) != before, until
 
+    def is_ever_on(self, reclaimed: Bound | None) -> bool:
+        """At any time that has not been reclaimed."""
+        if self.added or not self.first or reclaimed is None or reclaimed[1]:
+            return self.added > 0 or self.first
+        return not self.times or bool(self.times[0] != reclaimed[0])
+
     def reclaim(self, bound: Bound) -> None:
         over = passed(self.times, bound)
         if over:
+            self.added -= sum([1 for net in self.nets[:over] if net > 0])
             self.first = self.nets[over - 1] > 0
             del self.times[:over]
             del self.nets[:over]
@@ -147,7 +158,7 @@ class DistributionList:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = Limits() if limits is None else limits
-        self.members: dict[Member, History] = {}
+        self.members: dict[Federate, dict[Any, History]] = {}
         self.times: list[Any] = []
         self.versions: list[dict[Federate, int]] = [{}]  # federate -> how many of its members are on the list
         self._on: list[tuple[Federate, ...] | None] = [None]  # the federates of a version, once asked for
@@ -171,16 +182,11 @@ class DistributionList:
 
     def group(self) -> tuple[Federate, ...]:
         """The multicast group: all who are on the list at any time from now on, as far as is known."""
-        return tuple(sorted(self._present()))
-
-    def _present(self) -> dict[Federate, int]:
-        found: dict[Federate, int] = {}
-        for version in self.versions:
-            found.update(version)
-        return found
+        return tuple(sorted([federate for federate in self.members if self._is_present(federate)]))
 
     def _is_present(self, federate: Federate) -> bool:
-        return any(federate in version for version in self.versions)
+        reclaimed = self.limits.reclaimed
+        return any(one.is_ever_on(reclaimed) for one in self.members.get(federate, {}).values())
 
     # --- operations ---------------------------------------------------------------------------------------------
 
@@ -194,7 +200,7 @@ class DistributionList:
 
     def net(self, member: Member, time: Any) -> int:
         """Adds less Deletes of the member at that very time."""
-        history = self.members.get(member)
+        history = self.members.get(member[0], {}).get(member[1])
         return 0 if history is None else history.net(time)
 
     def update(self, update: Logged) -> tuple[Federate, ...]:
@@ -218,23 +224,29 @@ class DistributionList:
 
     def operate(self, member: Member, time: Any, step: int) -> Outcome:
         """An Add (1) or Delete (-1) that has been checked."""
-        history = self.members.get(member)
+        federate = member[0]
+        present = self._is_present(federate)
+        regions = self.members.setdefault(federate, {})
+        history = regions.get(member[1])
         if history is None:
             history = History()
-            self.members[member] = history
-        federate = member[0]
+            regions[member[1]] = history
         changed, until = history.record(time, step)
         if not history.times and not history.first:
-            del self.members[member]
+            self._forget(federate, member[1])
         if not changed:
             return Outcome(federate, [], [], False, False)
-        present = self._is_present(federate)
         found = self._change(federate, time, until, step)
         after = self._is_present(federate)
         joined, left = after and not present, present and not after
         if step > 0:
             return Outcome(federate, found, [], joined, left)
         return Outcome(federate, [], found, joined, left)
+
+    def _forget(self, federate: Federate, region: Any) -> None:
+        del self.members[federate][region]
+        if not self.members[federate]:
+            del self.members[federate]
 
     def _change(self, federate: Federate, time: Any, until: Any, step: int) -> list[Logged]:
         """One member more or less in [time, until): the updates for which that made a difference to the federate."""
@@ -286,10 +298,11 @@ class DistributionList:
         self.limits.reclaimed = bound
         over = passed(self.log_times, bound)
         del self.log_times[:over], self.log[:over]
-        for member, history in list(self.members.items()):
-            history.reclaim(bound)
-            if not history.times and not history.first:
-                del self.members[member]
+        for federate, regions in list(self.members.items()):
+            for region, history in list(regions.items()):
+                history.reclaim(bound)
+                if not history.times and not history.first:
+                    self._forget(federate, region)
         return self._drop(bisect_right(self.times, bound[0]))
 
     def _drop(self, over: int) -> list[Federate]:
@@ -299,14 +312,13 @@ class DistributionList:
         for version in self.versions[:over]:
             dropped.update(version)
         del self.times[:over], self.versions[:over], self._on[:over]
-        present = self._present()
-        return sorted([federate for federate in dropped if federate not in present])
+        return sorted([federate for federate in dropped if not self._is_present(federate)])
 
     def remove(self, federate: Federate) -> bool:
         """It has resigned: it was never here.  Was it in the group?"""
         present = self._is_present(federate)
-        for member in [one for one in self.members if one[0] == federate]:
-            del self.members[member]
+        if self.members.pop(federate, None) is None:
+            return False
         for place, version in enumerate(self.versions):
             if version.pop(federate, 0):
                 self._on[place] = None
@@ -318,7 +330,7 @@ class DistributionList:
         """Reclaiming would find nothing to drop."""
         if self.times or self.log:
             return False
-        return all(not history.times for history in self.members.values())
+        return not any(one.times for regions in self.members.values() for one in regions.values())
 
     def is_empty(self) -> bool:
         return not self.members and not self.log
