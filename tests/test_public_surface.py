@@ -36,7 +36,9 @@ PUBLIC = {
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
     "weft.interest": [
-        "DEFAULT_REGION", "NOWHERE", "WHOLE", "Bounds", "Declarations", "Declared", "Extent", "Region", "Wish", "closed", "stronger",
+        "DEFAULT_REGION", "NOWHERE", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate", "Declarations", "Declared",
+        "DistributionList", "DistributionLists", "Extent", "Grid", "Logged", "Modified", "Outcome", "Placed", "Receiver",
+        "Region", "SpaceTime", "Wish", "closed", "stronger",
     ],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
