@@ -16,6 +16,7 @@ from support.federation import Federation, federation, refused
 from support.refusals import CANNOT_RAISE, FACTORIES, FEDERATION, WRONG_TYPES, Refusal
 from support.refusals_objects import DECLARATION, OBJECTS, ORDER
 from support.refusals_ownership import OWNERSHIP, PENDING_ACQUISITION
+from support.refusals_regions import REGIONS
 from support.refusals_saving import SAVING
 from support.refusals_support import SUPPORT
 from support.refusals_time import TIME, TIME_CANNOT_RAISE
@@ -36,6 +37,7 @@ REFUSALS = [
     *SUPPORT,
     *SAVING,
     *TIME,
+    *REGIONS,
 ]
 
 # What a service may do before a connection or a federation is there.

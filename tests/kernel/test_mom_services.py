@@ -135,34 +135,6 @@ def test_a_federate_is_made_to_resign(f: Federation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("HLAenableTimeRegulation", {"HLAlookahead": bytes(8)}),
-        ("HLAdisableTimeRegulation", {}),
-        ("HLAenableTimeConstrained", {}),
-        ("HLAdisableTimeConstrained", {}),
-        ("HLAtimeAdvanceRequest", {"HLAtimeStamp": bytes(8)}),
-        ("HLAtimeAdvanceRequestAvailable", {"HLAtimeStamp": bytes(8)}),
-        ("HLAnextMessageRequest", {"HLAtimeStamp": bytes(8)}),
-        ("HLAnextMessageRequestAvailable", {"HLAtimeStamp": bytes(8)}),
-        ("HLAflushQueueRequest", {"HLAtimeStamp": bytes(8)}),
-        ("HLAenableAsynchronousDelivery", {}),
-        ("HLAdisableAsynchronousDelivery", {}),
-        ("HLAmodifyLookahead", {"HLAlookahead": bytes(8)}),
-    ],
-)
-def test_what_is_still_to_come_says_so(f: Federation, name: str, values: dict[str, Any]) -> None:
-    if name in INVOKED and INVOKED[name][0] in SERVICES:
-        pytest.skip("it has come")
-    mom = Mom(f)
-    mom.send(f"HLAservice.{name}", 1, **values)
-    (found,) = errors(mom)
-    assert "still to come" in found["HLAexception"]
-    assert found["HLAservice"].endswith(name)
-    assert found["HLAparameterError"] is False
-
-
-@pytest.mark.parametrize(
     ("name", "values", "parameter", "says"),
     [
         ("HLAservice.HLApublishInteractionClass", {}, True, "HLAinteractionClass is missing"),
