@@ -37,7 +37,7 @@ PUBLIC = {
     ],
     "weft.interest": [
         "Axis", "CellInterest", "CellUpdate", "Declarations", "Declared", "DistributionList", "DistributionLists", "Grid", "Logged",
-        "Modified", "Outcome", "Placed", "Receiver", "SpaceTime", "Wish",
+        "Modified", "Outcome", "Placed", "Receiver", "SpaceTime", "Subscribed", "Wish",
     ],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",

@@ -4,7 +4,7 @@
 first, then `cells` above it and `receiving` at the other end.
 """
 
-from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed
+from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed
 from weft.interest.declarations import Declarations, Declared, Wish
 from weft.interest.distribution import DistributionList, Logged, Outcome
 from weft.interest.distribution_lists import DistributionLists
@@ -26,5 +26,6 @@ __all__ = [
     "Placed",
     "Receiver",
     "SpaceTime",
+    "Subscribed",
     "Wish",
 ]
