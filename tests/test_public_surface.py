@@ -38,7 +38,7 @@ PUBLIC = {
     "weft.interest": [
         "DEFAULT_REGION", "NOWHERE", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate", "Declarations", "Declared",
         "DistributionList", "DistributionLists", "Extent", "Grid", "Logged", "Modified", "Outcome", "Placed", "Receiver",
-        "Region", "SpaceTime", "Wish", "closed", "stronger",
+        "Region", "SpaceTime", "Subscribed", "Wish", "closed", "stronger",
     ],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -60,25 +61,35 @@ CELL_MUTANTS = {
 }  # fmt: skip
 
 
-def load_cells(name: str) -> Any:
-    return load("cells.py", CELL_MUTANTS, name)
+MUTANTS = {"distribution.py": LIST_MUTANTS | RECLAIM_MUTANTS, "cells.py": CELL_MUTANTS}
+FILES = ("spacetime.py", "distribution.py", "distribution_lists.py", "cells.py", "receiving.py")
 
 
-def load_list(name: str) -> Any:
-    """The DistributionList of a mutant; without a name, of none: the control."""
-    return load("distribution.py", LIST_MUTANTS | RECLAIM_MUTANTS, name)["DistributionList"]
+class Module:
+    """The five modules read anew as one, with one line replaced; without a name, with none: the control.
 
+    Read anew altogether, because compiled classes take no others in place of their own."""
 
-def load(file: str, mutants: dict[str, tuple[str, str]], name: str) -> dict[str, Any]:
-    """The line has to be there, exactly once: when the source moves on, the mutant must too."""
-    old, new = mutants.get(name, ("", ""))
-    text = (FOLDER / file).read_text()
-    if name:
-        assert text.count(old) == 1, f"{name}: {old!r} stands {text.count(old)} times"
-        text = text.replace(old, new)
-    module: dict[str, Any] = {"__name__": f"mutant: {name}"}
-    exec(compile(text, f"{file}, {name}", "exec"), module)
-    return module
+    def __init__(self, name: str = "") -> None:
+        names: dict[str, Any] = {"__name__": f"mutant: {name}"}
+        found = 0
+        for file in FILES:
+            text = (FOLDER / file).read_text()
+            old, new = MUTANTS.get(file, {}).get(name, ("", ""))
+            if old:
+                assert text.count(old) == 1, f"{name}: {old!r} stands {text.count(old)} times"
+                text = text.replace(old, new)
+                found += 1
+            text = re.sub(r"^from weft\.interest\..*$", "", text, flags=re.M)
+            exec(compile(text, f"{file}, {name}", "exec"), names)
+        assert found == bool(name)
+        self.DistributionList = names["DistributionList"]
+        self.DistributionLists = names["DistributionLists"]
+        self.Logged = names["Logged"]
+        self.Axis = names["Axis"]
+        self.Grid = names["Grid"]
+        self.CellInterest = names["CellInterest"]
+        self.Receiver = names["Receiver"]
 
 
 class Printed:

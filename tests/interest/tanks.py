@@ -33,7 +33,7 @@ class Scenario(NamedTuple):
     steps: int = 30
     lookahead: int = 2
     cells: int = 10  # in each dimension
-    sight: int = 150
+    sight: int = 250
     world: int = 1
     network: int = 1
     delay: float = 1.0  # of a message, against a step of about 1

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interest import mutants
-from interest.mutants import CELL_MUTANTS
-from weft.interest import Axis, CellUpdate, DistributionLists, Grid, Receiver
-from weft.interest import cells as real
+import weft.interest
+from interest.mutants import CELL_MUTANTS, Module
+from weft.interest import Axis, CellInterest, CellUpdate, DistributionLists, Grid
+from weft.interest.cells import overlap
 
 FEDERATES = ("a", "b", "c")
 
@@ -24,11 +24,11 @@ FEDERATES = ("a", "b", "c")
 class Run:
     """One run: an interest, the receivers, and all that was said, to judge by."""
 
-    def __init__(self, rng: random.Random, module: Any = real, dimensions: int = 2) -> None:
+    def __init__(self, rng: random.Random, module: Any = weft.interest, dimensions: int = 2) -> None:
         self.rng = rng
         self.grid = module.Grid([module.Axis(name, 0, 12, 4) for name in "xyz"[:dimensions]])
         self.interest = module.CellInterest(self.grid)
-        self.receivers = {federate: Receiver() for federate in FEDERATES}
+        self.receivers = {federate: module.Receiver() for federate in FEDERATES}
         self.said: dict[tuple[str, int], dict[int, Any]] = {}  # subscription regions, by time
         self.updates: list[Any] = []
         self.once: dict[str, dict[Any, None]] = {federate: {} for federate in FEDERATES}
@@ -115,7 +115,7 @@ class Run:
 
     def wants(self, federate: str, update: Any) -> bool:
         mine = self.regions_of(federate, update.time)
-        return update.sender != federate and any(real.overlap(one, update.placed.boxes) for one in mine)
+        return update.sender != federate and any(overlap(one, update.placed.boxes) for one in mine)
 
     def check(self) -> None:
         for federate, receiver in self.receivers.items():
@@ -133,7 +133,7 @@ class Run:
             assert set(taken) == {update for update in self.updates if self.wants(federate, update)}
 
 
-def check_run(rng: random.Random, module: Any = real, every: bool = False, length: int = 25) -> None:
+def check_run(rng: random.Random, module: Any = weft.interest, every: bool = False, length: int = 25) -> None:
     run = Run(rng, module, rng.choice((1, 2)))
     for _ in range(length):
         run.step()
@@ -145,7 +145,7 @@ def check_run(rng: random.Random, module: Any = real, every: bool = False, lengt
 
 def test_random_runs_end_right() -> None:
     """S4-2: every update of interest and, after the receiver's filter, no other."""
-    for seed in range(1500):
+    for seed in range(1000):
         check_run(random.Random(seed))
 
 
@@ -162,7 +162,7 @@ def test_long_random_runs_are_right_at_every_point() -> None:
 
 @pytest.mark.parametrize("name", CELL_MUTANTS)
 def test_the_checks_notice_a_defect(name: str) -> None:
-    module = type("Mutant", (), mutants.load_cells(name))
+    module = Module(name)
 
     def check() -> None:
         for seed in range(300):
@@ -196,8 +196,40 @@ def check_reclaiming(rng: random.Random) -> None:
 
 
 def test_reclaiming_changes_nothing_that_comes_later() -> None:
-    for seed in range(500):
+    for seed in range(400):
         check_reclaiming(random.Random(seed))
+
+
+def check_taking_over(rng: random.Random) -> None:
+    """Who joins late has the same lists as the others, then and ever after."""
+    run = Run(rng)
+    late: CellInterest | None = None
+    for number in range(40):
+        time, region = run.time(), run.region()
+        member = (rng.choice(FEDERATES), rng.randrange(2))
+        if time is not None:
+            run.modify(member, region, time)
+            if late is not None:
+                late.modify_subscription(member, region, time)
+        if rng.random() < 0.2:
+            run.bound = max(run.bound, (rng.randrange(8), rng.randrange(2)))
+            left = run.interest.reclaim(run.bound)
+            if late is not None:
+                assert sorted(late.reclaim(run.bound)) == sorted(left)
+        if number == 20:
+            late = CellInterest(run.grid)
+            late.take_over(run.interest.subscribed(), run.interest.lists.limits.reclaimed)
+        if late is not None:
+            for cell in range(run.grid.total):
+                assert late.lists.group(cell) == run.interest.lists.group(cell)
+                for moment in range(13):
+                    if (moment, 0) >= run.bound:
+                        assert late.lists.read(cell, moment) == run.interest.lists.read(cell, moment)
+
+
+def test_who_joins_late_has_the_same_lists() -> None:
+    for seed in range(60):
+        check_taking_over(random.Random(seed))
 
 
 def test_with_tbound_there_is_no_log_and_nothing_is_late() -> None:
@@ -205,7 +237,7 @@ def test_with_tbound_there_is_no_log_and_nothing_is_late() -> None:
     for seed in range(150):
         rng = random.Random(seed)
         run = Run(rng)
-        run.interest = real.CellInterest(
+        run.interest = CellInterest(
             Grid([Axis("x", 0, 12, 4), Axis("y", 0, 12, 4)]), DistributionLists((0, 0))
         )
         for tbound in range(12):

@@ -4,7 +4,7 @@
 (docs/ddm-sync.md) read `distribution` first, then `cells` above it and `receiving` at the other end.
 """
 
-from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed
+from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed
 from weft.interest.declarations import Declarations, Declared, Wish, stronger
 from weft.interest.distribution import DistributionList, Logged, Outcome
 from weft.interest.distribution_lists import DistributionLists
@@ -33,6 +33,7 @@ __all__ = [
     "Receiver",
     "Region",
     "SpaceTime",
+    "Subscribed",
     "Wish",
     "closed",
     "stronger",

@@ -136,6 +136,14 @@ class Placed(NamedTuple):
 NOWHERE = Placed((), frozenset())
 
 
+class Subscribed(NamedTuple):
+    """The history of a subscription region, for who joins later: the lists follow from it."""
+
+    member: Member
+    first: Boxes  # before all times
+    changes: list[tuple[Any, Boxes]]  # by time
+
+
 class CellUpdate(Logged):
     """An update with what the receivers' filter needs, and by which cells it went."""
 
@@ -237,6 +245,28 @@ class CellInterest:
             if outcome.left:
                 made.left.append(cell)
         return made
+
+    def subscribed(self) -> list[Subscribed]:
+        """All subscription regions with what is known of their histories."""
+        return [
+            Subscribed(
+                member,
+                history.first.boxes,
+                [(time, placed.boxes) for time, placed in zip(history.times, history.values, strict=True)],
+            )
+            for member, history in self.subscriptions.items()
+        ]
+
+    def take_over(self, subscribed: Iterable[Subscribed], reclaimed: Bound | None) -> None:
+        """Into an empty interest: the regions of others, and up to where they have reclaimed."""
+        self.lists.limits.reclaimed = reclaimed
+        for member, first, changes in subscribed:
+            history = SpaceTime(Placed(first, self.grid.cells(first)))
+            self.subscriptions[member] = history
+            for cell in sorted(history.first.cells):
+                self.lists.begin(member, cell)
+            for time, region in changes:
+                self.modify_subscription(member, region, time)
 
     def modify_update(self, member: Member, region: Boxes, time: Any, bound: Bound | None = None) -> None:
         """As of that time updates by this region go there."""

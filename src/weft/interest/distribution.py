@@ -243,6 +243,16 @@ class DistributionList:
             return Outcome(federate, found, [], joined, left)
         return Outcome(federate, [], found, joined, left)
 
+    def begin(self, member: Member) -> None:
+        """It is on the list from ever on: how a list that others have is taken over, before the member's operations."""
+        federate, region = member
+        history = History()
+        history.first = True
+        self.members.setdefault(federate, {})[region] = history
+        for place, version in enumerate(self.versions):
+            version[federate] = version.get(federate, 0) + 1
+            self._on[place] = None
+
     def _forget(self, federate: Federate, region: Any) -> None:
         del self.members[federate][region]
         if not self.members[federate]:

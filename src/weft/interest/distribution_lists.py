@@ -41,6 +41,10 @@ class DistributionLists:
         self.limits.check_operation(time, "Delete", (id_, member))
         return self._list(id_).operate(member, time, -1)
 
+    def begin(self, member: Member, id_: Id) -> None:
+        """As in `DistributionList.begin`."""
+        self._list(id_).begin(member)
+
     def update(self, ids: Iterable[Id], update: Logged) -> dict[Federate, int]:
         """To several lists: by how many of them each federate gets it."""
         self.limits.check_update(update.time)
