@@ -33,6 +33,7 @@ from weft.kernel.parcels import (
     Release,
     Request,
     Retraction,
+    Settled,
     Share,
     TimeBound,
     TimeReport,
@@ -72,6 +73,7 @@ _FORMS = [
     _Form(20, TimeReport, (str, str, int, int, list), plain=4),
     _Form(21, TimeBound, (str, str, int, int, list), plain=4),
     _Form(22, Retraction, (str, str, int, bytes)),
+    _Form(23, Settled, (str, str, int, FederateHandle, int)),
     _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool)),
 ]
 _BY_KIND = {form.kind: form for form in _FORMS}

@@ -268,6 +268,21 @@ class CellInterest:
             for time, region in changes:
                 self.modify_subscription(member, region, time)
 
+    def replace(self, subscribed: Subscribed) -> frozenset[int]:
+        """The whole history of a region is another from now on; nobody makes anything good.  The cells it had at any time."""
+        member, first, changes = subscribed
+        cells: frozenset[int] = frozenset()
+        history = self.subscriptions.pop(member, None)
+        if history is not None:
+            cells = history.first.cells.union(*[placed.cells for placed in history.values])
+            self.lists.drop(member, cells)
+        reclaimed = self.lists.limits.reclaimed
+        over = [] if reclaimed is None else [boxes for time, boxes in changes if (time, 0) < reclaimed]
+        if first or changes:
+            kept = Subscribed(member, over[-1] if over else first, changes[len(over) :])
+            self.take_over([kept], reclaimed)
+        return cells
+
     def modify_update(self, member: Member, region: Boxes, time: Any, bound: Bound | None = None) -> None:
         """As of that time updates by this region go there."""
         require_later(f"update region {member[1]} of federate {member[0]}", time, bound)

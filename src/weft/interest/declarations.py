@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.interest.timed import TimedDeclarations
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -57,6 +58,9 @@ class Declared:
         # With regions; a class, or an attribute of it, is here only while it has some.
         self.subscribed_at: dict[ObjectClassHandle, dict[AttributeHandle, dict[RegionHandle, Wish]]] = {}
         self.receives_at: dict[InteractionClassHandle, dict[RegionHandle, bool]] = {}
+        # Those that begin or end as of a logical time (`weft.kernel.asof`).
+        self.timed: TimedDeclarations[Wish] = TimedDeclarations()
+        self.timed_receives: TimedDeclarations[bool] = TimedDeclarations()
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
         self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
@@ -135,8 +139,10 @@ class Declared:
             self.receives_at.pop(interaction_class, None)
 
     def uses(self, region: RegionHandle) -> bool:
-        """Is there a subscription with that region?"""
-        return any(region in held for held in self.receives_at.values()) or bool(self.classes_at([region]))
+        """Is there a subscription with that region, or will there be, or was there as of a time that may still matter?"""
+        if any(region in held for held in self.receives_at.values()) or self.classes_at([region]):
+            return True
+        return self.timed.uses(region) or self.timed_receives.uses(region)
 
     def classes_at(self, regions: Iterable[RegionHandle]) -> list[ObjectClassHandle]:
         """The object classes that are subscribed with one of these regions."""
@@ -159,11 +165,12 @@ class Declared:
 
     def candidate_class(self, entry: ObjectClassEntry) -> ObjectClassHandle | None:
         """The class at which an instance of the given class would be discovered."""
-        subscribed, at = self.subscribed, self.subscribed_at
-        if subscribed or at:
+        subscribed, at, timed = self.subscribed, self.subscribed_at, self.timed.of
+        if subscribed or at or timed:
             for ancestor in entry.lineage:
-                if ancestor.handle in subscribed or ancestor.handle in at:
-                    return ancestor.handle
+                handle = ancestor.handle
+                if handle in subscribed or handle in at or handle in timed:
+                    return handle
         return None
 
     def received_class(self, entry: InteractionClassEntry) -> InteractionClassEntry | None:

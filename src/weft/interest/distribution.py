@@ -336,6 +336,34 @@ class DistributionList:
             self._join(place)
         return present
 
+    def drop(self, member: Member) -> None:
+        """As if it had never been here: nobody makes anything good, and the group is what the others make it."""
+        federate, region = member
+        history = self.members.get(federate, {}).get(region)
+        if history is None:
+            return
+        self._forget(federate, region)
+        reclaimed = self.limits.reclaimed
+        for place, version in enumerate(self.versions):
+            if place:
+                on = history.status(self.times[place - 1])
+            elif reclaimed is not None and not reclaimed[1]:
+                on = history.status(reclaimed[0])
+            else:
+                on = history.first
+            if on:
+                version[federate] -= 1
+                if not version[federate]:
+                    del version[federate]
+                    self._on[place] = None
+        for place in range(len(self.versions) - 1, 0, -1):
+            self._join(place)
+
+    def between(self, time: Any, until: Any) -> list[Logged]:
+        """What was updated in [time, until); None: in all times from then on."""
+        low = bisect_left(self.log_times, time)
+        return self.log[low : len(self.log) if until is None else bisect_left(self.log_times, until)]
+
     def is_settled(self) -> bool:
         """Reclaiming would find nothing to drop."""
         if self.times or self.log:

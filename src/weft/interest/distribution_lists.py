@@ -118,6 +118,25 @@ class DistributionLists:
                 self._unsettled.pop(id_, None)
         return left
 
+    def drop(self, member: Member, ids: Iterable[Id]) -> None:
+        """One region of a federate, as if it had never been on these lists."""
+        for id_ in ids:
+            found = self.lists.get(id_)
+            if found is not None:
+                found.drop(member)
+                if found.is_empty():
+                    del self.lists[id_]
+                    self._unsettled.pop(id_, None)
+
+    def between(self, ids: Iterable[Id], time: Any, until: Any) -> list[Logged]:
+        """What these lists have logged in [time, until), each update once."""
+        found: dict[Logged, None] = {}
+        for id_ in ids:
+            one = self.lists.get(id_)
+            if one is not None:
+                found.update(dict.fromkeys(one.between(time, until)))
+        return list(found)
+
     def logged(self) -> int:
         """How many entries all logs have together."""
         return sum([len(self.lists[id_].log) for id_ in self._unsettled])

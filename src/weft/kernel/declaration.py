@@ -152,6 +152,7 @@ def subscribe_object_class_attributes(
     chosen = require.attributes(entry, attributes)
     wanted = wish(federation, active, update_rate)
     if chosen:
+        member.timing.untimed += 1
         member.declared.subscribe(object_class, chosen, wanted)
         resubscribed(turn, federation, member, entry)
 
@@ -197,6 +198,7 @@ def unsubscribe_object_class_attributes(
 def _unsubscribe(
     turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry, gone: list[AttributeHandle]
 ) -> None:
+    member.timing.untimed += 1
     member.declared.unsubscribe(entry.handle, gone)
     resubscribed(turn, federation, member, entry)
 
@@ -222,6 +224,7 @@ def subscribe_interaction_class(
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     require.not_reported(member, entry)
+    member.timing.untimed += 1
     member.declared.receives[interaction_class] = active
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
@@ -231,6 +234,7 @@ def unsubscribe_interaction_class(
     turn: Turn, federation: Federation, member: Member, interaction_class: InteractionClassHandle
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
+    member.timing.untimed += 1
     member.declared.receives.pop(interaction_class, None)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())

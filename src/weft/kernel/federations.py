@@ -8,6 +8,7 @@ from weft.fom import Module, ObjectModel, extend, merge, parse_module
 from weft.fom.catalog import Catalog
 from weft.kernel import mom
 from weft.kernel.causal import Causal
+from weft.kernel.distributing import Distributing
 from weft.kernel.state import Federation
 from weft.model.errors import (
     ConflictingObjectModels,
@@ -39,6 +40,7 @@ def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Fe
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
     federation.orders = Causal()
+    federation.distribution = Distributing()
     mom.establish(federation)
     return federation
 

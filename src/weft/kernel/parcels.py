@@ -176,6 +176,16 @@ class Retraction(NamedTuple):
     handle: bytes
 
 
+class Settled(NamedTuple):
+    """A change of a region or subscription as of a logical time has been carried out, and what it led to was sent before this."""
+
+    federation: str
+    execution: str
+    after: int
+    federate: FederateHandle  # whose change
+    number: int  # of its call
+
+
 class Hello(NamedTuple):
     """To all nodes, first of all that a process of a node says: it has begun, and these federations have their home there.
 
@@ -199,5 +209,5 @@ class Dissolve(NamedTuple):
     why: str
 
 
-Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction
+Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction | Settled
 """What may come before the commit that it was sent after."""

@@ -20,6 +20,7 @@ from weft.kernel.paces import Paces
 from weft.kernel.pauses import Restoring, Saving
 from weft.kernel.placing import OwnedRegion, Placement
 from weft.kernel.timing import Horizon, Timetable, Timing
+from weft.kernel.topics import Distribution
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -364,6 +365,8 @@ class Federation:
         self.regional = (
             0  # counts changes of what is subscribed with regions, for what was worked out from it
         )
+        self.timed = False  # somebody has changed a region or subscription as of a logical time
+        self.distribution = Distribution()
         self.points: dict[str, SynchronizationPoint] = {}
         # Worked out on demand, valid until a declaration or the membership changes (`changed`).
         self.generation = 1

@@ -48,6 +48,9 @@ _NAMED: Final = 8  # so many federates are named as those who block
 def report_of(member: Member) -> Report:
     timing = member.timing
     head = timing.queue.head() if timing.mode in (NMR, NMRA) else None
+    held = timing.late_from()
+    if held is not None and timing.mode in (NMR, NMRA):  # something may come late, and be the next message
+        head = held[0] if head is None else min(head, held[0])
     return Report(
         member.handle.number,
         timing.mode,
@@ -229,7 +232,7 @@ def publish(turn: Turn, federation: Federation) -> None:
         bound = bounds.get((view, ask))
         if bound is None:
             behind = [report_data(one) for one in _behind(table)]
-            data = [_plain(view.least), view.alone, _plain(view.second), behind, ask]
+            data = [_plain(view.least), view.alone, _plain(view.second), behind, ask, past(federation)]
             bound = TimeBound(federation.name, federation.execution, federation.sequence, due, data)
             bounds[view, ask] = bound  # the same for all who are told the same
         turn.effects.append(Transmit(node, bound))
@@ -253,11 +256,11 @@ def _report(data: list[Any]) -> Report:
     return Report(number, mode, time, exclusive, requested, lookahead, bounds[0], head, bounds[1])
 
 
-def read_bound(parcel: TimeBound) -> tuple[View, tuple[Report, ...], bool]:
-    """The view, whom the others wait for, and whether the home wants an answer."""
-    least, alone, second, behind, answer = parcel.data
+def read_bound(parcel: TimeBound) -> tuple[View, tuple[Report, ...], bool, Any]:
+    """The view, whom the others wait for, whether the home wants an answer, and what is past."""
+    least, alone, second, behind, answer, past = parcel.data
     view = View(_bound_from(least), alone, _bound_from(second))
-    return view, tuple([_report(one) for one in behind]), bool(answer)
+    return view, tuple([_report(one) for one in behind]), bool(answer), past
 
 
 def _behind(table: Timetable) -> tuple[Report, ...]:
@@ -331,8 +334,36 @@ def _reached(federation: Federation, table: Timetable, member: Member) -> list[B
     return found
 
 
+def past(federation: Federation) -> Any:
+    """At the home: nothing is sent or changed before that time any more, not even by a federate that begins to regulate.
+
+    Nobody promises less, and no constrained federate has come less far: who begins to regulate begins no earlier than all of
+    these, as long as there are any.
+    """
+    table = federation.timetable
+    least = None if table is None else table.bounds.least()
+    if table is None or least is None:
+        return None
+    found = least[0]
+    for member in federation.members.values():
+        if member.timing.constrained:
+            report = table.reports.get(member.handle)
+            if member.node == federation.home:
+                found = min(found, member.timing.reached[0])
+            else:
+                found = min(found, 0 if report is None else report.reached[0])
+    return found
+
+
 def galt_of(federation: Federation, member: Member, node: str) -> Bound | None:
-    """As its own node knows it; None: nobody else regulates."""
+    """What nobody will send less than to that member, as its own node knows it; None: nobody else regulates."""
+    promised = promised_to(federation, member, node)
+    held = member.timing.late_from()
+    return promised if held is None or (promised is not None and promised < held) else held
+
+
+def promised_to(federation: Federation, member: Member, node: str) -> Bound | None:
+    """The same, but for what it is sent late because of changes of its own."""
     if federation.home == node:
         table = federation.timetable
         return None if table is None else table.bounds.galt(member.handle)
