@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from host.mesh import DELETE, FOM, NAME, handles
 from support import fom as model
 from weft import ResignAction
-from weft.model.handles import FederateHandle, ObjectInstanceHandle
+from weft.model.handles import FederateHandle, ObjectInstanceHandle, RegionHandle
+from weft.model.records import RangeBounds
 
 INTERACTIONS = [name for name, (way, _) in model.INTERACTIONS.items() if way == model.RELIABLE]
 CLASSES = ["Vehicle", "Vehicle.GroundVehicle.Tank", "Building", "Vehicle.GroundVehicle", "Vehicle.Aircraft"]
@@ -37,6 +38,9 @@ KINDS = [
     *["achieve"] * 3,
     *["switch"] * 2,
     *["unpublish", "unsubscribe", "unsubscribe_interaction", "unpublish_interaction", "directive", "look"],
+    *["create_region", "move", "subscribe_at", "register_at", "send_at"] * 2,
+    *["bounds", "commit", "receive_at", "associate", "unassociate", "unsubscribe_at", "unreceive_at"],
+    *["request_at", "delete_region", "convey"],
     *["join"] * 3,
     *["resign", "lose", "list_members", "list", "create", "destroy"],
 ]
@@ -70,6 +74,7 @@ class Author:
         self.sends: list[set[str]] = [set() for _ in range(seats)]
         self.owners: list[int] = []  # of instance 1, 2, …; -1 once it is deleted
         self.classes: list[str] = []
+        self.regions: list[int] = []  # the owner of region 1, 2, …; -1 once it is deleted, or should be
 
     def opening(self, joined: int) -> list[Call]:
         """Every federate declares something, so that there is somebody to tell."""
@@ -85,6 +90,10 @@ class Author:
                 ("subscribe_interaction", 3),
                 ("register", 0),
                 ("register", 1),
+                ("create_region", 0),
+                ("create_region", 0),
+                ("bounds", 5),
+                ("commit", 1),
             ):
                 made.append(self.call(kind, seat, number, 7))
         return made
@@ -121,6 +130,7 @@ class Author:
         self.joined[seat] = False
         self.published[seat].clear()
         self.sends[seat].clear()
+        self.regions = [-1 if owner == seat else owner for owner in self.regions]
 
     # --- membership -------------------------------------------------------------------------------------------
 
@@ -233,6 +243,86 @@ class Author:
         if b % 2:
             return "get_federate_handle", (f"f{a % 4 + 1}",)
         return "get_known_object_class_handle", (self._handle(self._instance(a)),)
+
+    # --- regions ----------------------------------------------------------------------------------------------
+
+    def _region(self, seat: int, a: int) -> RegionHandle:
+        mine = [number for number, owner in enumerate(self.regions, 1) if owner == seat]
+        return RegionHandle.of(mine[a % len(mine)] if mine and a % 11 else a % 5)
+
+    def _pairs(self, cls: str, seat: int, a: int, b: int) -> Any:
+        chosen = self._attributes(cls, b) - {_privilege()}
+        return [(frozenset(chosen), frozenset([self._region(seat, a), self._region(seat, b)]))]
+
+    def _create_region(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        if self.joined[seat]:
+            self.regions.append(seat)
+        return "create_region", (frozenset([handles().lane]),)
+
+    def _bounds(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        lower = b % 8
+        bounds = RangeBounds(lower, lower + a % 6)
+        return "set_range_bounds", (self._region(seat, a), handles().lane, bounds)
+
+    def _commit(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        mine = [RegionHandle.of(number) for number, owner in enumerate(self.regions, 1) if owner == seat]
+        return "commit_region_modifications", (frozenset(mine if a % 3 else [self._region(seat, a)]),)
+
+    def _move(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        return self._commit(seat, a, b) if b % 2 else self._bounds(seat, a, b)
+
+    def _delete_region(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        region = self._region(seat, a)
+        if 0 < region.number <= len(self.regions) and self.regions[region.number - 1] == seat:
+            self.regions[region.number - 1] = -1
+        return "delete_region", (region,)
+
+    def _subscribe_at(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        cls = self._cls(a)
+        passively = "" if b % 5 else "passively_"
+        rate = ("", "", "Low", "High")[a // 5 % 4]
+        service = f"subscribe_object_class_attributes_{passively}with_regions"
+        return service, (handles().classes[cls], self._pairs(cls, seat, a, b), rate)
+
+    def _unsubscribe_at(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        cls = self._cls(a)
+        arguments = (handles().classes[cls], self._pairs(cls, seat, a, b))
+        return "unsubscribe_object_class_attributes_with_regions", arguments
+
+    def _receive_at(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        passively = "" if b % 5 else "passively_"
+        arguments = (self._interaction(a), frozenset([self._region(seat, b)]))
+        return f"subscribe_interaction_class_{passively}with_regions", arguments
+
+    def _unreceive_at(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        arguments = (self._interaction(a), frozenset([self._region(seat, b)]))
+        return "unsubscribe_interaction_class_with_regions", arguments
+
+    def _register_at(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        mine = sorted(self.published[seat])
+        cls = mine[a % len(mine)] if mine else self._cls(a)
+        return "register_object_instance_with_regions", (handles().classes[cls], self._pairs(cls, seat, a, b))
+
+    def _associate(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        number = self._instance(a, seat)
+        cls = self.classes[number] if number < len(self.classes) else "Building"
+        return "associate_regions_for_updates", (self._handle(number), self._pairs(cls, seat, a, b))
+
+    def _unassociate(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        _, arguments = self._associate(seat, a, b)
+        return "unassociate_regions_for_updates", arguments
+
+    def _request_at(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        cls = self._cls(a)
+        arguments = (handles().classes[cls], self._pairs(cls, seat, a, b), b"%d" % b)
+        return "request_attribute_value_update_with_regions", arguments
+
+    def _send_at(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        _, (interaction, values, tag) = self._send(seat, a, b)
+        return "send_interaction_with_regions", (interaction, values, frozenset([self._region(seat, b)]), tag)
+
+    def _convey(self, seat: int, a: int, b: int) -> tuple[str, tuple[Any, ...]]:
+        return "set_switch", ("convey_region_designator_sets", b % 3 > 0)
 
     # --- messages, points, switches ---------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.host.simulated import SimulatedNetwork
+from weft.kernel.snapshot_regions import regions_data, subscriptions_data
 from weft.kernel.state import Federation, Instance, Member
 from weft.model.errors import NotConnected
 
@@ -32,6 +33,7 @@ def digest(federation: Federation) -> dict[str, Any]:
         "instances": [_instance(instance) for instance in federation.instances.values()],
         "names": {name: instance.handle for name, instance in federation.instance_names.items()},
         "by class": {cls: list(found) for cls, found in federation.instances_of.items() if found},
+        "regions": regions_data(federation),
         "reserved": list(federation.reserved_names.items()),
         "points": [
             (label, point.tag, list(point.waiting), list(point.achieved.items()), point.everyone)
@@ -50,6 +52,7 @@ def _member(member: Member) -> tuple[Any, ...]:
         {cls: list(wishes.items()) for cls, wishes in declared.subscribed.items()},
         list(declared.sends),
         list(declared.receives.items()),
+        subscriptions_data(member),
         {cls: list(names) for cls, names in declared.directs.items()},
         {cls: list(names.items()) for cls, names in declared.directed.items()},
         [getattr(member.switches, name) for name in _SWITCHES],

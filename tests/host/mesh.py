@@ -56,6 +56,7 @@ class Handles:
             for cls, handle in self.interactions.items()
             for name in model.parameters_of(cls)
         }
+        self.lane = rti.get_dimension_handle(model.DIMENSION)
 
     def set_of(self, *names: str) -> frozenset[AttributeHandle]:
         return frozenset(self.attributes[name] for name in names)

@@ -90,6 +90,13 @@ def pack(given_values: dict[Any, bytes]) -> WireValues:
     return WireValues([bytes(h) for h in given_values], write_values(given_values), b"", b"")
 
 
+ranges = st.tuples(st.integers(1, 9), st.integers(0, 1 << 32), st.integers(1, 1 << 32)).map(
+    lambda r: (r[0], r[1], r[1] + r[2])
+)
+boxes = st.lists(ranges, max_size=3).map(lambda rows: tuple(number for row in rows for number in row))
+extents = st.lists(boxes, max_size=3).map(tuple)
+
+
 @st.composite
 def data_parcels(draw: Any) -> Data:
     service = draw(
@@ -108,6 +115,9 @@ def data_parcels(draw: Any) -> Data:
         rest = (cls, given_values, tag, way, stamp)
     else:
         rest = (cls, instance, given_values, tag, way, stamp)
+    if service != "send_directed_interaction" and draw(st.booleans()):  # sent with regions
+        placed = st.lists(st.tuples(of(handles.AttributeHandle), extents), min_size=1, max_size=3).map(tuple)
+        rest = (*rest[:-1], draw(placed if update else extents), stamp)
     return Data(draw(names), draw(names), draw(numbers), draw(federates), service, rest)
 
 

@@ -15,7 +15,7 @@ def canonical(value: Any) -> Any:
     if isinstance(value, dict):
         return sorted((repr(key), canonical(item)) for key, item in value.items())
     if isinstance(value, (set, frozenset)):
-        return sorted(map(repr, value))
+        return sorted(repr(canonical(item)) for item in value)
     if isinstance(value, tuple):
         return tuple(canonical(item) for item in value)
     return repr(value)

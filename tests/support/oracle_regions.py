@@ -291,7 +291,7 @@ class Oracle:
                     if owner not in (None, who) and any(
                         sent is None or any(self.overlap(b, s) for s in sent) for b in boxes
                     ):
-                        by_owner.setdefault(owner, set()).add(attribute)  # type: ignore[arg-type]
+                        by_owner.setdefault(owner, set()).add(attribute)
             for owner, some in by_owner.items():
                 heard.append((owner, "provide_attribute_value_update", handle, frozenset(some), None))
         return heard

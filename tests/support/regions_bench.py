@@ -79,7 +79,7 @@ class Bench:
     # --- one call ---------------------------------------------------------------------------------------------
 
     def step(self) -> None:
-        operations: list[Callable[[int], None]] = [
+        operations: list[Any] = [
             *[self.create, self.bounds, self.move, self.move, self.move, self.commit, self.delete_region],
             *[self.register, self.register_at, self.register_at, self.associate, self.associate],
             *[self.unassociate, self.unassociate, self.unsubscribe_at, self.unsubscribe_at],
@@ -150,7 +150,8 @@ class Bench:
         )
 
     def heard(self, seat: int, method: str, arguments: tuple[Any, ...]) -> Heard:
-        about, rest = arguments[0], arguments[1] if len(arguments) > 1 else None
+        about: Any = arguments[0]
+        rest: Any = arguments[1] if len(arguments) > 1 else None
         if method == "discover_object_instance":
             return seat, method, about, self.texts[rest], None
         if method == "remove_object_instance":

@@ -35,6 +35,7 @@ _ORDERED = {
     "send_interaction": 3,
     "update_attribute_values": 3,
     "send_directed_interaction": 4,
+    "send_interaction_with_regions": 4,
     "delete_object_instance": 2,
 }
 """Services that take an order, and how many arguments they have before time and order."""

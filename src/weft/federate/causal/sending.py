@@ -49,7 +49,13 @@ class Sending(Middle):
         regions: Set[RegionHandle],
         user_supplied_tag: bytes,
         time: LogicalTime | None = None,
+        *,
+        order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
+        if order is not None and order is not OrderType.CAUSAL:
+            return self._rti.send_interaction_with_regions(
+                interaction_class, parameter_values, regions, user_supplied_tag, time, order=order
+            )
         return self._send(
             self._rti.send_interaction_with_regions,
             (interaction_class, parameter_values, regions),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from weft.federate.services.calls import AttributeRegions, Calls
+from weft.federate.services.calls import AttributeRegions, Calls, as_dict
+from weft.model.enums import OrderType
 from weft.model.handles import (
     DimensionHandle,
     InteractionClassHandle,
@@ -169,18 +170,21 @@ class DataDistributionManagement(Calls):
         regions: Set[RegionHandle],
         user_supplied_tag: bytes,
         time: LogicalTime | None = None,
+        *,
+        order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 9.12."""
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "send_interaction_with_regions",
-                (interaction_class, parameter_values, frozenset(regions), user_supplied_tag),
-            )
-        else:
-            result = self._call(
-                "send_interaction_with_regions",
-                (interaction_class, parameter_values, frozenset(regions), user_supplied_tag, time),
-            )
+        """Clause 9.12; `order` is for this message alone (docs/ordering.md)."""
+        arguments: tuple[Any, ...] = (
+            interaction_class,
+            as_dict(parameter_values),
+            frozenset(regions),
+            user_supplied_tag,
+        )
+        if order is not None:
+            arguments = (*arguments, time, order)
+        elif time is not None:
+            arguments = (*arguments, time)
+        result: MessageRetractionReturn | None = self._call("send_interaction_with_regions", arguments)
         return result
 
     def request_attribute_value_update_with_regions(
