@@ -26,6 +26,7 @@ from weft.kernel import advancing, asof, distributing, matching, path, rates, ti
 from weft.kernel.distributing import LATE_INTERACTION, LATE_UPDATE
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data, Settled
+from weft.kernel.snapshot_times import sent_from
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import GRANTED, NMR, NMRA
 from weft.kernel.topics import Change, Sent
@@ -303,3 +304,11 @@ def _late(message: Sent, handles: list[Any]) -> tuple[Any, ...]:
 def resigned(turn: Turn, federation: Federation, handle: FederateHandle) -> None:
     federation.distribution.left(handle)
     left(turn, federation)
+
+
+def restored(turn: Turn, federation: Federation) -> None:
+    """The federation is another, made of a save: each node has in its log again what its members had sent."""
+    for member in federation.members.values():
+        rows, member.timing.saved_log = member.timing.saved_log, []
+        for row in rows if member.node == turn.node else ():
+            distributing.log_again(federation, sent_from(member, row))

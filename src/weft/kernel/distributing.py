@@ -397,7 +397,23 @@ def _boxes(topic: Topic, how: Any, extent: Any) -> tuple[Any, ...]:
     return () if how is None or extent is None else (topic.box(extent),)
 
 
-def interaction_topics(federation: Federation, entry: InteractionClassEntry) -> list[InteractionClassHandle]:
-    """Topics here of that class and those below it."""
-    topics = federation.distribution.topics
-    return [below.handle for below in entry.family() if below.handle in topics]
+def log_again(federation: Federation, message: Sent) -> None:
+    """Of a federation that was restored.  Who wants it has it: a save waits for what is under way."""
+    instance = None if message.transportation is not None else federation.instances.get(message.target)
+    if message.transportation is not None:
+        entry = federation.catalog.interaction_classes[message.target]
+        available = federation.catalog.available_to_interaction_class(entry)
+        topic_of(federation, entry.handle, available).log(message, message.where)
+        for member in federation.members.values():
+            received = asof.hears(federation, member, entry, message.where, message.time)
+            if received is not None:
+                message.gone[member.handle] = received.handle
+    elif instance is not None:
+        sent = list(message.values)
+        for topic, extents in _topics(federation, instance, sent, message.where):
+            topic.log(message, extents)
+        for member in federation.members.values():
+            wanted = asof.wanted(federation, member, instance, sent, message.where, message.time)
+            if wanted:
+                message.gone[member.handle] = dict.fromkeys(wanted)
+    federation.distribution.enter(message)

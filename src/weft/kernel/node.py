@@ -426,6 +426,7 @@ class Node(Peers):
                 member = federation.successor.members[federation.successor.renamed[1][member.handle]]
                 federation = pausing.succeed(federation, self.sessions)
                 self.federations[federation.name] = federation
+                changing.restored(turn, federation)
                 advancing.restored(turn, federation)
             mom.commanded(turn, federation, member, service, arguments)
             if reply is not None and (observed or member.handle in federation.observed):

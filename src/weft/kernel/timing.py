@@ -92,6 +92,7 @@ class Timing:
         # Regions as of a time (`weft.kernel.changing`).
         self.changes: dict[int, Change] = {}  # under way, by the number of the call
         self.untimed = 0  # counts its changes without a time
+        self.saved_log: list[Any] = []  # of a federation made of a save: what its node is to have in its log
         self.given: dict[bytes, Any] = {}  # to it at once: what it was given of a message that may come again
 
     def is_holding(self) -> bool:
