@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import weft.interest
 from interest.mutants import CELL_MUTANTS, Module
-from weft.interest import Axis, CellInterest, CellUpdate, DistributionLists, Grid
+from weft.interest import Axis, CellInterest, CellUpdate, DistributionLists, Grid, Subscribed
 from weft.interest.cells import overlap
 
 FEDERATES = ("a", "b", "c")
@@ -266,3 +266,31 @@ def test_who_resigns_gets_nothing_and_what_it_sent_stays() -> None:
     made = run.interest.modify_subscription(("c", 0), everywhere, 3)
     assert run.interest.once("c", made) == ([run.updates[0]], [])
     assert isinstance(run.updates[0], CellUpdate)
+
+
+@given(st.integers(0, 10**9))
+def test_a_region_whose_history_is_replaced_is_as_if_it_had_come_so(seed: int) -> None:
+    """`replace`, which the kernel uses for what changes without a time, against lists that never knew another history (S4-18)."""
+    draw = random.Random(seed)
+    grid = Grid([Axis("x", 0, 12, 4)])
+    interest, fresh = CellInterest(grid), CellInterest(grid)
+    known: dict[tuple[str, int], Subscribed] = {}
+    reclaimed = 0
+    for _ in range(draw.randrange(1, 25)):
+        member = (draw.choice("AB"), draw.randrange(3))
+        times = sorted(draw.sample(range(reclaimed, 24), draw.randrange(4)))
+        changes = [(time, _boxes(draw)) for time in times]
+        known[member] = Subscribed(member, _boxes(draw), changes)
+        interest.replace(known[member])
+        if draw.random() < 0.2:
+            reclaimed = draw.randrange(reclaimed, 20)
+            interest.reclaim((reclaimed, 0))
+    fresh.take_over(known.values(), None)
+    for time in range(reclaimed, 26):
+        for cell in range(grid.total):
+            assert interest.lists.read(cell, time) == fresh.lists.read(cell, time)
+
+
+def _boxes(draw: random.Random) -> tuple[tuple[tuple[int, int]], ...]:
+    lower = draw.randrange(12)
+    return () if draw.random() < 0.3 else (((lower, draw.randrange(lower + 1, 13)),),)

@@ -138,6 +138,18 @@ class History:
         until = times[following] if following < len(times) else None
         return self.status(time) != before, until
 
+    def intervals(self) -> list[tuple[Any, Any]]:
+        """From when until when it is on the list; None: from ever, or for ever."""
+        found: list[tuple[Any, Any]] = []
+        on, begin = self.first, None
+        for time, net in zip(self.times, self.nets, strict=True):
+            if on and net < 0:
+                found.append((begin, time))
+            elif not on and net > 0:
+                begin = time
+            on = net > 0
+        return [*found, (begin, None)] if on else found
+
     def is_ever_on(self, reclaimed: Bound | None) -> bool:
         """At any time that has not been reclaimed."""
         if self.added or not self.first or reclaimed is None or reclaimed[1]:
@@ -343,19 +355,16 @@ class DistributionList:
         if history is None:
             return
         self._forget(federate, region)
-        reclaimed = self.limits.reclaimed
-        for place, version in enumerate(self.versions):
-            if place:
-                on = history.status(self.times[place - 1])
-            elif reclaimed is not None and not reclaimed[1]:
-                on = history.status(reclaimed[0])
-            else:
-                on = history.first
-            if on:
+        for begin, until in history.intervals():
+            # Versions may have been joined over a change of this member that another of the federate made up for.
+            first = 0 if begin is None else self._split(begin)
+            last = len(self.versions) if until is None else self._split(until)
+            for place in range(first, last):
+                version = self.versions[place]
                 version[federate] -= 1
                 if not version[federate]:
                     del version[federate]
-                    self._on[place] = None
+                self._on[place] = None
         for place in range(len(self.versions) - 1, 0, -1):
             self._join(place)
 
