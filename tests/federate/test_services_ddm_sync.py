@@ -211,6 +211,21 @@ def test_what_had_come_before_a_change_without_a_time_stays() -> None:
     assert f.tags(1) == ["here", 30]
 
 
+def test_an_unsubscription_without_a_time_leaves_what_has_come() -> None:
+    """And a subscription to something else without a time changes nothing of what regions as of a time have decided."""
+    f = Regions()
+    here, there, blue, green = f.region(0), f.region(0, THERE), f.region(1), f.region(1, THERE)
+    f.hear(1, blue)
+    f.hear(1, green, 5)
+    f.send(0, 15, b"here", here)
+    f.send(0, 15, b"there", there)
+    f.rti[1].subscribe_interaction_class(f.interaction("Command"))
+    f.deafen(1, blue)
+    f.deafen(1, green, 12)
+    f.step(30)
+    assert f.tags(1) == ["here", 30]
+
+
 # --- updates --------------------------------------------------------------------------------------------------------
 
 
@@ -300,6 +315,20 @@ def test_an_update_region_that_moves_as_of_a_time_lets_others_discover_at_once()
         update(f, made, time, "Position")
     f.step(20)
     assert reflected(f, 1) == [(10, ["Position"]), 20]
+
+
+def test_a_region_that_moves_before_its_subscription_ends_leads_to_discovery() -> None:
+    f = Regions()
+    red, blue = f.region(0), f.region(1, THERE)
+    made = tank(f, red)
+    look(f, 1, blue, None, "Position")
+    pairs = [(f.attributes(TANK, "Position"), {blue})]
+    f.rti[1].unsubscribe_object_class_attributes_with_regions(f.object_class(TANK), pairs, time=f.time(20))
+    for time in (9, 10, 19, 20):
+        update(f, made, time, "Position")
+    f.move(1, blue, HERE, 10)
+    f.step(30)
+    assert reflected(f, 1) == [(10, ["Position"]), (19, ["Position"]), 30]
 
 
 def test_passive_subscriptions_take_a_time_too_and_unsubscriptions_of_attributes() -> None:

@@ -1,4 +1,4 @@
-"""Regions as of a logical time under random schedules, at one node and over meshes with bad links, against definitions (issue 6)."""
+"""Regions as of a logical time under random schedules, at one node and over meshes, against their definitions (issue 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions as of a logical time over nodes and wires: the hold, who blocks, nodes that die or begin anew, and memory (S4-12, S4-14)."""
+"""Regions as of a logical time over nodes and wires: the hold, who blocks, nodes that die or come back, memory (S4-12, S4-14)."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_home_that_begins_anew_knows_what_regions_are_when() -> None:
     assert region.timeline.times == [20]
     blue.ask(30)
     network.settle()
-    assert (blue.told(), red.told()) == (["red 10", 30], [30])
+    assert (blue.told(), red.told()[-1]) == (["red 10", 30], 30)
     red.send(40)
     red.move(red.mouth, THERE, 41)
     red.send(41)

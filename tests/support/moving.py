@@ -1,9 +1,9 @@
 """Random timed federates whose regions change as of a logical time, and what each must hear: computed from definitions only.
 
-A federate's subscriptions with regions are written down as it makes them: (time, region, bounds or None).  A message with time stamp
-s is for it if, for one of its regions, the last of what was written with a time up to s (of equal times the last call) overlaps where
-the message was sent.  Whatever the order of calls, it hears exactly those, each once, in the order of their times and none of its
-past (`support.clockwork` checks the latter).  Nothing of the RTI is used but what it returned and called back.
+A federate writes down what it says of its regions and subscriptions, with the time as of which it says it.  A message with time
+stamp s is for it if, for one of its regions, the last of what was written with a time up to s (of equal times the last call)
+overlaps where the message was sent.  Whatever the order of calls, it hears exactly those, each once, in the order of their times
+and none of its past (`support.clockwork` checks the latter).  Nothing of the RTI is used but what it returned and called back.
 """
 
 from __future__ import annotations

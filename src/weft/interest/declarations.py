@@ -17,7 +17,7 @@ declarations in the same order give the same answers in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest.timed import TimedDeclarations
@@ -143,6 +143,17 @@ class Declared:
         if any(region in held for held in self.receives_at.values()) or self.classes_at([region]):
             return True
         return self.timed.uses(region) or self.timed_receives.uses(region)
+
+    def reclaim(self, bound: tuple[Any, int]) -> None:
+        """Nothing is asked of times below the bound any more."""
+        self.timed.reclaim(bound, self._subscribed_now)
+        self.timed_receives.reclaim(bound, self._received_now)
+
+    def _subscribed_now(self, kind: Any, key: Any) -> Wish | None:
+        return self.subscribed_at.get(kind, {}).get(key[0], {}).get(key[1])
+
+    def _received_now(self, kind: Any, key: Any) -> bool | None:
+        return self.receives_at.get(kind, {}).get(key[1])
 
     def classes_at(self, regions: Iterable[RegionHandle]) -> list[ObjectClassHandle]:
         """The object classes that are subscribed with one of these regions."""

@@ -7,7 +7,7 @@ What is not here is the same at all times, as `Declared` has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from weft.interest.spacetime import Bound, SpaceTime
@@ -59,12 +59,12 @@ class TimedDeclarations(Generic[How]):
     def uses(self, region: RegionHandle) -> bool:
         return any(key[1] == region for kind in self.of for key in self.ever(kind))
 
-    def reclaim(self, bound: Bound) -> None:
-        """Nothing is asked of times below the bound any more."""
+    def reclaim(self, bound: Bound, now: Callable[[Any, Key], How | None]) -> None:
+        """Nothing is asked of times below the bound any more.  `now`: how it was declared last, which may be something else."""
         for kind, held in list(self.of.items()):
             for key, history in list(held.items()):
                 history.reclaim(bound)
-                if not history.times and history.first is None:
+                if not history.times and history.first == now(kind, key):
                     del held[key]
             if not held:
                 del self.of[kind]

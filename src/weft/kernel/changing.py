@@ -15,7 +15,8 @@ When all nodes have, the federate is no longer held.  So it never gets anything 
 the change, and the federate has not been granted that time.  Nor is there anything to take back: what it was given is below the
 time that it was held at, and the change makes no difference there.
 
-A change without a time holds from when it is carried out, for all times, and what was decided before it stays decided.
+A change without a time holds from when it is carried out, for all times; what it makes the federate not want any more and
+waits for it already comes all the same.
 """
 
 from __future__ import annotations
@@ -119,10 +120,24 @@ def _release(turn: Turn, federation: Federation, member: Member, number: int) ->
 # --- at each node -------------------------------------------------------------------------------------------------
 
 
-def untimed(federation: Federation, member: Member, changed: list[Subscription]) -> None:
+def untimed(turn: Turn, federation: Federation, member: Member, changed: list[Subscription]) -> None:
     """These subscriptions have changed, or their regions, without a time."""
-    member.timing.untimed += 1
-    _enter(federation, member, changed)
+    if changed:
+        redeclared(turn, federation, member)
+        _enter(federation, member, changed)
+
+
+def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
+    """It has changed something without a time: what waits for it and is now not wanted comes all the same."""
+    timing = member.timing
+    if not federation.timed:
+        timing.untimed += 1  # nobody has asked anything as of a time: all that waits stays
+    elif member.node == turn.node:
+        for message in timing.queue.conditional():
+            if message.condition.untimed == timing.untimed:
+                content = _still(federation, member, message)
+                if content is not message.content:
+                    message.condition = None
 
 
 def _enter(

@@ -149,12 +149,12 @@ def commit_region_modifications(
         require.region(federation, member, handle)
     moved = _committed(federation, rows, timed)
     changed = distributing.subscriptions(member, [region.handle for region in moved]) if moved else []
-    if timed is None and changed:
-        changing.untimed(federation, member, changed)
+    if timed is None:
+        changing.untimed(turn, federation, member, changed)
     instances: dict[ObjectInstanceHandle, Instance] = {}
     for region in moved:
         instances.update({handle: federation.instances[handle] for handle in region.instances})
-    classes = member.declared.classes_at([region.handle for region in moved])
+    classes = list(dict.fromkeys([kind for kind, attribute, _ in changed if attribute is not None]))
     if classes:
         federation.regional += 1
         _resubscribed(turn, federation, member, classes)
@@ -214,21 +214,20 @@ def delete_region(
     """`past`: what is, for everybody, as the federate's node knows it."""
     found = require.region(federation, member, region)
     if past is not None:
-        member.declared.timed.reclaim((past, 0))
-        member.declared.timed_receives.reclaim((past, 0))
+        member.declared.reclaim((past, 0))
     if found.instances or member.declared.uses(region):
         raise RegionInUseForUpdateOrSubscription(
             f"{region!r} is used for updates or subscriptions of {member!r}; unassociate or unsubscribe it first"
         )
-    _drop(federation, member, region)
+    _drop(turn, federation, member, region)
 
 
-def _drop(federation: Federation, member: Member, region: RegionHandle) -> None:
+def _drop(turn: Turn, federation: Federation, member: Member, region: RegionHandle) -> None:
     changed = distributing.subscriptions(member, [region])
     for kind, what, _ in changed:  # such as are over, or never began
         declared = member.declared.timed_receives if what is None else member.declared.timed
         declared.forget(kind, [(what, region)])
-    changing.untimed(federation, member, changed)
+    changing.untimed(turn, federation, member, changed)
     del federation.regions[region]
 
 
@@ -346,8 +345,7 @@ def _write(
 def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) -> None:
     federation.timed = True
     if timed[2] is not None:
-        member.declared.timed.reclaim((timed[2], 0))
-        member.declared.timed_receives.reclaim((timed[2], 0))
+        member.declared.reclaim((timed[2], 0))
 
 
 def _subscriptions_changed(
@@ -360,7 +358,7 @@ def _subscriptions_changed(
     wholly: bool,
 ) -> None:
     if timed is None:
-        changing.untimed(federation, member, changed)
+        changing.untimed(turn, federation, member, changed)
     else:
         changing.carried_out(turn, federation, member, changed, until, timed, wholly)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from weft.fom.catalog import ObjectClassEntry
 from weft.interest import Wish
-from weft.kernel import advisories, discovery, rates, require, transfers
+from weft.kernel import advisories, changing, discovery, rates, require, transfers
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import InvalidUpdateRateDesignator
@@ -152,8 +152,8 @@ def subscribe_object_class_attributes(
     chosen = require.attributes(entry, attributes)
     wanted = wish(federation, active, update_rate)
     if chosen:
-        member.timing.untimed += 1
         member.declared.subscribe(object_class, chosen, wanted)
+        changing.redeclared(turn, federation, member)
         resubscribed(turn, federation, member, entry)
 
 
@@ -198,8 +198,8 @@ def unsubscribe_object_class_attributes(
 def _unsubscribe(
     turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry, gone: list[AttributeHandle]
 ) -> None:
-    member.timing.untimed += 1
     member.declared.unsubscribe(entry.handle, gone)
+    changing.redeclared(turn, federation, member)
     resubscribed(turn, federation, member, entry)
 
 
@@ -224,8 +224,8 @@ def subscribe_interaction_class(
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     require.not_reported(member, entry)
-    member.timing.untimed += 1
     member.declared.receives[interaction_class] = active
+    changing.redeclared(turn, federation, member)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
 
@@ -234,8 +234,8 @@ def unsubscribe_interaction_class(
     turn: Turn, federation: Federation, member: Member, interaction_class: InteractionClassHandle
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
-    member.timing.untimed += 1
     member.declared.receives.pop(interaction_class, None)
+    changing.redeclared(turn, federation, member)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
 

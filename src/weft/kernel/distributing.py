@@ -362,7 +362,8 @@ def subscriptions(member: Member, among: Any = None) -> list[tuple[Any, Attribut
         found.update({(interaction, None, region): None for region in heard})
     for kind, received in declared.timed_receives.of.items():
         found.update({(kind, None, region): None for _, region in received})
-    return [one for one in found if among is None or one[2] in among]
+    chosen = None if among is None else frozenset(among)
+    return [one for one in found if chosen is None or one[2] in chosen]
 
 
 def enter(
