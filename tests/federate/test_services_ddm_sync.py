@@ -69,7 +69,7 @@ class Regions(Timed):
         as_of = {} if time is None else {"time": self.time(time)}
         self.rti[i].unsubscribe_interaction_class_with_regions(self.interaction(EVENT), {region}, **as_of)
 
-    def send(self, i: int, time: int, tag: bytes, region: RegionHandle | None = None) -> Any:
+    def say(self, i: int, time: int, tag: bytes, region: RegionHandle | None = None) -> Any:
         if region is None:
             return self.stamp(i, time, tag)
         event = self.interaction(EVENT)
@@ -93,9 +93,9 @@ def test_what_was_sent_before_a_subscription_as_of_an_earlier_time_comes_all_the
     """Figures 3 and 4 (S4-13): red is at 10 and updates first; blue, later, subscribes as of 10."""
     f = Regions()
     red, blue = f.region(0), f.region(1)
-    f.send(0, 9, b"before", red)
-    f.send(0, 10, b"red is here", red)
-    f.send(0, 11, b"red is there", f.region(0, THERE))
+    f.say(0, 9, b"before", red)
+    f.say(0, 10, b"red is here", red)
+    f.say(0, 11, b"red is there", f.region(0, THERE))
     f.hear(1, blue, 10)
     f.step(20)
     assert f.tags(1) == ["red is here", 20]
@@ -104,7 +104,7 @@ def test_what_was_sent_before_a_subscription_as_of_an_earlier_time_comes_all_the
 def test_by_wall_clock_it_is_lost() -> None:
     f = Regions()
     red, blue = f.region(0), f.region(1)
-    f.send(0, 10, b"red is here", red)
+    f.say(0, 10, b"red is here", red)
     f.hear(1, blue)
     f.step(20)
     assert f.tags(1) == [20]
@@ -116,12 +116,12 @@ def test_a_region_that_moves_as_of_a_time_is_elsewhere_before_it() -> None:
     here, there, blue = f.region(0), f.region(0, THERE), f.region(1)
     f.hear(1, blue)
     for time in (5, 10, 15):
-        f.send(0, time, b"here %d" % time, here)
-        f.send(0, time, b"there %d" % time, there)
+        f.say(0, time, b"here %d" % time, here)
+        f.say(0, time, b"there %d" % time, there)
     f.move(1, blue, THERE, 10)
     for time in (6, 12):
-        f.send(0, time, b"here %d" % time, here)
-        f.send(0, time, b"there %d" % time, there)
+        f.say(0, time, b"here %d" % time, here)
+        f.say(0, time, b"there %d" % time, there)
     f.step(30)
     assert f.tags(1) == ["here 5", "here 6", "there 10", "there 12", "there 15", 30]
 
@@ -131,8 +131,8 @@ def test_changes_come_in_any_order_of_their_times() -> None:
     here, there, blue = f.region(0), f.region(0, THERE), f.region(1, THERE)
     f.hear(1, blue)
     for time in (5, 10, 15, 20):
-        f.send(0, time, b"here %d" % time, here)
-        f.send(0, time, b"there %d" % time, there)
+        f.say(0, time, b"here %d" % time, here)
+        f.say(0, time, b"there %d" % time, there)
     f.move(1, blue, THERE, 20)
     f.move(1, blue, HERE, 10)  # until 20
     f.step(30)
@@ -145,10 +145,10 @@ def test_a_subscription_that_ends_as_of_a_time() -> None:
     blue = f.region(1)
     f.hear(1, blue)
     for time in (5, 10, 15):
-        f.send(0, time, b"%d" % time)
+        f.say(0, time, b"%d" % time)
     f.deafen(1, blue, 10)
-    f.send(0, 7, b"7")
-    f.send(0, 17, b"17")
+    f.say(0, 7, b"7")
+    f.say(0, 17, b"17")
     f.hear(1, blue, 16)
     f.step(30)
     assert f.tags(1) == ["5", "7", "17", 30]
@@ -161,7 +161,7 @@ def test_the_update_region_counts_as_of_the_time_of_the_message() -> None:
     f.hear(1, blue)
     f.move(0, red, THERE, 10)
     for time in (5, 10, 15):
-        f.send(0, time, b"%d" % time, red)
+        f.say(0, time, b"%d" % time, red)
     f.step(30)
     assert f.tags(1) == ["5", 30]
 
@@ -171,8 +171,8 @@ def test_a_region_is_nowhere_before_its_first_commit_as_of_a_time() -> None:
     red, blue = f.region(0), f.region(1, commit=False)
     f.rti[1].commit_region_modifications({blue}, time=f.time(8))
     f.hear(1, blue)
-    f.send(0, 7, b"7", red)
-    f.send(0, 8, b"8", red)
+    f.say(0, 7, b"7", red)
+    f.say(0, 8, b"8", red)
     f.step(30)
     assert f.tags(1) == ["8", 30]
 
@@ -183,7 +183,7 @@ def test_in_receive_order_the_last_commit_counts() -> None:
     there, blue = f.region(0, THERE), f.region(1)
     f.hear(1, blue)
     f.move(1, blue, THERE, 10)
-    f.send(0, 5, b"now", there)
+    f.say(0, 5, b"now", there)
     f.step(6)
     assert f.tags(1) == ["now", 6]
 
@@ -194,8 +194,8 @@ def test_a_commit_without_a_time_replaces_what_was_to_come() -> None:
     f.hear(1, blue)
     f.move(1, blue, THERE, 10)
     f.move(1, blue, HERE)
-    f.send(0, 15, b"here", here)
-    f.send(0, 15, b"there", there)
+    f.say(0, 15, b"here", here)
+    f.say(0, 15, b"there", there)
     f.step(30)
     assert f.tags(1) == ["here", 30]
 
@@ -204,7 +204,7 @@ def test_what_had_come_before_a_change_without_a_time_stays() -> None:
     f = Regions()
     here, blue = f.region(0), f.region(1)
     f.hear(1, blue)
-    f.send(0, 15, b"here", here)
+    f.say(0, 15, b"here", here)
     f.move(1, blue, THERE)
     f.move(1, blue, THERE, 12)
     f.step(30)
@@ -217,8 +217,8 @@ def test_an_unsubscription_without_a_time_leaves_what_has_come() -> None:
     here, there, blue, green = f.region(0), f.region(0, THERE), f.region(1), f.region(1, THERE)
     f.hear(1, blue)
     f.hear(1, green, 5)
-    f.send(0, 15, b"here", here)
-    f.send(0, 15, b"there", there)
+    f.say(0, 15, b"here", here)
+    f.say(0, 15, b"there", there)
     f.rti[1].subscribe_interaction_class(f.interaction("Command"))
     f.deafen(1, blue)
     f.deafen(1, green, 12)
@@ -353,7 +353,7 @@ def test_an_interaction_is_received_at_the_nearest_class_as_of_its_time() -> Non
     red, blue, green = f.region(0), f.region(1), f.region(1)
     f.rti[1].subscribe_interaction_class_with_regions(f.interaction("Event"), {blue})
     for time in (5, 10, 15):
-        f.send(0, time, b"%d" % time, red)
+        f.say(0, time, b"%d" % time, red)
     f.hear(1, green, 8)
     f.deafen(1, green, 12)
     f.step(20)
@@ -368,7 +368,7 @@ def test_an_interaction_is_received_at_the_nearest_class_as_of_its_time() -> Non
 def test_the_next_message_may_be_one_that_comes_late(kind: str) -> None:
     f = Regions(3)
     red, blue = f.region(0), f.region(1)
-    f.send(0, 10, b"late", red)
+    f.say(0, 10, b"late", red)
     f.hear(1, blue, 10)
     f.ask(0, "TAR", 30)
     f.ask(2, "TAR", 30)
@@ -380,8 +380,8 @@ def test_the_next_message_is_not_one_that_came_not_to_be_wanted() -> None:
     f = Regions(3)
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue)
-    f.send(0, 10, b"not wanted", red)
-    f.send(0, 14, b"wanted", f.region(0, THERE))
+    f.say(0, 10, b"not wanted", red)
+    f.say(0, 14, b"wanted", f.region(0, THERE))
     f.move(1, blue, THERE, 8)
     f.ask(0, "TAR", 30)
     f.ask(2, "TAR", 30)
@@ -392,8 +392,8 @@ def test_the_next_message_is_not_one_that_came_not_to_be_wanted() -> None:
 def test_a_retracted_message_does_not_come_late() -> None:
     f = Regions()
     red, blue = f.region(0), f.region(1)
-    gone = f.send(0, 10, b"gone", red)
-    late = f.send(0, 11, b"late, and taken back", red)
+    gone = f.say(0, 10, b"gone", red)
+    late = f.say(0, 11, b"late, and taken back", red)
     f.rti[0].retract(gone)
     f.hear(1, blue, 9)
     f.rti[0].retract(late)
@@ -405,7 +405,7 @@ def test_who_is_not_constrained_hears_at_once_and_once() -> None:
     f = Regions()
     f.rti[1].disable_time_constrained()
     red, blue, green = f.region(0), f.region(1), f.region(1)
-    f.send(0, 10, b"late", red)
+    f.say(0, 10, b"late", red)
     assert f.tags(1) == []
     f.hear(1, blue, 9)
     assert f.tags(1) == ["late"]
@@ -417,8 +417,8 @@ def test_flushing_gives_no_time_that_something_may_come_before() -> None:
     f = Regions()
     red, blue = f.region(0), f.region(1)
     f.hear(1, blue, 9)
-    f.send(0, 10, b"10", red)
-    f.send(0, 12, b"12", red)
+    f.say(0, 10, b"10", red)
+    f.say(0, 12, b"12", red)
     f.ask(0, "TAR", 15)
     f.ask(1, "FQR", 20)
     assert f.told(1) == [(b"10", 10, "TIMESTAMP"), (b"12", 12, "TIMESTAMP"), ("flushed", 10, 10)]
@@ -493,8 +493,8 @@ def test_who_joins_later_knows_what_regions_are_when() -> None:
     f.quiet()
     here, there = f.region(2), f.region(2, THERE)
     for time in (5, 15):
-        f.send(2, time, b"here %d" % time, here)
-        f.send(2, time, b"there %d" % time, there)
+        f.say(2, time, b"here %d" % time, here)
+        f.say(2, time, b"there %d" % time, there)
     f.step(30)
     assert f.tags(1) == ["here 5", "there 15", 30]
 
@@ -502,7 +502,7 @@ def test_who_joins_later_knows_what_regions_are_when() -> None:
 def test_who_resigns_holds_nobody_and_its_messages_come_late_while_its_node_has_members() -> None:
     f = Regions(4)
     red, blue, green = f.region(0), f.region(1), f.region(2)
-    f.send(0, 10, b"10", red)
+    f.say(0, 10, b"10", red)
     f.hear(2, green, 9)
     f.resign(2)
     f.resign(3)
@@ -515,9 +515,9 @@ def test_a_save_keeps_what_regions_are_when() -> None:
     f = Regions()
     here, there, blue = f.region(0), f.region(0, THERE), f.region(1)
     f.hear(1, blue)
-    f.send(0, 6, b"here 6", here)
-    f.send(0, 14, b"here 14", here)
-    f.send(0, 15, b"there 15", there)
+    f.say(0, 6, b"here 6", here)
+    f.say(0, 14, b"here 14", here)
+    f.say(0, 15, b"there 15", there)
     f.move(1, blue, THERE, 10)
     f.deafen(1, blue, 20)
     save(f, "moving")
@@ -525,8 +525,8 @@ def test_a_save_keeps_what_regions_are_when() -> None:
     restore(f, "moving")
     f.quiet()
     for time in (7, 16, 21):
-        f.send(0, time, b"here %d" % time, here)
-        f.send(0, time, b"there %d" % time, there)
+        f.say(0, time, b"here %d" % time, here)
+        f.say(0, time, b"there %d" % time, there)
     f.move(
         1, blue, HERE, 14
     )  # what was sent before the save is in the log again, and in the queue on its condition
@@ -537,7 +537,7 @@ def test_a_save_keeps_what_regions_are_when() -> None:
 def test_it_can_be_asked_what_it_costs() -> None:
     f = Regions()
     red, blue = f.region(0), f.region(1)
-    f.send(0, 10, b"late", red)
+    f.say(0, 10, b"late", red)
     f.hear(1, blue, 10)
     f.move(1, blue, THERE, 10)
     f.drain()

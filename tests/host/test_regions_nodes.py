@@ -122,7 +122,7 @@ def test_who_has_changed_something_waits_until_all_nodes_know() -> None:
     blue.ask(12)
     assert blue.told() == []
     blocking = blue.rti.query_blocking()
-    assert blocking.settling == ((10, ("C",)),)
+    assert [tuple(one) for one in blocking.settling] == [(10, ("C",))]
     assert "its change as of 10, which node 'C' has still to carry out" in str(blocking)
     assert "C, for a change as of 10" in "\n".join(lines(blue.rti.query_status()))
     network.settle()

@@ -291,6 +291,6 @@ def test_a_region_whose_history_is_replaced_is_as_if_it_had_come_so(seed: int) -
             assert interest.lists.read(cell, time) == fresh.lists.read(cell, time)
 
 
-def _boxes(draw: random.Random) -> tuple[tuple[tuple[int, int]], ...]:
+def _boxes(draw: random.Random) -> Any:
     lower = draw.randrange(12)
     return () if draw.random() < 0.3 else (((lower, draw.randrange(lower + 1, 13)),),)

@@ -104,7 +104,7 @@ def _subscribed(
     held = member.declared.subscribed_at.get(object_class) or {}
     timed = member.declared.timed.at(object_class, time)
     if not timed:
-        return held  # type: ignore[return-value]
+        return held
     found: dict[AttributeHandle, dict[RegionHandle, Any]] = {}
     for attribute, regions in held.items():
         found[attribute] = {handle: None for handle in regions if (attribute, handle) not in timed}

@@ -6,6 +6,7 @@ What a federate has set and not committed is known at its own node only, so it i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from weft.interest import Extent, SpaceTime, Wish
@@ -35,7 +36,7 @@ def regions_data(federation: Federation) -> list[Any]:
                 region.owner.number,
                 [d.number for d in region.dimensions],
                 _bounds(region, region.extent),
-                None if line is None else _history(line, lambda extent, of=region: _bounds(of, extent)),
+                None if line is None else _history(line, partial(_bounds, region)),
             ]
         )
     placed = [
@@ -134,7 +135,7 @@ def restore_regions(federation: Federation, data: Any) -> None:
         if bounds is not None:
             made.commit(tuple((lower, upper) for lower, upper in bounds))
         if line and line[0] is not None:
-            made.timeline = _history_from(line[0], lambda plain, of=handles: _extent(of, plain))
+            made.timeline = _history_from(line[0], partial(_extent, handles))
         federation.regions[handle] = made
     for number, placement in placed:
         _restore_placement(federation, ObjectInstanceHandle.of(number), *placement)

@@ -80,11 +80,9 @@ class Declaring(Middle):
         *,
         time: LogicalTime | None = None,
     ) -> None:
-        rate = () if update_rate_designator is None else (update_rate_designator,)
-        as_of = {} if time is None else {"time": time}
         with self._watched(object_class, attributes_of(attributes_and_regions)):
             self._rti.subscribe_object_class_attributes_with_regions(
-                object_class, attributes_and_regions, *rate, **as_of
+                object_class, attributes_and_regions, update_rate_designator, time=time
             )
 
     def unsubscribe_object_class(self, object_class: ObjectClassHandle) -> None:
