@@ -82,7 +82,9 @@ def test_the_readme_names_commands_that_exist(word: str) -> None:
 HARBOUR = re.search(r"```xml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.S)
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/object-models.md", "docs/simulation-testing.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md"]
+)
 def test_examples_in_the_documents_run(document: str, tmp_path: Path) -> None:
     """Every Python block, with the tutorial's object model at hand."""
     assert HARBOUR is not None

@@ -36,9 +36,11 @@ PUBLIC = {
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
     "weft.interest": [
-        "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Bounds", "DdmSettings", "Declarations", "Declared",
-        "Extent", "Listeners", "Region", "Space", "SpaceDimension", "Spaces", "StaticGridPartitioned", "Strategy",
-        "Wish", "closed", "make_strategy", "read_ddm_settings", "stronger",
+        "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate",
+        "DdmSettings", "Declarations", "Declared", "DistributionList", "DistributionLists", "Extent", "Grid",
+        "Listeners", "Logged", "Modified", "Outcome", "Placed", "Receiver", "Region", "Space", "SpaceDimension",
+        "SpaceTime", "Spaces", "StaticGridPartitioned", "Strategy", "Subscribed", "Wish", "closed", "make_strategy",
+        "read_ddm_settings", "stronger",
     ],
     "weft.interest.matching": ["BoxTree", "Change", "Overlaps", "match"],
     "weft.ordering": [

@@ -212,6 +212,8 @@ class Timed:
 
 
 class Run:
+    federate = Timed
+
     def __init__(
         self,
         seed: int,
@@ -232,7 +234,7 @@ class Run:
         self.fom = fom
         self.messages: dict[tuple[str, int], Sent] = {}
         self.retracted: set[tuple[str, int]] = set()
-        self.federates = [Timed(self, f"f{i}", site) for i, site in enumerate(sites)]
+        self.federates = [self.federate(self, f"f{i}", site) for i, site in enumerate(sites)]
         self.federates[0].rti.create_federation_execution(NAME, [fom], "HLAinteger64Time")
         for one in self.federates[: len(sites) - late]:
             one.join(fom)

@@ -163,9 +163,11 @@ class Catalog:
         # The range of a dimension where a region does not name it, if the object model says one.
         self.unspecified: dict[DimensionHandle, tuple[int, int]] = {}
         self._available: dict[tuple[ObjectClassHandle, AttributeHandle], frozenset[DimensionHandle]] = {}
+        self._available_to: dict[InteractionClassHandle, frozenset[DimensionHandle]] = {}
         self.transportation_names: dict[str, TransportationTypeHandle] = {}
         self._attributes_given = 0
         self._parameters_given = 0
+        self.has_dimensions = False
         self.ordered = False  # something in it has an order of Weft's own
         self.model = model
         self.absorb(model)
@@ -175,6 +177,9 @@ class Catalog:
         """Takes over a model that extends the one held so far."""
         self.model = model
         self._available.clear()
+        standard = {} if model.mim is None else model.mim.dimensions
+        self.has_dimensions = any(name not in standard for name in model.dimensions)  # besides the MOM's
+        self._available_to.clear()
         # The standard ones first, whatever the order in the MIM: some clients know these two handles by heart.
         for name in (RELIABLE, BEST_EFFORT, *model.transportations):
             if name in model.transportations and name not in self.transportation_names:
@@ -275,7 +280,11 @@ class Catalog:
         return found
 
     def available_to_interaction_class(self, entry: InteractionClassEntry) -> frozenset[DimensionHandle]:
-        return self._dimensions(set(self.model.interaction_dimensions(entry.name)))
+        found = self._available_to.get(entry.handle)
+        if found is None:
+            found = self._dimensions(set(self.model.interaction_dimensions(entry.name)))
+            self._available_to[entry.handle] = found
+        return found
 
     def _dimensions(self, names: set[str]) -> frozenset[DimensionHandle]:
         return frozenset(self.dimension_names[name].handle for name in names if name in self.dimension_names)

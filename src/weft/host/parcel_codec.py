@@ -35,6 +35,7 @@ from weft.kernel.parcels import (
     Release,
     Request,
     Retraction,
+    Settled,
     Share,
     TimeBound,
     TimeReport,
@@ -74,6 +75,7 @@ _FORMS = [
     _Form(REPORT, TimeReport, ()),
     _Form(BOUND, TimeBound, ()),
     _Form(22, Retraction, (str, str, int, bytes)),
+    _Form(23, Settled, (str, str, int, FederateHandle, int)),
     _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool)),
 ]
 _BY_KIND = {form.kind: form for form in _FORMS}

@@ -5,9 +5,9 @@ varint     the boot of the sender's node
 varint, …  the federation and its execution, as in `weft.host.parcel_data`
 varint     after which commit
 varint     the last version it was told                    the version
-…          varint: how many reports                        flags (byte): answer, least, second, and if these exclude their time
+…          varint: how many reports                        flags (byte): answer, least, second, if these exclude their time, past
            the reports (`weft.kernel.report_bytes`)        varint: who alone is behind
-           what was sent to other nodes: of each           least and second, if there are
+           what was sent to other nodes: of each           least, second and past, if there are
            varint: size of the name, name, time stamp      the reports of those behind, to the end
 """
 
@@ -29,6 +29,7 @@ _LEAST: Final = 2
 _LEAST_OVER: Final = 4
 _SECOND: Final = 8
 _SECOND_OVER: Final = 16
+_PAST: Final = 32
 
 
 def encode_report(parcel: TimeReport, boot: int) -> bytes:
@@ -77,6 +78,8 @@ def encode_bound(parcel: TimeBound, boot: int) -> bytes:
         flags |= _LEAST | (_LEAST_OVER if least[1] else 0)
     if second is not None:
         flags |= _SECOND | (_SECOND_OVER if second[1] else 0)
+    if parcel.past is not None:
+        flags |= _PAST
     return b"".join(
         [
             b"\x15",
@@ -88,6 +91,7 @@ def encode_bound(parcel: TimeBound, boot: int) -> bytes:
             varint(parcel.view.alone),
             b"" if least is None else pack_number(least[0]),
             b"" if second is None else pack_number(second[0]),
+            b"" if parcel.past is None else pack_number(parcel.past),
             parcel.behind,
         ]
     )
@@ -108,8 +112,11 @@ def decode_bound(data: bytes, at: int) -> TimeBound:
     if flags & _SECOND:
         time, at = unpack_number(data, at)
         second = (time, 1 if flags & _SECOND_OVER else 0)
+    past = None
+    if flags & _PAST:
+        past, at = unpack_number(data, at)
     behind = data[at:]
-    if flags > 31 or not are_reports(behind):
+    if flags > 63 or not are_reports(behind):
         raise ParcelError("a bound of logical time that is none")
     view = View(least, alone, second)
-    return TimeBound(names[0], names[1], after, version, view, behind, flags & _ANSWER != 0)
+    return TimeBound(names[0], names[1], after, version, view, behind, flags & _ANSWER != 0, past)

@@ -1,13 +1,20 @@
-"""Who gets it: what federates declared, regions of data distribution, and who is therefore concerned.
+"""Who gets it: what federates declared, regions of data distribution, and who is therefore concerned; also as of a logical time.
 
 `weft.interest.matching` is the engine behind regions: which boxes overlap, of many at once or while they move.
+For regions that change as of a logical time (docs/ddm-sync.md) read `distribution` first, then `cells` above it and `receiving`
+at the other end.
 """
 
+from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed
 from weft.interest.ddm_settings import STRATEGIES, DdmSettings, read_ddm_settings
 from weft.interest.declarations import Declarations, Declared, Wish, stronger
+from weft.interest.distribution import DistributionList, Logged, Outcome
+from weft.interest.distribution_lists import DistributionLists
 from weft.interest.listeners import Listeners
+from weft.interest.receiving import Receiver
 from weft.interest.regions import DEFAULT_REGION, NOWHERE, WHOLE, Bounds, Extent, Region, closed
 from weft.interest.spaces import Space, SpaceDimension, Spaces
+from weft.interest.spacetime import SpaceTime
 from weft.interest.strategies import StaticGridPartitioned, Strategy, make_strategy
 
 __all__ = [
@@ -15,18 +22,31 @@ __all__ = [
     "NOWHERE",
     "STRATEGIES",
     "WHOLE",
+    "Axis",
     "Bounds",
+    "CellInterest",
+    "CellUpdate",
     "DdmSettings",
     "Declarations",
     "Declared",
+    "DistributionList",
+    "DistributionLists",
     "Extent",
+    "Grid",
     "Listeners",
+    "Logged",
+    "Modified",
+    "Outcome",
+    "Placed",
+    "Receiver",
     "Region",
     "Space",
     "SpaceDimension",
+    "SpaceTime",
     "Spaces",
     "StaticGridPartitioned",
     "Strategy",
+    "Subscribed",
     "Wish",
     "closed",
     "make_strategy",

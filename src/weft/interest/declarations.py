@@ -17,9 +17,10 @@ declarations in the same order give the same answers in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.interest.timed import TimedDeclarations
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -59,6 +60,9 @@ class Declared:
         self.receives_at: dict[InteractionClassHandle, dict[RegionHandle, bool]] = {}
         # For each region, how many of these there are at which class.
         self._users: dict[RegionHandle, dict[ObjectClassHandle | InteractionClassHandle, int]] = {}
+        # Those that begin or end as of a logical time (`weft.kernel.asof`).
+        self.timed: TimedDeclarations[Wish] = TimedDeclarations()
+        self.timed_receives: TimedDeclarations[bool] = TimedDeclarations()
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
         self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
@@ -155,11 +159,26 @@ class Declared:
             self.receives_at.pop(interaction_class, None)
 
     def uses(self, region: RegionHandle) -> bool:
-        """Is there a subscription with that region?"""
-        return region in self._users
+        """Is there a subscription with that region, or will there be, or was there as of a time that may still matter?"""
+        return region in self._users or self.timed.uses(region) or self.timed_receives.uses(region)
 
     def regions_used(self) -> Iterable[RegionHandle]:
+        """By subscriptions as they are."""
         return self._users
+
+    def uses_now(self, region: RegionHandle) -> bool:
+        return region in self._users
+
+    def reclaim(self, bound: tuple[Any, int]) -> None:
+        """Nothing is asked of times below the bound any more."""
+        self.timed.reclaim(bound, self._subscribed_now)
+        self.timed_receives.reclaim(bound, self._received_now)
+
+    def _subscribed_now(self, kind: Any, key: Any) -> Wish | None:
+        return self.subscribed_at.get(kind, {}).get(key[0], {}).get(key[1])
+
+    def _received_now(self, kind: Any, key: Any) -> bool | None:
+        return self.receives_at.get(kind, {}).get(key[1])
 
     def classes_at(self, regions: Iterable[RegionHandle]) -> list[ObjectClassHandle]:
         """The object classes that are subscribed with one of these regions."""
@@ -180,11 +199,12 @@ class Declared:
 
     def candidate_class(self, entry: ObjectClassEntry) -> ObjectClassHandle | None:
         """The class at which an instance of the given class would be discovered."""
-        subscribed, at = self.subscribed, self.subscribed_at
-        if subscribed or at:
+        subscribed, at, timed = self.subscribed, self.subscribed_at, self.timed.of
+        if subscribed or at or timed:
             for ancestor in entry.lineage:
-                if ancestor.handle in subscribed or ancestor.handle in at:
-                    return ancestor.handle
+                handle = ancestor.handle
+                if handle in subscribed or handle in at or handle in timed:
+                    return handle
         return None
 
     def received_class(self, entry: InteractionClassEntry) -> InteractionClassEntry | None:

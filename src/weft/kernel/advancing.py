@@ -65,6 +65,7 @@ def arrived(
     arguments: tuple[Any, ...],
     stamp: tuple[Any, ...],
     part: int = 0,
+    condition: Any = None,
 ) -> None:
     """In time stamp order, to any member.  `arguments` end with the stamp; all who get the same may share them."""
     timing = member.timing
@@ -79,7 +80,9 @@ def arrived(
     else:
         number = int.from_bytes(retraction[4:], "big")
         key: Key = (time.value, sender.name, number, part)
-        timing.queue.add(Stamped(key, (method, arguments), retraction))
+        message = Stamped(key, (method, arguments), retraction)
+        message.condition = condition
+        timing.queue.add(message)
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.horizon.waiting[member.handle] = None
@@ -143,8 +146,22 @@ def deliver_rest(turn: Turn, federation: Federation, member: Member) -> None:
     for message in member.timing.queue.take_all():
         method, arguments = message.content
         member.timing.delivered[message.retraction] = message.key[0]
+        if message.condition is not None:
+            remember(member, message)
         message.content = (method, _at_once(arguments))
         _deliver(turn, federation, member, [message])
+
+
+def remember(member: Member, message: Stamped) -> None:
+    """It is delivered before its time, and some or all of it may be sent again, late (`weft.kernel.distributing`)."""
+    method, arguments = message.content
+    given = member.timing.given
+    values = arguments[1] if method == "reflect_attribute_values" else None
+    if values is None:
+        given[message.retraction] = None
+    else:
+        sent = values if isinstance(values, dict) else values.handles
+        given[message.retraction] = (given.get(message.retraction) or {}) | dict.fromkeys(sent)
 
 
 def release_held(turn: Turn, member: Member) -> None:
@@ -225,6 +242,8 @@ def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     granted = optimistic if galt is None else min(optimistic, galt[0])
     for message in taken:
         timing.delivered[message.retraction] = message.key[0]
+        if message.condition is not None:
+            remember(member, message)
     _deliver(turn, federation, member, taken)
     timing.mode = GRANTED
     if granted > timing.time:
@@ -277,11 +296,14 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
     if not timing.constrained:
         _grant(turn, federation, member, timing.requested)
         return True
-    galt = timetable.galt_of(federation, member, turn.node)
+    galt = timetable.promised_to(federation, member, turn.node)
     if galt is None and not may_advance_alone(federation, member):
         return False
     if federation.save_limit is not None:
         galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    held = timing.late_from()
+    if held is not None and (galt is None or held < galt):
+        galt = held
     time = timing.requested
     if mode in (NMR, NMRA):
         _drop_unwanted(turn, federation, member, galt)
@@ -289,12 +311,12 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
         if head is not None and head < time:
             time = head
     goal: Bound = (time, 1 if mode in (TAR, NMR) else 0)
-    if galt is None or galt >= goal:
+    if (galt is None or galt >= goal) and (held is None or time < held[0]):
         _deliver(turn, federation, member, timing.queue.take((time, 1)))
         timing.reached = max(timing.reached, goal)
         _grant(turn, federation, member, time)
         return True
-    if mode in (TAR, TARA):
+    if mode in (TAR, TARA) and galt is not None:
         deliver_until(turn, federation, member, min(galt, goal))
     return False
 
@@ -379,6 +401,8 @@ def _settle_here(turn: Turn, federation: Federation, table: Timetable) -> None:
         horizon.since = turn.now
         _look_at_all(turn, federation)
         view = timetable.view_of(table)
+        horizon.past = timetable.past(federation)
+        federation.distribution.reclaim(horizon.past)
 
 
 def _look_at_all(turn: Turn, federation: Federation) -> None:
@@ -395,6 +419,7 @@ def _look_at_all(turn: Turn, federation: Federation) -> None:
             delivered = member.timing.delivered
             for retraction in [r for r, time in delivered.items() if (time, 0) < least]:
                 del delivered[retraction]
+                member.timing.given.pop(retraction, None)
 
 
 def look_again(turn: Turn, federation: Federation) -> None:
@@ -409,6 +434,8 @@ def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
     horizon = federation.horizon
     horizon.view = bound.view
     horizon.behind = bound.behind
+    horizon.past = bound.past
+    federation.distribution.reclaim(horizon.past)
     horizon.seen = bound.version
     horizon.since = turn.now
     before = len(turn.effects)
@@ -503,6 +530,7 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
         "requested": None if timing.mode == GRANTED else timing.requested,
         "seconds": round(turn.now - timing.since, 3) if timing.since else 0.0,
         "galt": None if galt is None else galt[0],
+        "settling": settling(member),
         "blocked_by": []
         if timing.mode == GRANTED
         else [
@@ -526,6 +554,14 @@ def _held_for(federation: Federation, member: Member, galt: Bound | None) -> str
     if federation.saving is not None:
         return federation.saving.label
     return federation.save_scheduled[0] if federation.save_scheduled is not None else ""
+
+
+def settling(member: Member) -> list[list[Any]]:
+    """Its changes as of a time that are under way: the time, and the nodes that have not carried it out yet."""
+    return [
+        [change.time, [] if change.nodes is None else list(change.nodes)]
+        for change in member.timing.changes.values()
+    ]
 
 
 def _blocker(federation: Federation, report: Report) -> dict[str, Any]:

@@ -38,13 +38,13 @@ from weft.interest.strategies import make_strategy
 from weft.kernel.effects import Listen
 from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Federation, Member
-from weft.kernel.traffic import EVERYBODY, Distribution, Footprint
+from weft.kernel.traffic import EVERYBODY, Footprint, Spread
 from weft.kernel.turn import Turn
 from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
 from weft.model.records import Source
 
 
-class Channels(Distribution):
+class Channels(Spread):
     """Of one federation, at one node.  What it knows of who listens is worked out again when declarations or regions change."""
 
     def __init__(self, model: ObjectModel, rid: Source | None) -> None:

@@ -3,6 +3,8 @@
 A federate creates a region and sets its bounds; that is between it and its own node.  With Commit Region Modifications the bounds
 become the region's extent at all nodes: one command, which carries them.  The state is in `weft.kernel.placing`, who gets what in
 `weft.kernel.matching`.  Regions for updates are known everywhere too, because discovery and scope depend on them.
+
+Commits and subscriptions may be as of a logical time (`As`): what that leads to is in `weft.kernel.changing`.
 """
 
 from __future__ import annotations
@@ -11,8 +13,20 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from weft.interest import Extent
-from weft.kernel import advisories, declaration, discovery, matching, path, placements, require, transfers
+from weft.interest import Extent, Wish
+from weft.kernel import (
+    advisories,
+    changing,
+    declaration,
+    discovery,
+    distributing,
+    matching,
+    path,
+    placements,
+    require,
+    transfers,
+)
+from weft.kernel.changing import As, Subscription
 from weft.kernel.placing import OwnedRegion
 from weft.kernel.region_index import MANY
 from weft.kernel.state import Federation, Instance, Member
@@ -117,12 +131,12 @@ def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> 
 
 def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """At the federate's node, which alone knows what it has set: the command, with the bounds of each region."""
-    (regions,) = arguments
+    regions = arguments[0]
     rows = []
     for handle in sorted(regions):
         found = require.region(federation, member, handle)
         rows.append((handle, tuple([found.template[dimension] for dimension in found.dimensions])))
-    return (tuple(rows),)
+    return (tuple(rows), *arguments[1:])
 
 
 def commit_region_modifications(
@@ -130,19 +144,21 @@ def commit_region_modifications(
     federation: Federation,
     member: Member,
     rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...],
+    timed: As = None,
 ) -> None:
     for handle, _ in rows:
         require.region(federation, member, handle)
     before = {handle: federation.regions[handle].extent for handle, _ in rows}
-    moved = [
-        federation.regions[handle] for handle, bounds in rows if federation.regions[handle].commit(bounds)
-    ]
+    moved = _committed(federation, rows, timed)
+    changed = distributing.subscriptions(member, [region.handle for region in moved]) if moved else []
+    if timed is None:
+        changing.untimed(turn, federation, member, changed)
     instances: dict[ObjectInstanceHandle, Instance] = {}
     for region in moved:
         if region.instances:
             placements.index(federation, region)
         instances.update({handle: federation.instances[handle] for handle in region.instances})
-    classes = member.declared.classes_at([region.handle for region in moved])
+    classes = list(dict.fromkeys([kind for kind, attribute, _ in changed if attribute is not None]))
     if any(member.declared.uses(region.handle) for region in moved):
         federation.regional += 1
         _index(federation, member, [region.handle for region in moved])
@@ -150,13 +166,38 @@ def commit_region_modifications(
         places = [place for region in moved for place in (before[region.handle], region.extent) if place]
         _resubscribed(turn, federation, member, classes, places)
     _moved(turn, federation, [instances[handle] for handle in sorted(instances)])
+    if timed is not None:
+        after = [region.timeline.following(timed[0]) for region in moved if region.timeline is not None]
+        changing.carried_out(turn, federation, member, changed, _until(after), timed, False)
+
+
+def _committed(
+    federation: Federation, rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...], timed: As
+) -> list[OwnedRegion]:
+    """The regions that are not what they were."""
+    regions = [(federation.regions[handle], bounds) for handle, bounds in rows]
+    if timed is None:
+        return [region for region, bounds in regions if region.commit(bounds)]
+    federation.timed = True
+    for region, bounds in regions:
+        if timed[2] is not None:
+            region.reclaim((timed[2], 0))
+        region.commit_at(bounds, timed[0])
+    return [region for region, _ in regions]
+
+
+def _until(following: list[Any]) -> Any:
+    """When the last of them changes again; None: one does not."""
+    if not following or None in following:
+        return None
+    return max([after[0] for after in following])
 
 
 def _index(federation: Federation, member: Member, regions: Iterable[RegionHandle]) -> None:
     """They have moved, or are subscribed with, or no longer."""
     for handle in regions:
         extent = federation.regions[handle].extent
-        if extent is not None and member.declared.uses(handle):
+        if extent is not None and member.declared.uses_now(handle):
             federation.region_index.place(handle, extent)
         else:
             federation.region_index.remove(handle)
@@ -169,7 +210,9 @@ def _resubscribed(
     entries = [federation.catalog.object_classes[handle] for handle in classes]
     below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
     among = [federation.instances_of.get(handle, {}) for handle in below]
-    if sum(map(len, among)) < MANY or any(_is_fixed(known) for known in among):
+    few = sum(map(len, among)) < MANY
+    # As of a time an instance may be elsewhere than where the index has it.
+    if few or federation.timed or any(_is_fixed(known) for known in among):
         for entry in entries:
             declaration.discover(turn, federation, member, entry)
         advisories.instances(turn, federation, chain.from_iterable(known.values() for known in among))
@@ -209,12 +252,26 @@ def _moved(turn: Turn, federation: Federation, instances: list[Instance]) -> Non
     advisories.instances(turn, federation, instances)
 
 
-def delete_region(turn: Turn, federation: Federation, member: Member, region: RegionHandle) -> None:
+def delete_region(
+    turn: Turn, federation: Federation, member: Member, region: RegionHandle, past: Any = None
+) -> None:
+    """`past`: what is, for everybody, as the federate's node knows it."""
     found = require.region(federation, member, region)
+    if past is not None:
+        member.declared.reclaim((past, 0))
     if found.instances or member.declared.uses(region):
         raise RegionInUseForUpdateOrSubscription(
             f"{region!r} is used for updates or subscriptions of {member!r}; unassociate or unsubscribe it first"
         )
+    _drop(turn, federation, member, region)
+
+
+def _drop(turn: Turn, federation: Federation, member: Member, region: RegionHandle) -> None:
+    changed = distributing.subscriptions(member, [region])
+    for kind, what, _ in changed:  # such as are over, or never began
+        declared = member.declared.timed_receives if what is None else member.declared.timed
+        declared.forget(kind, [(what, region)])
+    changing.untimed(turn, federation, member, changed)
     del federation.regions[region]
 
 
@@ -289,15 +346,66 @@ def subscribe_object_class_attributes_with_regions(
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
     update_rate: str = "",
+    timed: As = None,
     active: bool = True,
 ) -> None:
     entry = require.object_class(federation, object_class)
     pairs = require.placed(federation, member, entry, attributes_and_regions)
     wish = declaration.wish(federation, active, update_rate)
+    until = _write(federation, member, object_class, pairs, wish, timed)
     for attributes, regions in pairs:
         member.declared.subscribe_at(object_class, attributes, regions, wish)
         _index(federation, member, regions)
     declaration.resubscribed(turn, federation, member, entry)
+    _subscriptions_changed(turn, federation, member, _named(object_class, pairs), until, timed, False)
+
+
+def _named(object_class: ObjectClassHandle, pairs: require.Pairs) -> list[Subscription]:
+    return [(object_class, a, r) for attributes, regions in pairs for a in attributes for r in regions]
+
+
+def _write(
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    pairs: require.Pairs,
+    wish: Wish | None,
+    timed: As,
+) -> Any:
+    """As of a time, or for all times; until when it holds."""
+    declared = member.declared
+    keys = [(attribute, region) for _, attribute, region in _named(object_class, pairs) if attribute]
+    if timed is None:
+        declared.timed.forget(object_class, keys)
+        return None
+    _begin(federation, member, timed)
+    now = declared.subscribed_at.get(object_class, {})
+    for attribute, region in keys:
+        before = now.get(attribute, {}).get(region)
+        declared.timed.write(object_class, (attribute, region), timed[0], before, wish)
+    histories = declared.timed.of.get(object_class, {})
+    return _until([histories[key].following(timed[0]) for key in keys])
+
+
+def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) -> None:
+    federation.timed = True
+    if timed[2] is not None:
+        member.declared.reclaim((timed[2], 0))
+
+
+def _subscriptions_changed(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    changed: list[Subscription],
+    until: Any,
+    timed: As,
+    wholly: bool,
+) -> None:
+    if timed is None:
+        changing.untimed(turn, federation, member, changed)
+    else:
+        changing.carried_out(turn, federation, member, changed, until, timed, wholly)
 
 
 def subscribe_object_class_attributes_passively_with_regions(
@@ -307,9 +415,10 @@ def subscribe_object_class_attributes_passively_with_regions(
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
     update_rate: str = "",
+    timed: As = None,
 ) -> None:
     subscribe_object_class_attributes_with_regions(
-        turn, federation, member, object_class, attributes_and_regions, update_rate, False
+        turn, federation, member, object_class, attributes_and_regions, update_rate, timed, False
     )
 
 
@@ -319,12 +428,16 @@ def unsubscribe_object_class_attributes_with_regions(
     member: Member,
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
+    timed: As = None,
 ) -> None:
     entry = require.object_class(federation, object_class)
-    for attributes, regions in require.paired(federation, member, entry, attributes_and_regions):
+    pairs = require.paired(federation, member, entry, attributes_and_regions)
+    until = _write(federation, member, object_class, pairs, None, timed)
+    for attributes, regions in pairs:
         member.declared.unsubscribe_at(object_class, attributes, regions)
         _index(federation, member, regions)
     declaration.resubscribed(turn, federation, member, entry)
+    _subscriptions_changed(turn, federation, member, _named(object_class, pairs), until, timed, False)
 
 
 def subscribe_interaction_class_with_regions(
@@ -333,6 +446,7 @@ def subscribe_interaction_class_with_regions(
     member: Member,
     interaction_class: InteractionClassHandle,
     regions: Iterable[RegionHandle],
+    timed: As = None,
     active: bool = True,
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
@@ -341,10 +455,34 @@ def subscribe_interaction_class_with_regions(
     chosen = sorted(regions)
     for handle in chosen:
         require.usable_region(federation, member, handle, available, entry.name)
+    until = _write_received(federation, member, interaction_class, chosen, active, timed)
     member.declared.receive_at(interaction_class, chosen, active)
     _index(federation, member, chosen)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
+    changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
+    _subscriptions_changed(turn, federation, member, changed, until, timed, True)
+
+
+def _write_received(
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: list[RegionHandle],
+    active: bool | None,
+    timed: As,
+) -> Any:
+    declared = member.declared
+    keys = [(None, region) for region in regions]
+    if timed is None:
+        declared.timed_receives.forget(interaction_class, keys)
+        return None
+    _begin(federation, member, timed)
+    now = declared.receives_at.get(interaction_class, {})
+    for key in keys:
+        declared.timed_receives.write(interaction_class, key, timed[0], now.get(key[1]), active)
+    histories = declared.timed_receives.of.get(interaction_class, {})
+    return _until([histories[key].following(timed[0]) for key in keys])
 
 
 def subscribe_interaction_class_passively_with_regions(
@@ -353,8 +491,11 @@ def subscribe_interaction_class_passively_with_regions(
     member: Member,
     interaction_class: InteractionClassHandle,
     regions: Iterable[RegionHandle],
+    timed: As = None,
 ) -> None:
-    subscribe_interaction_class_with_regions(turn, federation, member, interaction_class, regions, False)
+    subscribe_interaction_class_with_regions(
+        turn, federation, member, interaction_class, regions, timed, False
+    )
 
 
 def unsubscribe_interaction_class_with_regions(
@@ -363,15 +504,19 @@ def unsubscribe_interaction_class_with_regions(
     member: Member,
     interaction_class: InteractionClassHandle,
     regions: Iterable[RegionHandle],
+    timed: As = None,
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     chosen = sorted(regions)
     for handle in chosen:
         require.region(federation, member, handle)
+    until = _write_received(federation, member, interaction_class, chosen, None, timed)
     member.declared.stop_receiving_at(interaction_class, chosen)
     _index(federation, member, chosen)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
+    changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
+    _subscriptions_changed(turn, federation, member, changed, until, timed, True)
 
 
 # --- interactions ---------------------------------------------------------------------------------------------
@@ -399,4 +544,6 @@ def send_interaction_with_regions(
     for handle in chosen:
         require.usable_region(federation, member, handle, available, entry.name)
     at = matching.extents_of(federation, chosen, available)
-    return path.send_interaction(turn, federation, member, interaction_class, values, tag, time, order, at)
+    return path.send_interaction(
+        turn, federation, member, interaction_class, values, tag, time, order, at, chosen
+    )

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from weft.fom.catalog import ObjectClassEntry
 from weft.interest import Wish
-from weft.kernel import advisories, discovery, rates, require, transfers
+from weft.kernel import advisories, changing, discovery, rates, require, transfers
 from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import InvalidUpdateRateDesignator
@@ -153,6 +153,7 @@ def subscribe_object_class_attributes(
     wanted = wish(federation, active, update_rate)
     if chosen:
         member.declared.subscribe(object_class, chosen, wanted)
+        changing.redeclared(turn, federation, member)
         resubscribed(turn, federation, member, entry)
 
 
@@ -198,6 +199,7 @@ def _unsubscribe(
     turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry, gone: list[AttributeHandle]
 ) -> None:
     member.declared.unsubscribe(entry.handle, gone)
+    changing.redeclared(turn, federation, member)
     resubscribed(turn, federation, member, entry)
 
 
@@ -223,6 +225,7 @@ def subscribe_interaction_class(
     entry = require.interaction_class(federation, interaction_class)
     require.not_reported(member, entry)
     member.declared.receives[interaction_class] = active
+    changing.redeclared(turn, federation, member)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
 
@@ -232,6 +235,7 @@ def unsubscribe_interaction_class(
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
     member.declared.receives.pop(interaction_class, None)
+    changing.redeclared(turn, federation, member)
     federation.changed()
     advisories.interactions(turn, federation, entry.family())
 

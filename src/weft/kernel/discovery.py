@@ -1,8 +1,9 @@
 """Discovery: which members come to know an instance, and at which class.
 
 A member discovers an instance when, at its candidate class for it (`weft.interest.declarations`), it subscribes to an attribute
-that another federate owns, with regions that overlap where that is (`weft.kernel.matching`) or without regions.  The class it is
-discovered at stays its known class until the instance is removed or locally deleted.
+that another federate owns, with regions that overlap where that is (`weft.kernel.matching`) or without regions; with regions
+that change as of a logical time, at any time (`weft.kernel.asof`).  The class it is discovered at stays its known class until the
+instance is removed or locally deleted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from weft.fom.catalog import ObjectClassEntry
-from weft.kernel import advisories, matching
+from weft.kernel import advisories, asof
 from weft.kernel.placing import Where
 from weft.kernel.state import Federation, Instance, Knowledge, Member
 from weft.kernel.turn import Turn
@@ -70,7 +71,7 @@ def would_discover(
 ) -> ObjectClassHandle | None:
     candidate = member.declared.candidate_class(entry)
     if candidate is not None:
-        for attribute in matching.wishes(federation, member, candidate, where) or ():
+        for attribute in asof.ever_wished(federation, member, candidate, where):
             owner = owners.get(attribute)
             if owner is not None and owner is not member:
                 return candidate
@@ -90,7 +91,7 @@ def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> li
     found: list[Member] = []
     if instance.condemned is not None:
         return found
-    where = matching.where_is(federation, instance)
+    where = asof.ever_at(federation, instance)
     for member in federation.members.values():
         if not instance.knowledge.mask & member.bit:
             known_class = would_discover(federation, member, instance.entry, instance.owners, where)
@@ -119,7 +120,7 @@ def among(
     found = []
     for instance in instances:
         if not instance.knowledge.mask & member.bit and instance.condemned is None:
-            where = matching.where_is(federation, instance)
+            where = asof.ever_at(federation, instance)
             known_class = would_discover(federation, member, instance.entry, instance.owners, where)
             if known_class is not None:
                 federation.learn(instance, member, known_class)

@@ -9,6 +9,7 @@ from weft.fom.catalog import Catalog
 from weft.kernel import mom
 from weft.kernel.causal import Causal
 from weft.kernel.channels import Channels
+from weft.kernel.distributing import Distributing
 from weft.kernel.state import Federation
 from weft.model.errors import (
     ConflictingObjectModels,
@@ -46,6 +47,7 @@ def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Fe
         raise _as_fom_error(error) from error
     federation.orders = Causal()
     federation.channels = _channels(model, rid)
+    federation.distribution = Distributing()
     mom.establish(federation)
     return federation
 

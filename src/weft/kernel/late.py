@@ -47,7 +47,7 @@ def update(
     sent = list(values) if isinstance(values, dict) else values.handles
     wanted = [attribute for attribute in sent if attribute in subscribed]
     callbacks: advancing.Callbacks = []
-    for leg in path.legs_to(instance, member, wanted, where):
+    for leg in path.legs_of(instance, member, wanted, where):
         kept = rates.part_of(values, leg.attributes or ())
         arguments = (handle, kept, tag, leg.transportation, producer, leg.regions, *stamp)
         callbacks.append(("reflect_attribute_values", arguments))

@@ -50,17 +50,20 @@ def realized(federation: Federation, region: OwnedRegion, available: frozenset[D
     """The extent of a committed region for a context, with the ranges that the object model adds there."""
     extent = region.extent
     assert extent is not None
-    unspecified = federation.catalog.unspecified
-    if not unspecified:
+    if not federation.catalog.unspecified:
         return extent
     found = region.completed.get(available)
     if found is None:
-        ranges = extent.ranges()
-        for dimension, bounds in unspecified.items():
-            if dimension in available:
-                ranges.setdefault(dimension.number, bounds)
-        found = region.completed[available] = Extent(ranges)
+        found = region.completed[available] = completed(federation, extent, available)
     return found
+
+
+def completed(federation: Federation, extent: Extent, available: frozenset[DimensionHandle]) -> Extent:
+    ranges = extent.ranges()
+    for dimension, bounds in federation.catalog.unspecified.items():
+        if dimension in available:
+            ranges.setdefault(dimension.number, bounds)
+    return Extent(ranges)
 
 
 # --- attributes -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from weft.fom import ObjectModel
 from weft.kernel import (
     advancing,
     advisories,
+    changing,
     condemning,
     placements,
     rates,
@@ -143,6 +144,7 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
     if federation.home == turn.node:
         advancing.settle(turn, federation)
         turn.begins = True
+    changing.resigned(turn, federation, member.handle)
     federation.orders.left(turn, federation, member.handle)
     transfers.leave(turn, federation, member, stays)
     synchronization.after_resign(turn, federation, member)

@@ -19,7 +19,7 @@ from typing import Any
 from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Extent
-from weft.kernel import path
+from weft.kernel import advancing, changing, path
 from weft.kernel.effects import Callback, Effect, Record
 from weft.kernel.placing import Extents
 from weft.kernel.state import Federation, Member
@@ -173,8 +173,7 @@ def invoked(
         service in _TARGETS and type(arguments[0]) is bytes
     ):  # a server leaves the bytes of a handle as they came
         arguments = (_TARGETS[service](arguments[0]), *arguments[1:])
-    if service == "commit_region_modifications" and arguments and type(arguments[0]) is tuple:
-        arguments = (frozenset(handle for handle, _ in arguments[0]),)  # without what its node added
+    arguments = _as_called(federation, service, arguments)
     report: dict[str, Any] = {
         "HLAfederate": member.handle,
         "HLAservice": text_of_service(service, arguments),
@@ -190,6 +189,18 @@ def invoked(
         send(turn, federation, entry, **report)
     if file:
         _record(turn, federation, member, file, report)
+
+
+def _as_called(federation: Federation, service: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without what its node added."""
+    if service == "delete_region":
+        return arguments[:1]
+    if service == "commit_region_modifications" and arguments and type(arguments[0]) is tuple:
+        arguments = (frozenset(handle for handle, _ in arguments[0]), *arguments[1:])
+    place = changing.PLACES.get(service)
+    if place is not None and len(arguments) > place and type(arguments[place]) is tuple:
+        arguments = (*arguments[:place], advancing.wrapped(federation, arguments[place][0]))
+    return arguments
 
 
 def report_file(federation: Federation, member: Member) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from weft.kernel import (
     advancing,
+    changing,
     condemning,
     data_distribution,
     lanes,
@@ -53,6 +54,7 @@ from weft.kernel.parcels import (
     Release,
     Request,
     Retraction,
+    Settled,
     Share,
     TimeBound,
     TimeReport,
@@ -179,8 +181,12 @@ class Node(Peers):
                     timed_saves.prepare(self.name, federation, member, arguments)
                 if service == "delete_object_instance" and len(arguments) > 2 and arguments[2] is not None:
                     arguments = condemning.prepare(federation, member, arguments)
-                elif service == data_distribution.COMMIT:
-                    arguments = data_distribution.prepare(federation, member, arguments)
+                elif service in changing.PLACES:
+                    if service == data_distribution.COMMIT:
+                        arguments = data_distribution.prepare(federation, member, arguments)
+                    arguments = changing.prepare(federation, member, service, number, arguments)
+                elif service == "delete_region":
+                    arguments = (*arguments, federation.horizon.past)
                 self._order(
                     turn, federation, Caller(self.name, session, number), member.handle, service, arguments
                 )
@@ -223,6 +229,7 @@ class Node(Peers):
         turn.effects.append(Refuse(session, number, error))
         caller = self.sessions.get(session)
         if caller is not None and caller.member is not None and caller.federation is not None:
+            changing.refused(turn, caller.federation, caller.member, number)
             entry = SERVICES.get(service)
             group = "" if entry is None else entry.group
             mom_reports.refused(turn, caller.federation, caller.member, service, group, arguments, error)
@@ -487,6 +494,7 @@ class Node(Peers):
                 member = federation.successor.members[federation.successor.renamed[1][member.handle]]
                 federation = pausing.succeed(federation, self.sessions)
                 self.federations[federation.name] = federation
+                changing.restored(turn, federation)
                 advancing.restored(turn, federation)
             mom.commanded(turn, federation, member, service, arguments)
             if reply is not None and (observed or member.handle in federation.observed):
@@ -628,7 +636,7 @@ class Node(Peers):
     def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
         """A parcel from another node.  Parcels of one sender come in the order in which they were sent."""
         turn = Turn(self.name, now)
-        if isinstance(parcel, (Data, Ordered, Inform, Mark, TimeReport, TimeBound, Retraction)):
+        if isinstance(parcel, (Data, Ordered, Inform, Mark, TimeReport, TimeBound, Retraction, Settled)):
             self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
             self._follow(turn, sender, parcel)
@@ -706,6 +714,8 @@ class Node(Peers):
                 advancing.told(turn, federation, parcel)
         elif isinstance(parcel, Retraction):
             time_services.retracted(turn, federation, parcel.handle)
+        elif isinstance(parcel, Settled):
+            changing.settled(turn, federation, sender, parcel)
         elif parcel.federate == federation.rti.handle:
             turn.everywhere = False
             turn.tell_rti(federation, parcel.method, parcel.arguments)

@@ -11,9 +11,9 @@ from typing import Any
 from weft.fom.catalog import ObjectClassEntry
 from weft.kernel import (
     advisories,
+    asof,
     condemning,
     discovery,
-    matching,
     placements,
     rates,
     require,
@@ -180,7 +180,7 @@ def _create(
     instance.overrides = _defaults_of(member, entry.handle)
     if pairs:
         placements.associate(federation, instance, member, pairs)
-        where = matching.where_is(federation, instance)
+        where = asof.ever_at(federation, instance)
         plan = discovery.placed_plan(federation, member, entry, plan.owners, where)
         instance.knowledge = plan.knowledge
     federation.instances[handle] = instance

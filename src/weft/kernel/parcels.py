@@ -171,6 +171,7 @@ class TimeBound(NamedTuple):
     view: View
     behind: bytes  # reports of those whom the others wait for (`weft.kernel.report_bytes`); few ever ask
     answer: bool  # it wants a report
+    past: Any = None  # nothing is sent or changed before that time any more; None: that is not known
 
 
 class Retraction(NamedTuple):
@@ -180,6 +181,16 @@ class Retraction(NamedTuple):
     execution: str
     after: int
     handle: bytes
+
+
+class Settled(NamedTuple):
+    """A change of a region or subscription as of a logical time has been carried out, and what it led to was sent before this."""
+
+    federation: str
+    execution: str
+    after: int
+    federate: FederateHandle  # whose change
+    number: int  # of its call
 
 
 class Hello(NamedTuple):
@@ -205,5 +216,5 @@ class Dissolve(NamedTuple):
     why: str
 
 
-Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction
+Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction | Settled
 """What may come before the commit that it was sent after."""

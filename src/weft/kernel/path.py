@@ -11,6 +11,9 @@ Out, at the sender's node:
 
 In, at another node: the same interest question, asked of the members there (`arrive`).
 
+A message in time stamp order whose class or attributes have dimensions goes to those who want it as of its time, also if they
+come to want it later by a change as of an earlier time: `weft.kernel.distributing` takes it from there.
+
 A message in time stamp order waits for a time-constrained member until its time comes (`weft.kernel.advancing`), and
 is handed to any other at once.  One in another order waits while a constrained member is granted.  A time stamp from a sender
 that does not regulate is only carried along, and both order types in the callback say so.
@@ -32,7 +35,7 @@ from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Declared, Wish
-from weft.kernel import advancing, matching, rates, require, time_services
+from weft.kernel import advancing, asof, matching, rates, require, time_services
 from weft.kernel.effects import Callback, Cast, Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.placing import Extents, Where
@@ -47,6 +50,7 @@ from weft.model.handles import (
     InteractionClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
+    RegionHandle,
     TransportationTypeHandle,
 )
 from weft.model.packed import PackedValues
@@ -82,8 +86,9 @@ def send_interaction(
     time: LogicalTime | None = None,
     order: OrderType | None = None,
     at: Extents | None = None,
+    regions: list[RegionHandle] | None = None,
 ) -> MessageRetractionReturn | None:
-    """`at`: the regions it is sent with."""
+    """`at`: where it is sent; `regions`: by which regions, which may be elsewhere as of its time."""
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None:
         entry = require.interaction_class(federation, interaction_class)
@@ -113,6 +118,15 @@ def send_interaction(
         stamp = time_services.stamp(
             federation, member, time, interaction_order(member, entry) if order is None else order
         )
+    if time is not None and time_services.is_stamped(stamp) and not federation.switch(DELAYED):
+        available = federation.catalog.available_to_interaction_class(entry)
+        if available:
+            if regions is not None:
+                at = asof.extents_of(federation, regions, available, stamp[0].value)
+            nodes = federation.distribution.sends(turn, federation, member, entry, values, tag, at, stamp)
+            if is_managed(entry):
+                _tell_rti(turn, federation, member, interaction_class, values)
+            return time_services.sent(federation, member, stamp, nodes)
     audience = federation.audiences.get((interaction_class, member.handle)) if at is None else None
     if audience is None:
         audience = _audience(turn, federation, member, interaction_class, at)
@@ -141,13 +155,27 @@ def send_interaction(
             for node in audience.nodes:
                 turn.effects.append(Transmit(node, message, reliable))
     if audience.managed:
-        plain = dict(values) if isinstance(values, dict) else values.unpack()
-        turn.tell_rti(federation, "receive_interaction", (interaction_class, plain, member.handle))
+        _tell_rti(turn, federation, member, interaction_class, values)
     if time is None:
         return None
     if not time_services.is_stamped(stamp):
         return NO_RETRACTION
     return time_services.sent(federation, member, stamp, tuple(audience.nodes))
+
+
+def is_managed(entry: InteractionClassEntry) -> bool:
+    return any(ancestor.name in MANAGED for ancestor in entry.lineage)
+
+
+def _tell_rti(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    values: dict[ParameterHandle, bytes] | PackedValues,
+) -> None:
+    plain = dict(values) if isinstance(values, dict) else values.unpack()
+    turn.tell_rti(federation, "receive_interaction", (interaction_class, plain, member.handle))
 
 
 def interaction_order(sender: Member, entry: InteractionClassEntry) -> OrderType:
@@ -181,11 +209,10 @@ def _audience(
             elif member.node != turn.node and (received is not None or delayed):
                 nodes[member.node] = None
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
-    managed = any(ancestor.name in MANAGED for ancestor in entry.lineage)
     footprint, groups = _spread_interaction(
         turn, federation, sender, entry, at, [member for _, member in ears], nodes, delayed
     )
-    made = Audience(ears, list(nodes), sender, interaction_class, transportation, managed)
+    made = Audience(ears, list(nodes), sender, interaction_class, transportation, is_managed(entry))
     made.at = at
     made.footprint = footprint
     if groups and not federation.catalog.is_reliable(transportation):
@@ -425,6 +452,8 @@ def _send_update(
     stamp: tuple[Any, ...],
 ) -> tuple[str, ...]:
     """Returns the other nodes that it goes to."""
+    if stamp and time_services.is_stamped(stamp) and _has_dimensions(federation, instance, sent):
+        return federation.distribution.updates(turn, federation, member, instance, values, sent, tag, stamp)
     where = None
     if instance.placement is not None:
         where = matching.part_of(matching.where_is(federation, instance), sent)
@@ -450,6 +479,13 @@ def _send_update(
             for node in post.nodes:
                 turn.effects.append(Transmit(node, message, post.reliable))
     return tuple([node for post in route.posts for node in post.nodes]) if stamp else ()
+
+
+def _has_dimensions(federation: Federation, instance: Instance, sent: list[Any]) -> bool:
+    entry = instance.entry
+    if federation.switch(DELAYED):
+        return False  # who wants it is asked when its time has come, and not as of that time
+    return any(federation.catalog.available_to_attribute(entry, attribute) for attribute in sent)
 
 
 def _reflect_all(
@@ -688,10 +724,10 @@ def _posts(
     ]
 
 
-def legs_to(
+def legs_of(
     instance: Instance, member: Member, wanted: list[AttributeHandle], where: Where | None
 ) -> list[Leg]:
-    """Each with the attributes it has."""
+    """To one member, of attributes that were chosen for it."""
     return _legs(instance, member, wanted, -1, where)
 
 
@@ -920,6 +956,8 @@ def _hand_directed(
 def arrive(turn: Turn, federation: Federation, message: Data) -> None:
     """A message from another node: hand it to the members here that want it."""
     sender = _sender(federation, message.sender)
+    if federation.distribution.arrives(turn, federation, message, sender):
+        return
     if message.service == "send_interaction":
         interaction_class, values, tag, transportation = message.arguments[:4]
         stamp = message.arguments[-1]

@@ -24,6 +24,7 @@ from weft.kernel.parcels import Mark, Share
 from weft.kernel.pauses import Saving
 from weft.kernel.services import DURING_RESTORE, DURING_SAVE
 from weft.kernel.sessions import Session
+from weft.kernel.snapshot_times import log_data
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import SaveStatus
@@ -206,6 +207,7 @@ def _share(turn: Turn, federation: Federation, going: Saving, sessions: dict[int
             held = [] if session is None or session.held is None else session.held
             callbacks = [(callback.method, callback.arguments) for callback in held]
             data[member.handle.number] = snapshot.share(federation, member, callbacks, turn.now)
+            data[member.handle.number]["clock"]["log"] = log_data(federation, member)
     if federation.home == turn.node:
         going.shares[turn.node] = data
     else:

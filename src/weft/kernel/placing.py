@@ -7,6 +7,10 @@ A *placement* says with which regions the attributes of an instance are updated.
 of the attribute's owner count, those of others wait until they own it, and who gives the attribute up gives its own up too.  An
 attribute without any is updated in the default region, which overlaps every region.
 
+A region may change as of a logical time.  Then it has a *timeline* too: its extent at every time, which is what counts for
+messages in time stamp order (`weft.kernel.asof`); for everything else the last commit does, whatever its time.  A commit without
+a time ends the timeline: the region is the same at all times again.
+
 *Where* is what follows from both: for each attribute that is updated with regions, their extents.  It is worked out when it is
 asked for and kept until an association, an owner or one of the extents changes.
 """
@@ -15,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.interest import Extent
+from weft.interest import Extent, SpaceTime
 from weft.model.handles import (
     AttributeHandle,
     DimensionHandle,
@@ -44,15 +48,47 @@ class OwnedRegion:
         self.extent: Extent | None = None  # None until the first commit
         self.completed: dict[frozenset[DimensionHandle], Extent] = {}  # where the object model adds ranges
         self.instances: dict[ObjectInstanceHandle, int] = {}  # updated with it: for how many attributes
+        self.timeline: SpaceTime[Extent | None] | None = None  # None: the extent at all times
 
     def commit(self, bounds: tuple[tuple[int, int], ...]) -> bool:
         """The bounds in the order of the dimensions; was anything changed?"""
+        changed = self.timeline is not None
+        self.timeline = None
+        return self._take(self._made(bounds)) or changed
+
+    def commit_at(self, bounds: tuple[tuple[int, int], ...], time: Any) -> None:
+        """As of that time."""
+        extent = self._made(bounds)
+        if self.timeline is None:
+            self.timeline = SpaceTime(self.extent)
+        self.timeline.write(time, extent)
+        self._take(extent)
+
+    def _made(self, bounds: tuple[tuple[int, int], ...]) -> Extent:
         numbers = [dimension.number for dimension in self.dimensions]
-        extent = Extent(dict(zip(numbers, bounds, strict=True)))
+        return Extent(dict(zip(numbers, bounds, strict=True)))
+
+    def _take(self, extent: Extent) -> bool:
         changed = extent != self.extent
         self.extent = extent
         self.completed.clear()
         return changed
+
+    def at(self, time: Any) -> Extent | None:
+        """None: it is nowhere at that time."""
+        return self.extent if self.timeline is None else self.timeline.read(time)
+
+    def ever(self) -> list[Extent]:
+        """What it is at any time that may still matter, and now."""
+        found = [] if self.timeline is None else [self.timeline.first, *self.timeline.values]
+        return [extent for extent in (*found, self.extent) if extent is not None]
+
+    def reclaim(self, bound: tuple[Any, int]) -> None:
+        """Nothing is asked of times below the bound any more."""
+        if self.timeline is not None:
+            self.timeline.reclaim(bound)
+            if not self.timeline.times and self.timeline.first == self.extent:
+                self.timeline = None
 
 
 class Placement:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from weft.kernel.timing import Report
+from weft.kernel.timing import FLUSH, Report
 
 FLOAT: Final = 0
 INT: Final = 1
@@ -123,7 +123,7 @@ def unpack_report(data: bytes, at: int) -> tuple[Report, int]:
         raise ValueError(f"there is no report of form {form}")
     _, federate, flags, time, requested, lookahead, floor, reached, head = values
     mode = flags & _MODE
-    if flags > _ALL or mode > 4 or not federate or any(map(_is_nan, values)):
+    if flags > _ALL or mode > FLUSH or not federate or any(map(_is_nan, values)):
         raise ValueError("a report that is none")
     made = Report(
         federate,
@@ -162,7 +162,7 @@ def are_reports(data: bytes) -> bool:
             return False
         else:
             flags = data[at + 5]
-            if flags > _ALL or flags & _MODE > 4 or data[at + 1 : at + 5] == b"\0\0\0\0":
+            if flags > _ALL or flags & _MODE > FLUSH or data[at + 1 : at + 5] == b"\0\0\0\0":
                 return False
             at += _FIXED
     return True

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel.plain import callback_from_plain, callback_to_plain
-from weft.kernel.state import Condemned, Member
+from weft.kernel import matching
+from weft.kernel.distributing import Condition
+from weft.kernel.plain import callback_from_plain, callback_to_plain, from_plain, to_plain
+from weft.kernel.state import Condemned, Federation, Member
 from weft.kernel.timing import Retractable, Timing
-from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
+from weft.kernel.topics import Sent
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+)
 from weft.ordering.stamped import Stamped
 
 _FLAGS = (
@@ -47,7 +56,12 @@ def clock_data(timing: Timing) -> dict[str, Any]:
         "reached": list(timing.reached),
         "held": [callback_to_plain(method, arguments) for method, arguments in timing.held],
         "queue": [
-            [list(message.key), callback_to_plain(*message.content), message.retraction]
+            [
+                list(message.key),
+                callback_to_plain(*message.content),
+                message.retraction,
+                _condition_data(message, timing),
+            ]
             for message in timing.queue.messages()
         ],
         "retractable": [
@@ -66,13 +80,91 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     timing.floor = (data["floor"][0], data["floor"][1])
     timing.reached = (data["reached"][0], data["reached"][1])
     timing.held = [callback_from_plain(one) for one in data["held"]]
-    for key, content, retraction in data["queue"]:
+    for key, content, retraction, *condition in data["queue"]:
         time, sender, number, part = key
-        timing.queue.add(Stamped((time, sender, number, part), callback_from_plain(content), retraction))
+        message = Stamped((time, sender, number, part), callback_from_plain(content), retraction)
+        message.condition = _condition_from(condition[0]) if condition else None
+        timing.queue.add(message)
+    timing.saved_log = list(data.get("log", ()))
     for handle, time, nodes, deleted in data["retractable"]:
         timing.may_retract(handle, Retractable(time, tuple(nodes), deleted))
     timing.delivered = dict(data["delivered"])
     timing.gone = {ObjectInstanceHandle.of(number): None for number in data["gone"]}
+
+
+def _condition_data(message: Stamped, timing: Timing) -> list[Any] | None:
+    """None: it waits on none, or on one that is no longer asked."""
+    condition = message.condition
+    if condition is None or condition.untimed != timing.untimed:
+        return None
+    if message.content[0] == "receive_interaction":
+        sent_class, at = condition.where
+        return [sent_class.number, where_data(at)]
+    return [None, where_data(condition.where)]
+
+
+def _condition_from(data: list[Any] | None) -> Condition | None:
+    if data is None:
+        return None
+    number, placed = data
+    where = where_from(placed)
+    return Condition(where if number is None else (InteractionClassHandle.of(number), where), 0)
+
+
+def where_data(where: Any) -> list[Any] | None:
+    """Of an interaction its extents, of an update those of its attributes."""
+    if where is None:
+        return None
+    if isinstance(where, dict):
+        return [
+            1,
+            [[AttributeHandle(a).number, [list(box) for box in b]] for a, b in matching.carried(where)],
+        ]
+    return [0, [list(box) for box in matching.boxes(where)]]
+
+
+def where_from(data: list[Any] | None) -> Any:
+    if data is None:
+        return None
+    update, rows = data
+    if not update:
+        return matching.from_boxes(tuple([tuple(box) for box in rows]))
+    return {
+        AttributeHandle.of(number): matching.from_boxes(tuple([tuple(box) for box in boxes]))
+        for number, boxes in rows
+    }
+
+
+def log_data(federation: Federation, member: Member) -> list[Any]:
+    """What the member has sent and others may come to want; who has it follows from what they want."""
+    return [
+        [
+            to_plain(sent.target),
+            callback_to_plain(_METHODS[sent.transportation is None], (sent.values,))[1][0],
+            sent.tag,
+            to_plain(sent.transportation),
+            where_data(sent.where),
+            to_plain(sent.stamp),
+        ]
+        for sent in federation.distribution.log.values()
+        if sent.sender == member.handle
+    ]
+
+
+_METHODS = {True: "reflect_attribute_values", False: "receive_interaction"}
+
+
+def sent_from(member: Member, row: list[Any]) -> Sent:
+    target, values, tag, transportation, where, stamp = row
+    return Sent(
+        member.handle,
+        from_plain(target),
+        from_plain(values),
+        tag,
+        from_plain(transportation),
+        where_from(where),
+        from_plain(stamp),
+    )
 
 
 def condemned_data(condemned: Condemned | None) -> list[Any] | None:

@@ -21,7 +21,8 @@ from weft.kernel.pauses import AskedSave, Restoring, Saving
 from weft.kernel.placing import Extents, OwnedRegion, Placement, Where
 from weft.kernel.region_index import RegionIndex
 from weft.kernel.timing import Horizon, Timetable, Timing
-from weft.kernel.traffic import Distribution, Footprint, Traffic
+from weft.kernel.topics import Distribution
+from weft.kernel.traffic import Footprint, Spread, Traffic
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
@@ -386,6 +387,8 @@ class Federation:
         self.regional = (
             0  # counts changes of what is subscribed with regions, for what was worked out from it
         )
+        self.timed = False  # somebody has changed a region or subscription as of a logical time
+        self.distribution = Distribution()
         self.points: dict[str, SynchronizationPoint] = {}
         # Worked out on demand, valid until a declaration or the membership changes (`changed`).
         self.generation = 1
@@ -420,7 +423,7 @@ class Federation:
         # Weft's own orders (`weft.kernel.causal`): is any of them in use, and what this node keeps for them.
         self.ordered = catalog.ordered
         self.orders = Orders()
-        self.channels = Distribution("", True, False)
+        self.channels = Spread("", True, False)
 
     def switch(self, name: str) -> bool:
         """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import timetable
+from weft.kernel import advancing, timetable
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import GRANTED, SERVICE_NAMES
 
@@ -26,6 +26,7 @@ def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]
         ),
         "ordered": _ordered(federation),
         "strategy": federation.channels.name,
+        "regions": _regions(federation),
         "federates": [
             _member(federation, member, node, now, named) for member in federation.members.values()
         ],
@@ -64,10 +65,30 @@ def _member(
         found["asks"] = SERVICE_NAMES[report.mode] if waits else ""
         found["requested"] = report.requested if waits else None
         if waits:
-            found["blocked_by"] = [name for name in behind if name != member.name]
+            found["blocked_by"] = [
+                *[
+                    f"{node}, for a change as of {time}"
+                    for time, nodes in advancing.settling(member)
+                    for node in nodes
+                ],
+                *[name for name in behind if name != member.name],
+            ]
             if member.node == node and timing.since:
                 found["seconds"] = round(now - timing.since, 1)
     return found
+
+
+def _regions(federation: Federation) -> dict[str, int]:
+    """What regions as of a logical time have cost at this node (S4-19)."""
+    counts = federation.distribution.counts
+    return {
+        "changes": counts.changes,
+        "logged": counts.logged,
+        "log": len(federation.distribution.log),
+        "most": counts.log,
+        "late": counts.late,
+        "dropped": counts.dropped,
+    }
 
 
 def _ordered(federation: Federation) -> dict[str, int]:

@@ -436,15 +436,22 @@ def stamp(
     timing = member.timing
     if not timing.regulating:
         return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
-    promise = timing.promise()
-    if (value, 0) < promise:
-        least = f"later than {promise[0]}" if promise[1] else f"at {promise[0]} or later"
-        raise InvalidLogicalTime(f"{member!r} may send {least} (logical time and lookahead), not at {value}")
+    require_promised(member, value, "send")
     if order is not OrderType.TIMESTAMP:
         return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
     timing.sent += 1
     handle = MessageRetractionHandle(member.handle + timing.sent.to_bytes(8, "big"))
     return (time, OrderType.TIMESTAMP, OrderType.TIMESTAMP, handle)
+
+
+def require_promised(member: Member, value: Any, what: str) -> None:
+    """A federate does nothing at a time that is below its promise."""
+    promise = member.timing.promise()
+    if (value, 0) < promise:
+        least = f"later than {promise[0]}" if promise[1] else f"at {promise[0]} or later"
+        raise InvalidLogicalTime(
+            f"{member!r} may {what} {least} (logical time and lookahead), not at {value}"
+        )
 
 
 def is_stamped(stamp: tuple[Any, ...]) -> bool:
@@ -458,12 +465,17 @@ def sent(
     """It has gone to members here and to those nodes."""
     time = stamp[0].value
     member.timing.may_retract(stamp[3], Retractable(time, nodes, deleted))
+    announced(federation, member.node, nodes, time)
+    return MessageRetractionReturn(True, stamp[3])
+
+
+def announced(federation: Federation, here: str, nodes: tuple[str, ...], time: Any) -> None:
+    """A message with that time stamp is under way to these nodes."""
     announce = federation.horizon.announce
     for node in nodes:
         announce[node] = min(announce.get(node, time), time)
-    if federation.home == member.node and nodes:
+    if federation.home == here and nodes:
         timetable.announce(federation, nodes, time)
-    return MessageRetractionReturn(True, stamp[3])
 
 
 def retract(turn: Turn, federation: Federation, member: Member, retraction: MessageRetractionHandle) -> None:
@@ -483,6 +495,7 @@ def retract(turn: Turn, federation: Federation, member: Member, retraction: Mess
     if found.deleted:
         turn.order(federation, member, "delete_retracted", (found.deleted,))
         return
+    federation.distribution.withdraw(retraction)
     retracted(turn, federation, retraction)
     for node in found.nodes:
         parcel = Retraction(federation.name, federation.execution, federation.sequence, bytes(retraction))

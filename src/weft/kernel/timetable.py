@@ -50,6 +50,9 @@ _NAMED: Final = 8  # so many federates are named as those who block
 def report_of(member: Member) -> Report:
     timing = member.timing
     head = timing.queue.head() if timing.mode in (NMR, NMRA) else None
+    held = timing.late_from()
+    if held is not None and timing.mode in (NMR, NMRA):  # something may come late, and be the next message
+        head = held[0] if head is None else min(head, held[0])
     return Report(
         member.handle.number,
         timing.mode,
@@ -239,7 +242,14 @@ def publish(turn: Turn, federation: Federation) -> None:
         if bound is None:
             behind = b"".join([pack_report(one) for one in _behind(table)])
             bound = TimeBound(
-                federation.name, federation.execution, federation.sequence, due, view, behind, ask
+                federation.name,
+                federation.execution,
+                federation.sequence,
+                due,
+                view,
+                behind,
+                ask,
+                past(federation),
             )
             bounds[view, ask] = bound  # the same for all who are told the same
         turn.effects.append(Transmit(node, bound))
@@ -316,8 +326,38 @@ def _reached(federation: Federation, table: Timetable, member: Member) -> list[B
     return found
 
 
+def past(federation: Federation) -> Any:
+    """At the home: nothing is sent or changed before that time any more, not even by a federate that begins to regulate.
+
+    Nobody promises less, and no constrained federate has come less far: who begins to regulate begins no earlier than all of
+    these, as long as there are any.
+    """
+    table = federation.timetable
+    if table is None or not federation.catalog.has_dimensions:
+        return None
+    least = table.bounds.least()
+    if least is None:
+        return None
+    found = least[0]
+    for member in federation.members.values():
+        if member.timing.constrained:
+            report = table.reports.get(member.handle)
+            if member.node == federation.home:
+                found = min(found, member.timing.reached[0])
+            else:
+                found = min(found, 0 if report is None else report.reached[0])
+    return found
+
+
 def galt_of(federation: Federation, member: Member, node: str) -> Bound | None:
-    """As its own node knows it; None: nobody else regulates."""
+    """What nobody will send less than to that member, as its own node knows it; None: nobody else regulates."""
+    promised = promised_to(federation, member, node)
+    held = member.timing.late_from()
+    return promised if held is None or (promised is not None and promised < held) else held
+
+
+def promised_to(federation: Federation, member: Member, node: str) -> Bound | None:
+    """The same, but for what it is sent late because of changes of its own."""
     if federation.home == node:
         table = federation.timetable
         return None if table is None else table.bounds.galt(member.handle)

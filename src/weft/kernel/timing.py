@@ -12,6 +12,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
+from weft.kernel.topics import Change
 from weft.model.handles import FederateHandle
 from weft.ordering.galt import Bound, LowerBounds
 from weft.ordering.stamped import StampQueue
@@ -97,10 +98,19 @@ class Timing:
         self.patience = 0.0  # after so many seconds it is told who blocks it; 0: never
         self.alarm = 0.0  # when that is due; 0: it is not
         self.gone: dict[Any, None] = {}  # instances removed from it that other nodes are still to hear of
+        # Regions as of a time (`weft.kernel.changing`).
+        self.changes: dict[int, Change] = {}  # under way, by the number of the call
+        self.untimed = 0  # counts its changes without a time
+        self.saved_log: list[Any] = []  # of a federation made of a save: what its node is to have in its log
+        self.given: dict[bytes, Any] = {}  # to it at once: what it was given of a message that may come again
 
     def is_holding(self) -> bool:
         """Does what is sent in receive order wait for it?"""
         return self.constrained and self.mode == GRANTED and not self.asynchronous
+
+    def late_from(self) -> Bound | None:
+        """What it is sent late, because of changes that are under way, may come from there on."""
+        return (min([change.time for change in self.changes.values()]), 0) if self.changes else None
 
     def promise(self) -> Bound:
         """No message of its own comes below this, unless it asks for the next message and is granted sooner."""
@@ -163,4 +173,5 @@ class Horizon:
         self.since = 0.0  # when that was heard
         self.announce: dict[str, Any] = {}  # smallest time stamp sent to that node since the last report
         self.granted: tuple[Any] | None = None  # what was last granted: many are granted the same
+        self.past: Any = None  # nothing is sent or changed before that time any more; None: that is not known
         self.waiting: dict[FederateHandle, None] = {}  # members here that ask for time, or to be constrained

@@ -16,7 +16,7 @@ EVERYBODY: Final = 0
 """The channel of what is in no routing space, and of what takes no channel; everybody listens to it."""
 
 
-class Distribution:
+class Spread:
     """To which other nodes messages go.  The methods are those of `weft.kernel.channels.Channels`, which every federation has."""
 
     def __init__(self, name: str, exact: bool, multicast: bool) -> None:

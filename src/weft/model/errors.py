@@ -35,6 +35,10 @@ class OrderingError(WeftError):
     """Tags, processes and their driver do not fit together; the message names the process and what is wrong."""
 
 
+class InterestError(WeftError):
+    """A change or an update comes for a time at which it cannot; the message names who, when and what is possible."""
+
+
 class ObjectModelError(WeftError):
     """An object model file cannot be used; `place` is `file` or `file:line`."""
 

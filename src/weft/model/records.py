@@ -149,6 +149,17 @@ class Blocker(NamedTuple):
         )
 
 
+class Settling(NamedTuple):
+    """A change of a region or subscription as of a logical time that not all nodes have carried out yet."""
+
+    time: float
+    nodes: tuple[str, ...]  # that have not; none: nor has the home given it its place
+
+    def __str__(self) -> str:
+        whom = ", ".join([f"node {node!r}" for node in self.nodes]) or "the home"
+        return f"its change as of {self.time}, which {whom} has still to carry out"
+
+
 class Blocking(NamedTuple):
     """What holds up a federate that waits for a time advance (no part of the standard)."""
 
@@ -160,6 +171,7 @@ class Blocking(NamedTuple):
     galt: float | None
     blocked_by: tuple[Blocker, ...]
     save: str = ""  # it is held for the federation save of that label
+    settling: tuple[Settling, ...] = ()  # changes of its own that it also waits for
 
     def __str__(self) -> str:
         if self.requested is None:
@@ -167,11 +179,14 @@ class Blocking(NamedTuple):
         waits = f"{self.federate!r} waits for {self.requested} ({self.state}) since {self.seconds} s"
         if self.save:
             return f"{waits}, because of the federation save {self.save!r}"
-        if not self.blocked_by:
-            return f"{waits}: no federate regulates time"
-        return f"{waits}, because of {'; '.join(map(str, self.blocked_by))}"
+        reasons = [*map(str, self.settling), *map(str, self.blocked_by)]
+        return (
+            f"{waits}, because of {'; '.join(reasons)}" if reasons else f"{waits}: no federate regulates time"
+        )
 
 
 def blocking_from(data: dict[str, Any]) -> Blocking:
     """From plain data, as it comes from a node."""
-    return Blocking(**{**data, "blocked_by": tuple(Blocker(**one) for one in data["blocked_by"])})
+    others = tuple(Blocker(**one) for one in data["blocked_by"])
+    settling = tuple(Settling(time, tuple(nodes)) for time, nodes in data.get("settling", ()))
+    return Blocking(**{**data, "blocked_by": others, "settling": settling})

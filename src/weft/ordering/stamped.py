@@ -24,6 +24,7 @@ class Stamped:
         self.content = content
         self.retraction = retraction
         self.retracted = False
+        self.condition: Any = None  # it waits only as long as that holds (`weft.kernel.distributing`)
 
 
 class StampQueue:
@@ -89,6 +90,14 @@ class StampQueue:
         for message in parts:
             message.retracted = True
         return True
+
+    def parts(self, retraction: bytes) -> list[Stamped]:
+        """What waits of a message."""
+        return list(self._parts.get(retraction, ()))
+
+    def conditional(self) -> list[Stamped]:
+        """What waits on a condition, in no order."""
+        return [one for parts in self._parts.values() for one in parts if one.condition is not None]
 
     def messages(self) -> list[Stamped]:
         """All, in their order."""

@@ -14,7 +14,7 @@ from weft.wire.codec_forms import Forms
 from weft.wire.codec_messages import Datum, Plan, Union, decode, encode, plan
 from weft.wire.codec_scalars import Time
 from weft.wire.codec_wire import BYTES, WireError, tag, varint
-from weft.wire.own_fields import join_order, split_order, with_own
+from weft.wire.own_fields import join_order, join_time, split_order, split_time, with_own, with_time
 from weft.wire.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 
 _RULES = """
@@ -124,7 +124,8 @@ def decode_call(payload: bytes, time: Time = None) -> DecodedCall:
     number, start, end = _union("CallRequest").find(payload, 0, len(payload))
     fields = _request(number).read(payload, start, end, time)
     service, arguments = call_forms().understand(number, fields)
-    return DecodedCall(number, service, join_order(service, arguments, payload, start, end))
+    arguments = join_order(service, arguments, payload, start, end)
+    return DecodedCall(number, service, join_time(service, arguments, payload, start, end, time))
 
 
 def encode_response(number: int, value: Any = None) -> bytes:
@@ -156,9 +157,12 @@ def _known_exception(name: str, details: str, evolved: bool) -> tuple[str, str]:
 def encode_call(service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
     """The number of the call, by which its response is understood, and its bytes."""
     arguments, order = split_order(service, arguments)
+    arguments, as_of = split_time(service, arguments)
     form = call_forms().choose(service, arguments)
     content = _request(form.number).write(form.fields(arguments))
     payload = tag(form.number, BYTES) + varint(len(content)) + content
+    if as_of is not None:
+        payload = with_time(payload, as_of)
     return form.number, payload if order is None else with_own(payload, order.value)
 
 

@@ -5,6 +5,7 @@ schema will hardly come to; whoever does not know them passes over them, as prot
 
     1000 in a call        the order the message is sent in (`OrderType`): send-interaction, update-attributes and the like
     1000 in a callback    how urgent the message is, and one more: of those that are in priority order
+    1001 in a call        the logical time, encoded, as of which a region or a subscription with regions changes
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from weft.model.enums import OrderType
+from weft.model.errors import CouldNotDecode, InvalidLogicalTime
+from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTimeFactory
 from weft.wire.codec_wire import (
+    BYTES,
     VARINT,
     Malformed,
     WireError,
@@ -37,14 +41,38 @@ _ORDERED = {
 """Services that take an order, and how many arguments they have before time and order."""
 
 
+_TIME_NUMBER = 1001
+_TIME_KEY = _TIME_NUMBER << 3 | BYTES
+_TIME_TAG = tag(_TIME_NUMBER, BYTES)
+_TIMED = {
+    "commit_region_modifications": (1, ()),
+    "subscribe_object_class_attributes_with_regions": (2, ("",)),
+    "subscribe_object_class_attributes_passively_with_regions": (2, ("",)),
+    "unsubscribe_object_class_attributes_with_regions": (2, ()),
+    "subscribe_interaction_class_with_regions": (2, ()),
+    "subscribe_interaction_class_passively_with_regions": (2, ()),
+    "unsubscribe_interaction_class_with_regions": (2, ()),
+}
+"""Services that take a time which the schema does not have: how many arguments come first, and what those are between that may
+be left out where there is no time."""
+
+
 def with_own(payload: bytes, value: int) -> bytes:
     """The message with a field of its own at the end; the payload is a union with that message in it."""
+    return _with(payload, _TAG + varint(value))
+
+
+def with_time(payload: bytes, time: bytes) -> bytes:
+    return _with(payload, _TIME_TAG + varint(len(time)) + time)
+
+
+def _with(payload: bytes, field: bytes) -> bytes:
     try:
         key, at = read_tag(payload, 0, len(payload))
         start, end = read_length(payload, at, len(payload))
     except Malformed as bad:
         raise WireError(f"no message to add to: {bad}") from None
-    content = payload[start:end] + _TAG + varint(value)
+    content = payload[start:end] + field
     return varint(key) + varint(len(content)) + content
 
 
@@ -55,6 +83,18 @@ def own_field(data: bytes, position: int, end: int) -> int | None:
         key, position = read_tag(data, position, end)
         if key == _KEY:
             found, position = read_varint(data, position, end)
+        else:
+            position = skip(key & 7, data, position, end)
+    return found
+
+
+def own_time(data: bytes, position: int, end: int) -> bytes | None:
+    found: bytes | None = None
+    while position < end:
+        key, position = read_tag(data, position, end)
+        if key == _TIME_KEY:
+            start, position = read_length(data, position, end)
+            found = data[start:position]
         else:
             position = skip(key & 7, data, position, end)
     return found
@@ -91,3 +131,40 @@ def join_order(
         raise WireError(f"{service}: {found} is no order type", "InvalidOrderType") from None
     time = arguments[plain] if len(arguments) > plain else None
     return (*arguments[:plain], time, order)
+
+
+def split_time(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes | None]:
+    """The arguments as the schema has them, and the time as of which the call is to hold, if it names one."""
+    form = _TIMED.get(service)
+    if form is None or len(arguments) != form[0] + len(form[1]) + 1:
+        return arguments, None
+    plain, between = form
+    *first, time = arguments
+    if not isinstance(time, (HLAinteger64Time, HLAfloat64Time)):
+        raise WireError(f"{service}: {time!r} is no logical time")
+    if tuple(first[plain:]) == between:
+        first = first[:plain]
+    return tuple(first), time.encode()
+
+
+def join_time(
+    service: str,
+    arguments: tuple[Any, ...],
+    data: bytes,
+    start: int,
+    end: int,
+    factory: LogicalTimeFactory | None,
+) -> tuple[Any, ...]:
+    """The arguments with the time that the message between these places names."""
+    form = _TIMED.get(service)
+    found = None if form is None else own_time(data, start, end)
+    if form is None or found is None:
+        return arguments
+    if factory is None:
+        raise WireError(f"{service}: a logical time before there is a federation", "InvalidLogicalTime")
+    plain, between = form
+    given = arguments[plain:] or between
+    try:
+        return (*arguments[:plain], *given, factory.decode_time(found))
+    except (CouldNotDecode, InvalidLogicalTime) as error:
+        raise WireError(f"{service}: {error}", "InvalidLogicalTime") from error

@@ -15,6 +15,7 @@ from weft.model.handles import (
     ObjectClassHandle,
     TransportationTypeHandle,
 )
+from weft.model.time import LogicalTime
 
 
 class Declaring(Middle):
@@ -76,11 +77,12 @@ class Declaring(Middle):
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
+        *,
+        time: LogicalTime | None = None,
     ) -> None:
-        rate = () if update_rate_designator is None else (update_rate_designator,)
         with self._watched(object_class, attributes_of(attributes_and_regions)):
             self._rti.subscribe_object_class_attributes_with_regions(
-                object_class, attributes_and_regions, *rate
+                object_class, attributes_and_regions, update_rate_designator, time=time
             )
 
     def unsubscribe_object_class(self, object_class: ObjectClassHandle) -> None:

@@ -19,15 +19,32 @@ from weft.model.records import MessageRetractionReturn
 from weft.model.time import LogicalTime
 
 
+def _timed(arguments: tuple[Any, ...], time: LogicalTime | None) -> tuple[Any, ...]:
+    return arguments if time is None else (*arguments, time)
+
+
+def _subscription(
+    object_class: ObjectClassHandle,
+    attributes_and_regions: AttributeRegions,
+    rate: str | None,
+    time: LogicalTime | None,
+) -> tuple[Any, ...]:
+    if time is not None:
+        return (object_class, attributes_and_regions, rate or "", time)
+    return (object_class, attributes_and_regions, *(() if rate is None else (rate,)))
+
+
 class DataDistributionManagement(Calls):
     def create_region(self, dimensions: Set[DimensionHandle]) -> RegionHandle:
         """Clause 9.2."""
         result: RegionHandle = self._call("create_region", (frozenset(dimensions),))
         return result
 
-    def commit_region_modifications(self, regions: Set[RegionHandle]) -> None:
-        """Clause 9.3."""
-        self._call("commit_region_modifications", (frozenset(regions),))
+    def commit_region_modifications(
+        self, regions: Set[RegionHandle], *, time: LogicalTime | None = None
+    ) -> None:
+        """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/ddm-sync.md)."""
+        self._call("commit_region_modifications", _timed((frozenset(regions),), time))
 
     def delete_region(self, region: RegionHandle) -> None:
         """Clause 9.4."""
@@ -72,69 +89,79 @@ class DataDistributionManagement(Calls):
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
+        *,
+        time: LogicalTime | None = None,
     ) -> None:
-        """Clause 9.8."""
-        if update_rate_designator is None:
-            self._call(
-                "subscribe_object_class_attributes_with_regions", (object_class, attributes_and_regions)
-            )
-        else:
-            self._call(
-                "subscribe_object_class_attributes_with_regions",
-                (object_class, attributes_and_regions, update_rate_designator),
-            )
+        """Clause 9.8.  `time`, not of the standard: as of that logical time."""
+        self._call(
+            "subscribe_object_class_attributes_with_regions",
+            _subscription(object_class, attributes_and_regions, update_rate_designator, time),
+        )
 
     def subscribe_object_class_attributes_passively_with_regions(
         self,
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
         update_rate_designator: str | None = None,
+        *,
+        time: LogicalTime | None = None,
     ) -> None:
-        """Clause 9.8."""
-        if update_rate_designator is None:
-            self._call(
-                "subscribe_object_class_attributes_passively_with_regions",
-                (object_class, attributes_and_regions),
-            )
-        else:
-            self._call(
-                "subscribe_object_class_attributes_passively_with_regions",
-                (object_class, attributes_and_regions, update_rate_designator),
-            )
+        """Clause 9.8.  `time`, not of the standard: as of that logical time."""
+        self._call(
+            "subscribe_object_class_attributes_passively_with_regions",
+            _subscription(object_class, attributes_and_regions, update_rate_designator, time),
+        )
 
     def unsubscribe_object_class_attributes_with_regions(
         self,
         object_class: ObjectClassHandle,
         attributes_and_regions: AttributeRegions,
+        *,
+        time: LogicalTime | None = None,
     ) -> None:
-        """Clause 9.9."""
-        self._call("unsubscribe_object_class_attributes_with_regions", (object_class, attributes_and_regions))
+        """Clause 9.9.  `time`, not of the standard: as of that logical time."""
+        self._call(
+            "unsubscribe_object_class_attributes_with_regions",
+            _timed((object_class, attributes_and_regions), time),
+        )
 
     def subscribe_interaction_class_with_regions(
         self,
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
+        *,
+        time: LogicalTime | None = None,
     ) -> None:
-        """Clause 9.10."""
-        self._call("subscribe_interaction_class_with_regions", (interaction_class, frozenset(regions)))
+        """Clause 9.10.  `time`, not of the standard: as of that logical time."""
+        self._call(
+            "subscribe_interaction_class_with_regions", _timed((interaction_class, frozenset(regions)), time)
+        )
 
     def subscribe_interaction_class_passively_with_regions(
         self,
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
+        *,
+        time: LogicalTime | None = None,
     ) -> None:
-        """Clause 9.10."""
+        """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         self._call(
-            "subscribe_interaction_class_passively_with_regions", (interaction_class, frozenset(regions))
+            "subscribe_interaction_class_passively_with_regions",
+            _timed((interaction_class, frozenset(regions)), time),
         )
 
     def unsubscribe_interaction_class_with_regions(
         self,
         interaction_class: InteractionClassHandle,
         regions: Set[RegionHandle],
+        *,
+        time: LogicalTime | None = None,
     ) -> None:
-        """Clause 9.11."""
-        self._call("unsubscribe_interaction_class_with_regions", (interaction_class, frozenset(regions)))
+        """Clause 9.11.  `time`, not of the standard: as of that logical time."""
+        self._call(
+            "unsubscribe_interaction_class_with_regions",
+            _timed((interaction_class, frozenset(regions)), time),
+        )
 
     def send_interaction_with_regions(
         self,

@@ -1,0 +1,420 @@
+"""The way of a message in time stamp order whose class or attributes have dimensions: to those who want it as of its time.
+
+Out, at the sender's node: who may want it say the distribution lists of its topics (`weft.kernel.topics`), who does says
+`weft.kernel.asof`; it goes to them and into the log.  In, at any node: the members there are asked again, since that node may
+know of changes that the sender's did not.  What was sent late, because a change made a federate want it
+(`weft.kernel.changing`), is for that one alone.
+
+A federate may thus get a message twice, or first some of an update's attributes and then others.  Who is time-constrained has
+one message of them in its queue all the same, and hears the same as if it had come at once; who is not is told what it has not
+been told yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from weft.fom.catalog import InteractionClassEntry
+from weft.interest import SpaceTime
+from weft.kernel import advancing, asof, matching, path, rates, time_services
+from weft.kernel.effects import Transmit
+from weft.kernel.parcels import Data
+from weft.kernel.placing import Extents, OwnedRegion
+from weft.kernel.state import Federation, Instance, Member, add
+from weft.kernel.topics import Distribution, Name, Sent, Topic
+from weft.kernel.turn import Turn
+from weft.model.handles import AttributeHandle, DimensionHandle, InteractionClassHandle
+from weft.model.packed import PackedValues
+
+LATE_INTERACTION = "late_interaction"
+LATE_UPDATE = "late_update"
+
+
+class Condition(NamedTuple):
+    """On which a message waits in a queue: that it is still wanted, as of its time, where it was sent."""
+
+    where: Any
+    untimed: (
+        int  # no longer asked when the federate has changed something without a time since (`Timing.untimed`)
+    )
+
+
+class Distributing(Distribution):
+    # --- out ------------------------------------------------------------------------------------------------------
+
+    def sends(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        entry: InteractionClassEntry,
+        values: Any,
+        tag: bytes,
+        at: Extents | None,
+        stamp: tuple[Any, ...],
+    ) -> tuple[str, ...]:
+        """The other nodes that it goes to."""
+        transportation = member.interaction_transportations.get(entry.handle) or entry.transportation
+        message = Sent(member.handle, entry.handle, path.unshared(values), tag, transportation, at, stamp)
+        available = federation.catalog.available_to_interaction_class(entry)
+        topic = topic_of(federation, entry.handle, available)
+        may = topic.may_want(at, message.time)
+        nodes: dict[str, None] = {}
+        add(member.tally.interactions_sent, entry.handle, transportation)
+        for other in federation.members.values():
+            if other is member or (other.handle.number not in may and not other.declared.receives):
+                continue
+            received = asof.hears(federation, other, entry, at, message.time)
+            if received is not None:
+                message.gone[other.handle] = received.handle
+                if other.node == turn.node:
+                    _take_interaction(turn, federation, other, member, received, message)
+                else:
+                    nodes[other.node] = None
+        topic.log(message, at)
+        self.enter(message)
+        if federation.switch("delaySubscriptionEvaluation"):
+            nodes = _others(turn, federation)
+        arguments: tuple[Any, ...] = (entry.handle, message.values, tag, transportation, stamp)
+        if at is not None:
+            arguments = (*arguments[:4], matching.boxes(at), stamp)
+        data = _data(federation, member, "send_interaction", arguments)
+        turn.effects.extend([Transmit(node, data) for node in nodes])
+        return tuple(nodes)
+
+    def updates(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        instance: Instance,
+        values: Any,
+        sent: list[Any],
+        tag: bytes,
+        stamp: tuple[Any, ...],
+    ) -> tuple[str, ...]:
+        where = matching.part_of(asof.where_is(federation, instance, stamp[0].value), sent)
+        message = Sent(member.handle, instance.handle, path.unshared(values), tag, None, where, stamp)
+        may: dict[int, None] = {}
+        for topic, extents in _topics(federation, instance, sent, where):
+            may.update(topic.may_want(extents, message.time))
+            topic.log(message, extents)
+        self.enter(message)
+        _count_update(instance, member, sent)
+        nodes: dict[str, dict[AttributeHandle, None]] = {}
+        for known_class, mask in instance.knowledge.masks.items():
+            for other in federation.seated(mask):
+                plain = known_class in other.declared.subscribed
+                if other is member or not (plain or other.handle.number in may):
+                    continue
+                wanted = asof.wanted(federation, other, instance, sent, where, message.time)
+                if wanted:
+                    message.gone[other.handle] = dict.fromkeys(wanted)
+                    if other.node == turn.node:
+                        _take_update(turn, federation, other, member, instance, wanted, message)
+                    else:
+                        nodes.setdefault(other.node, {}).update(dict.fromkeys(wanted))
+        if federation.switch("delaySubscriptionEvaluation"):
+            nodes = {node: dict.fromkeys(sent) for node in _others(turn, federation)}
+        for node, attributes in nodes.items():
+            arguments = _update_arguments(message, [a for a in sent if a in attributes])
+            turn.effects.append(
+                Transmit(node, _data(federation, member, "update_attribute_values", arguments))
+            )
+        return tuple(nodes)
+
+    # --- in -------------------------------------------------------------------------------------------------------
+
+    def arrives(self, turn: Turn, federation: Federation, message: Data, sender: Member) -> bool:
+        """A message from another node; False: it does not go by these ways."""
+        arguments = message.arguments
+        if not time_services.is_stamped(arguments[-1]):
+            return False
+        if message.service in (LATE_INTERACTION, LATE_UPDATE):
+            member = federation.members.get(arguments[0])
+            if member is not None and member.node == turn.node:
+                _arrive(turn, federation, [member], sender, message.service, arguments[1:])
+            return True
+        if message.service == "send_interaction":
+            entry = federation.catalog.interaction_classes[arguments[0]]
+            if not federation.catalog.available_to_interaction_class(entry):
+                return False
+        elif message.service == "update_attribute_values":
+            instance = federation.instances.get(arguments[0])
+            values = arguments[1]
+            sent = list(values) if isinstance(values, dict) else values.handles
+            if instance is None or not is_placed(federation, instance, sent):
+                return False
+        else:
+            return False
+        here = [m for m in federation.members.values() if m.node == turn.node and m is not sender]
+        _arrive(turn, federation, here, sender, message.service, arguments)
+        return True
+
+
+def _arrive(
+    turn: Turn,
+    federation: Federation,
+    members: list[Member],
+    sender: Member,
+    service: str,
+    arguments: tuple[Any, ...],
+) -> None:
+    stamp = arguments[-1]
+    if service in ("send_interaction", LATE_INTERACTION):
+        interaction_class, values, tag, way = arguments[:4]
+        at = matching.from_boxes(arguments[4]) if len(arguments) > 5 else None
+        entry = federation.catalog.interaction_classes[interaction_class]
+        message = Sent(sender.handle, interaction_class, values, tag, way, at, stamp)
+        for member in members:
+            received = asof.hears(federation, member, entry, at, message.time)
+            if received is not None:
+                _take_interaction(turn, federation, member, sender, received, message)
+        return
+    object_instance, values, tag = arguments[:3]
+    instance = federation.instances.get(object_instance)
+    if instance is None:
+        return
+    where = matching.from_carried(arguments[3]) if len(arguments) > 4 else None
+    message = Sent(sender.handle, object_instance, values, tag, None, where, stamp)
+    sent = list(values) if isinstance(values, dict) else values.handles
+    for member in members:
+        wanted = asof.wanted(federation, member, instance, sent, where, message.time)
+        if wanted:
+            _take_update(turn, federation, member, sender, instance, wanted, message)
+
+
+def _data(federation: Federation, sender: Member, service: str, arguments: tuple[Any, ...]) -> Data:
+    return Data(federation.name, federation.execution, federation.sequence, sender.handle, service, arguments)
+
+
+def _others(turn: Turn, federation: Federation) -> dict[str, None]:
+    return {m.node: None for m in federation.members.values() if m.node != turn.node}
+
+
+def _update_arguments(message: Sent, attributes: list[AttributeHandle]) -> tuple[Any, ...]:
+    kept = rates.part_of(message.values, tuple(attributes))
+    there = matching.part_of(message.where, attributes)
+    first = (message.target, kept, message.tag)
+    return (*first, message.stamp) if there is None else (*first, matching.carried(there), message.stamp)
+
+
+def _count_update(instance: Instance, sender: Member, sent: list[Any]) -> None:
+    sender.tally.updates += 1
+    for way in dict.fromkeys(path.transportation_of(instance, a) for a in sent):
+        add(sender.tally.updates_sent, instance.entry.handle, way)
+    instance.updated |= sender.bit
+
+
+# --- to one member ----------------------------------------------------------------------------------------------
+
+
+def _take_interaction(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    sender: Member,
+    received: InteractionClassEntry,
+    message: Sent,
+) -> None:
+    timing = member.timing
+    retraction = message.stamp[3]
+    if retraction in timing.given:
+        return
+    values = message.values
+    kept: Any
+    if isinstance(values, PackedValues):
+        kept = values if received.handle == message.target else values.subset(received.parameters)
+    else:
+        kept = {handle: value for handle, value in values.items() if handle in received.parameters}
+    conveyed = message.where is not None and member.switches.convey_region_designator_sets
+    regions = matching.conveyed(message.where) if conveyed else None
+    content = (received.handle, kept, message.tag, message.transportation, sender.handle, regions)
+    if not timing.queue.retract(retraction):  # it comes again, and may be received at another class
+        add(member.tally.interactions_received, message.target, message.transportation)
+    condition = Condition((message.target, message.where), timing.untimed)
+    advancing.arrived(
+        turn,
+        federation,
+        member,
+        sender,
+        "receive_interaction",
+        (*content, *message.stamp),
+        message.stamp,
+        0,
+        condition,
+    )
+    if not timing.constrained:
+        timing.given[retraction] = None
+
+
+def _take_update(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    sender: Member,
+    instance: Instance,
+    wanted: list[AttributeHandle],
+    message: Sent,
+) -> None:
+    timing = member.timing
+    retraction = message.stamp[3]
+    given = timing.given.get(retraction) or {}
+    wanted = [attribute for attribute in wanted if attribute not in given]
+    if not wanted:
+        return
+    values = rates.part_of(message.values, tuple(wanted))
+    waiting = timing.queue.parts(retraction)
+    if waiting:
+        values = _merged(values, [part.content[1][1] for part in waiting])
+        timing.queue.retract(retraction)
+    instance.reflected |= member.bit
+    condition = Condition(message.where, timing.untimed)
+    chosen = sorted(values if isinstance(values, dict) else values.handles)
+    for part, leg in enumerate(path.legs_of(instance, member, chosen, message.where)):
+        kept = rates.part_of(values, leg.attributes or ())
+        content = (instance.handle, kept, message.tag, leg.transportation, sender.handle, leg.regions)
+        if not waiting:
+            add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
+        advancing.arrived(
+            turn,
+            federation,
+            member,
+            sender,
+            "reflect_attribute_values",
+            (*content, *message.stamp),
+            message.stamp,
+            part,
+            condition,
+        )
+    if not timing.constrained:
+        timing.given[retraction] = given | dict.fromkeys(wanted)
+
+
+def _merged(values: Any, others: list[Any]) -> dict[Any, bytes]:
+    found: dict[Any, bytes] = {}
+    for one in (*others, values):
+        if isinstance(one, PackedValues):
+            found.update({AttributeHandle(handle): value for handle, value in one.unpack().items()})
+        else:
+            found.update(one)
+    return found
+
+
+# --- topics -----------------------------------------------------------------------------------------------------
+
+
+def is_placed(federation: Federation, instance: Instance, sent: Iterable[Any]) -> bool:
+    """Has any of the attributes dimensions?"""
+    entry = instance.entry
+    return any(federation.catalog.available_to_attribute(entry, attribute) for attribute in sent)
+
+
+def _topics(
+    federation: Federation, instance: Instance, sent: list[Any], where: Any
+) -> list[tuple[Topic, Extents | None]]:
+    found = []
+    for attribute in sent:
+        available = federation.catalog.available_to_attribute(instance.entry, attribute)
+        if available:
+            extents = None if where is None else where.get(attribute)
+            found.append((topic_of(federation, AttributeHandle(attribute), available), extents))
+    return found
+
+
+def topic_of(federation: Federation, name: Name, available: frozenset[DimensionHandle]) -> Topic:
+    topics = federation.distribution.topics
+    found = topics.get(name)
+    if found is None:
+        dimensions = federation.catalog.dimensions
+        found = topics[name] = Topic(name, [(d.number, dimensions[d].upper_bound) for d in sorted(available)])
+        past = federation.distribution.reclaimed
+        if past is not None:
+            found.interest.reclaim((past, 0))
+        for member in federation.members.values():
+            for kind, what, region in subscriptions(member):
+                if concerns(federation, found, kind, what):
+                    enter(federation, found, member, kind, what, federation.regions[region])
+    return found
+
+
+def concerns(federation: Federation, topic: Topic, kind: Any, what: AttributeHandle | None) -> bool:
+    """A subscription of that attribute, or of that interaction class, which counts for those below it."""
+    if what is not None:
+        return topic.name == what
+    if not isinstance(topic.name, InteractionClassHandle):
+        return False
+    entry = federation.catalog.interaction_classes.get(topic.name)
+    return entry is not None and any(ancestor.handle == kind for ancestor in entry.lineage)
+
+
+def subscriptions(member: Member, among: Any = None) -> list[tuple[Any, AttributeHandle | None, Any]]:
+    """All with regions (or with these), at any time: the class, the attribute (None: an interaction class) and the region."""
+    declared = member.declared
+    found: dict[tuple[Any, AttributeHandle | None, Any], None] = {}
+    for object_class, held in declared.subscribed_at.items():
+        for attribute, regions in held.items():
+            found.update({(object_class, attribute, region): None for region in regions})
+    for kind, timed in declared.timed.of.items():
+        found.update({(kind, attribute, region): None for attribute, region in timed})
+    for interaction, heard in declared.receives_at.items():
+        found.update({(interaction, None, region): None for region in heard})
+    for kind, received in declared.timed_receives.of.items():
+        found.update({(kind, None, region): None for _, region in received})
+    chosen = None if among is None else frozenset(among)
+    return [one for one in found if chosen is None or one[2] in chosen]
+
+
+def enter(
+    federation: Federation,
+    topic: Topic,
+    member: Member,
+    kind: Any,
+    what: AttributeHandle | None,
+    region: OwnedRegion,
+) -> frozenset[int]:
+    """A subscription as it is at all times; the cells it has or had."""
+    declared = member.declared
+    now: Any
+    if what is None:
+        history: Any = declared.timed_receives.of.get(kind, {}).get((None, region.handle))
+        now = declared.receives_at.get(kind, {}).get(region.handle)
+    else:
+        history = declared.timed.of.get(kind, {}).get((what, region.handle))
+        now = declared.subscribed_at.get(kind, {}).get(what, {}).get(region.handle)
+    wish = SpaceTime(now) if history is None else history
+    place = SpaceTime(region.extent) if region.timeline is None else region.timeline
+    times = sorted({*wish.times, *place.times})
+    first = _boxes(topic, wish.first, place.first)
+    changes = [(time, _boxes(topic, wish.read(time), place.read(time))) for time in times]
+    federation.distribution.work += 1
+    return topic.enter(
+        member.handle.number, (kind.number, what is None, region.handle.number), first, changes
+    )
+
+
+def _boxes(topic: Topic, how: Any, extent: Any) -> tuple[Any, ...]:
+    return () if how is None or extent is None else (topic.box(extent),)
+
+
+def log_again(federation: Federation, message: Sent) -> None:
+    """Of a federation that was restored.  Who wants it has it: a save waits for what is under way."""
+    instance = None if message.transportation is not None else federation.instances.get(message.target)
+    if message.transportation is not None:
+        entry = federation.catalog.interaction_classes[message.target]
+        available = federation.catalog.available_to_interaction_class(entry)
+        topic_of(federation, entry.handle, available).log(message, message.where)
+        for member in federation.members.values():
+            received = asof.hears(federation, member, entry, message.where, message.time)
+            if received is not None:
+                message.gone[member.handle] = received.handle
+    elif instance is not None:
+        sent = list(message.values)
+        for topic, extents in _topics(federation, instance, sent, message.where):
+            topic.log(message, extents)
+        for member in federation.members.values():
+            wanted = asof.wanted(federation, member, instance, sent, message.where, message.time)
+            if wanted:
+                message.gone[member.handle] = dict.fromkeys(wanted)
+    federation.distribution.enter(message)
