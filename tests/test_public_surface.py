@@ -36,8 +36,8 @@ PUBLIC = {
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
     "weft.interest": [
-        "Axis", "CellInterest", "CellUpdate", "Declarations", "Declared", "DistributionList", "DistributionLists", "Grid", "Logged",
-        "Modified", "Outcome", "Placed", "Receiver", "SpaceTime", "Subscribed", "Wish",
+        "Axis", "CellInterest", "CellUpdate", "Declarations", "Declared", "DistributionList", "DistributionLists", "Grid",
+        "Logged", "Modified", "Outcome", "Placed", "Receiver", "SpaceTime", "Subscribed", "Wish",
     ],
     "weft.ordering": [
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
