@@ -8,6 +8,8 @@ import pytest
 
 from fabric.topologies import some
 from host.fabric import BAD
+from host.test_time_storm import storm
+from support.clockwork import check_order
 from support.fom import fom
 from support.moving import MovingRun, check
 from weft import EmbeddedNode
@@ -53,3 +55,20 @@ def test_also_over_a_mesh(seed: int) -> None:
 def test_also_if_queues_are_flushed(seed: int) -> None:
     check(meshed(seed, flushes=True))
     check(embedded(seed, flushes=True))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_in_a_storm_who_is_left_goes_on(seed: int) -> None:
+    """Nodes crash and come back, links are cut: with changes under way nobody waits for ever or hears of its past."""
+    for one in storm(seed, MovingRun).federates:
+        check_order(seed, one)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("block", range(20))
+def test_for_long(block: int) -> None:
+    for seed in range(2000 + 40 * block, 2040 + 40 * block):
+        check(meshed(seed, 400, flushes=seed % 3 == 0))
+        check(embedded(seed, 400, flushes=seed % 3 == 0))
+        for one in storm(seed, MovingRun).federates:
+            check_order(seed, one)

@@ -23,13 +23,13 @@ from weft.model.errors import RTIexception
 STEPS = 120
 
 
-def storm(seed: int) -> Run:
+def storm(seed: int, made: type[Run] = Run) -> Run:
     random = Random(seed)
     topology = some(seed)
     network = FabricNetwork(topology, seed, BAD, lost_seconds=1.0)
     servers = topology.servers
     places = [random.choice(servers) for _ in range(3 + seed % 3)]
-    run = Run(
+    run = made(
         seed, [network.at(place) for place in places], FOM, 0, network.settle, saves=seed % 2 == 1, lossy=True
     )
     for node in random.sample(servers, random.choice((1, 1, 2))):

@@ -370,8 +370,8 @@ class DistributionList:
 
     def between(self, time: Any, until: Any) -> list[Logged]:
         """What was updated in [time, until); None: in all times from then on."""
-        low = bisect_left(self.log_times, time)
-        return self.log[low : len(self.log) if until is None else bisect_left(self.log_times, until)]
+        high = len(self.log) if until is None else bisect_left(self.log_times, until)
+        return self.log[bisect_left(self.log_times, time) : high]
 
     def is_settled(self) -> bool:
         """Reclaiming would find nothing to drop."""
