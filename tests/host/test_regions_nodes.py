@@ -28,7 +28,6 @@ from weft.cli.status import lines
 from weft.host.simulated_fabric import FabricNetwork
 from weft.kernel import asof, changing, matching
 from weft.kernel.state import Federation
-from weft.kernel.timing import Timing
 from weft.model.errors import InvalidLogicalTime, InvalidRegion
 from weft.model.records import RangeBounds
 
@@ -281,8 +280,16 @@ def by_wall_clock(federation: Any, member: Any, entry: Any, sent: Any, time: Any
     return matching.hears(federation, member, entry, sent)
 
 
+def without_hold(federation: Any, member: Any, *call: Any) -> Any:
+    prepared = PREPARE(federation, member, *call)
+    member.timing.changes.clear()
+    federation.distribution.changing.clear()
+    return prepared
+
+
+PREPARE = changing.prepare
 DEFECTS: dict[str, tuple[Any, str, Any]] = {
-    "no hold": (Timing, "late_from", lambda self: None),
+    "no hold": (changing, "prepare", without_hold),
     "no late sends": (changing, "_make_good", lambda *a: None),
     "what is not wanted any more stays": (changing, "_sift", lambda *a: None),
     "by wall clock": (asof, "hears", by_wall_clock),

@@ -136,6 +136,8 @@ class Distributing(Distribution):
             if member is not None and member.node == turn.node:
                 _arrive(turn, federation, [member], sender, message.service, arguments[1:])
             return True
+        if federation.switch(path.DELAYED):
+            return False
         if message.service == "send_interaction":
             entry = federation.catalog.interaction_classes[arguments[0]]
             if not federation.catalog.available_to_interaction_class(entry):

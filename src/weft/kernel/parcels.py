@@ -171,7 +171,9 @@ class TimeBound(NamedTuple):
     view: View
     behind: bytes  # reports of those whom the others wait for (`weft.kernel.report_bytes`); few ever ask
     answer: bool  # it wants a report
-    past: int | float | None = None  # nothing is sent or changed before that time any more; None: that is not known
+    past: int | float | None = (
+        None  # nothing is sent or changed before that time any more; None: that is not known
+    )
 
 
 class Retraction(NamedTuple):
