@@ -32,7 +32,7 @@ def meshed(seed: int, steps: int = STEPS, flushes: bool = False) -> MovingRun:
     topology = some(seed)
     network = FabricNetwork(topology, seed, BAD, lost_seconds=1000.0)
     places = [network.at(random.choice(topology.servers)) for _ in range(2 + seed % 4)]
-    run = MovingRun(seed, list(places), fom(), seed % 2, network.settle, flushes)
+    run = MovingRun(seed, list(places), fom(), seed % 2, network.settle, flushes=flushes)
     for _ in range(steps):
         run.step()
         network.run_until(lambda: False, network.clock.now + random.choice(PAUSES))

@@ -120,7 +120,7 @@ class Moving(Timed):
     def send(self, random: Random) -> None:
         time = self._least() + random.choice((0, 0, 1, 2, 5, 9))
         self.sent += 1
-        tag = f"{self.name}/{self.sent}".encode()
+        tag = f"{self.name}/{self.sent}/{self.run.era}".encode()
         at = self.factory.make_time(time)
         where: Bounds | None = None
         if random.random() < 0.85:
@@ -161,11 +161,15 @@ class MovingRun(Run):
         fom: Any,
         late: int = 0,
         settle: Callable[[], None] = lambda: None,
+        saves: bool = False,
+        stays: bool = False,
+        lossy: bool = False,
         flushes: bool = False,
     ) -> None:
+        """Saves are not among what these do."""
         self.sends: dict[tuple[str, int], tuple[int, Bounds | None]] = {}
         self.services = [name for name in REQUESTS if flushes or name != "FQR"]
-        super().__init__(seed, sites, fom, late, settle)
+        super().__init__(seed, sites, fom, late, settle, False, stays, lossy)
 
     def step(self) -> None:
         one = self.random.choice(self.federates)
