@@ -12,6 +12,7 @@ import pytest
 
 from weft.fabric import Domains
 from weft.host.carrier import Port
+from weft.host.link import Link
 from weft.host.mesh import Mesh
 from weft.host.settings import Fabric
 
@@ -37,6 +38,25 @@ class Guest:
 
     def said(self) -> list[bytes]:
         return [payload for _, payload in self.heard]
+
+
+class Mute:
+    """A transport that writes nothing; all else is done by the real one."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+def mute(link: Link) -> None:
+    """What is sent over its present connection is lost."""
+    line: Any = link.line
+    line._transport = Mute(line._transport)
 
 
 class Meshes:
