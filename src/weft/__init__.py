@@ -18,6 +18,8 @@ from weft.federate import (  # noqa: E402
     Interaction,
     LocalObject,
     RemoteObject,
+    RoutingRegion,
+    RoutingSpaces,
     RTIambassador,
     join,
 )
@@ -54,6 +56,8 @@ __all__ = [
     "RangeBounds",
     "RemoteObject",
     "ResignAction",
+    "RoutingRegion",
+    "RoutingSpaces",
     "RtiConfiguration",
     "Source",
     "errors",

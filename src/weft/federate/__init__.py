@@ -5,6 +5,8 @@ from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
 from weft.federate.federate import Federate, join
+from weft.federate.space_regions import RoutingRegion
+from weft.federate.spaces import RoutingSpaces
 from weft.federate.things import Interaction, LocalObject, RemoteObject
 
 __all__ = [
@@ -18,5 +20,7 @@ __all__ = [
     "LocalObject",
     "RTIambassador",
     "RemoteObject",
+    "RoutingRegion",
+    "RoutingSpaces",
     "join",
 ]
