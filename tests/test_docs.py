@@ -37,7 +37,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("tutorial.md", (4, 4)),
         ("domains.md", (2, 5)),
         ("agents.md", (2, 2)),
-        ("ddm-services.md", (2, 1)),
+        ("ddm-services.md", (5, 3)),
         ("ddm.md", (4, 3)),
     ],
 )

@@ -16,13 +16,13 @@ PUBLIC = {
     "weft": [
         "CAUSAL_MODULE", "Agent", "CallbackModel", "CausalRTIambassador", "Credentials", "EmbeddedNode", "Federate",
         "FederateAmbassador", "HLAfloat64Interval",
-        "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "OrderType",
-        "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RtiConfiguration", "Source", "errors", "join",
-        "load_fom", "stop_node",
+        "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
+        "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
+        "RtiConfiguration", "Source", "errors", "join", "load_fom", "stop_node",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
-        "LocalObject", "RTIambassador", "RemoteObject", "join",
+        "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces", "join",
     ],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",

@@ -5,6 +5,9 @@ from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
 from weft.federate.federate import Federate, join
+from weft.federate.regions import LocalRegion
+from weft.federate.space_regions import RoutingRegion
+from weft.federate.spaces import RoutingSpaces
 from weft.federate.things import Interaction, LocalObject, RemoteObject
 
 __all__ = [
@@ -16,7 +19,10 @@ __all__ = [
     "FederateAmbassador",
     "Interaction",
     "LocalObject",
+    "LocalRegion",
     "RTIambassador",
     "RemoteObject",
+    "RoutingRegion",
+    "RoutingSpaces",
     "join",
 ]

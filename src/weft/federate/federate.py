@@ -23,14 +23,15 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from weft.federate.ambassador import RTIambassador
-from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CausalRTIambassador
+from weft.federate.ears import Ears
 from weft.federate.pausing import Pauses
+from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
 from weft.federate.things import Interaction, LocalObject, RemoteObject
 from weft.federate.vocabulary import Vocabulary
 from weft.host import Designator, NodeHost, load_fom
 from weft.host.modules import read_sources
-from weft.model.enums import CallbackModel, ResignAction, RestoreFailureReason, SaveFailureReason
+from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
@@ -45,6 +46,7 @@ from weft.model.handles import (
     ObjectClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
+    RegionHandle,
 )
 from weft.model.records import RtiConfiguration
 from weft.model.time import LogicalTime
@@ -86,13 +88,14 @@ class Federate:
         self._removes: dict[str, list[Callable[[RemoteObject], Any]]] = {}
         self._subscriptions: list[Callable[[], None]] = []
         self._pauses = Pauses(self)
+        self._regions = Regions(self)
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         # Of one stay in the federation, and forgotten with the next.
         self._announced: set[str] = set()  # synchronization points that are pending
         self._achieved: set[str] = set()  # those of them that wait for others
         self._federate_names: dict[FederateHandle, str] = {}
         self._names: dict[tuple[Handle, ...], str] = {}
-        self._published: set[InteractionClassHandle | ObjectClassHandle] = set()
+        self._published: dict[InteractionClassHandle | ObjectClassHandle, set[str]] = {}  # which attributes
 
     # --- joining and leaving ----------------------------------------------------------------------------------
 
@@ -111,11 +114,12 @@ class Federate:
 
     def join(self) -> None:
         """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
-        self.rti.connect(_Ears(self), self._callbacks, self._address or None)
+        self.rti.connect(Ears(self), self._callbacks, self._address or None)
         self._forget()
         try:
             handle = self._create_and_join(_TRIES)
             self.name = self.rti.get_federate_name(handle)
+            self._regions.come_again()
             for subscribe in self._subscriptions:
                 subscribe()
         except BaseException:
@@ -164,26 +168,43 @@ class Federate:
         if self._vocabulary.is_interaction(name):
             interaction_class = self._interaction_class(name)
             self.rti.publish_interaction_class(interaction_class)
-            self._published.add(interaction_class)
+            self._published[interaction_class] = set()
         else:
             object_class = self._object_class(name)
             self.rti.publish_object_class_attributes(object_class, self._attributes(object_class, attributes))
-            self._published.add(object_class)
+            names = self._vocabulary.attributes(self._vocabulary.object_class(name), attributes)
+            self._published.setdefault(object_class, set()).update(names)
 
-    def subscribe(self, name: str, *attributes: str, rate: str = "") -> None:
+    def subscribe(self, name: str, *attributes: str, rate: str = "", where: Where | None = None) -> None:
         """Subscribe to a class: an interaction class, or attributes of an object class (all if none is named).
 
         `rate` is an update rate of the object model: of each attribute no more values come than that, and the newest always.
+        `where`: only to what is sent there; of an object class to those attributes that have the regions' dimensions.
         """
+        where = self._regions.chosen(where)
         if self._vocabulary.is_interaction(name):
-            self.rti.subscribe_interaction_class(self._interaction_class(name))
-        else:
+            self._subscribe_to_interactions(self._interaction_class(name), where)
+        elif where is None:
             object_class = self._object_class(name)
             chosen = self._attributes(object_class, attributes)
             self.rti.subscribe_object_class_attributes(object_class, chosen, rate or None)
+        else:
+            object_class = self._object_class(name)
+            names = attributes or self._regions.attributes(self._vocabulary.object_class(name), where)
+            pairs = [(self._attributes(object_class, names), handles(where))]
+            self.rti.subscribe_object_class_attributes_with_regions(object_class, pairs, rate or None)
 
-    def send(self, name: str, /, tag: bytes = b"", **parameters: Any) -> None:
-        """Send an interaction; its class is published first if it is not yet."""
+    def _subscribe_to_interactions(
+        self, interaction_class: InteractionClassHandle, where: Chosen | None
+    ) -> None:
+        if where is None:
+            self.rti.subscribe_interaction_class(interaction_class)
+        else:
+            self.rti.subscribe_interaction_class_with_regions(interaction_class, handles(where))
+
+    def send(self, name: str, /, tag: bytes = b"", *, where: Where | None = None, **parameters: Any) -> None:
+        """Send an interaction, to those who subscribe there or to all; its class is published first if it is not yet."""
+        where = self._regions.chosen(where)
         full = self._vocabulary.interaction_class(name)
         interaction_class = self._interaction_class(full)
         values = {}
@@ -192,37 +213,78 @@ class Federate:
             values[self.rti.get_parameter_handle(interaction_class, parameter)] = data
         if interaction_class not in self._published:
             self.publish(full)
-        self.rti.send_interaction(interaction_class, values, tag)
+        if where is None:
+            self.rti.send_interaction(interaction_class, values, tag)
+        else:
+            self.rti.send_interaction_with_regions(interaction_class, values, handles(where), tag)
 
-    def register(self, name: str, instance_name: str | None = None) -> LocalObject:
-        """Register an object; all attributes of its class are published first if none is yet."""
+    def register(
+        self, name: str, instance_name: str | None = None, *, where: Where | None = None
+    ) -> LocalObject:
+        """Register an object; all attributes of its class are published first if none is yet.
+
+        `where` it is updated at first: those attributes that have the regions' dimensions (`LocalObject.place`).
+        """
+        where = self._regions.chosen(where)
         full = self._vocabulary.object_class(name)
         object_class = self._object_class(full)
         if object_class not in self._published:
             self.publish(full)
+        placed: set[AttributeHandle] = set()
+        if where is not None:
+            published = sorted(self._published[object_class])
+            placed = self._attributes(object_class, self._regions.attributes(full, where, published))
         if instance_name is not None:
             self.rti.reserve_object_instance_name(instance_name)
-        handle = self.rti.register_object_instance(object_class, instance_name)
+        if where is None:
+            handle = self.rti.register_object_instance(object_class, instance_name)
+        else:
+            pairs = [(placed, handles(where))]
+            handle = self.rti.register_object_instance_with_regions(object_class, pairs, instance_name)
+            self._regions.placed(handle, placed, where)
         return LocalObject(
-            self.rti, self._vocabulary, full, handle, self.rti.get_object_instance_name(handle)
+            self.rti,
+            self._vocabulary,
+            self._regions,
+            full,
+            handle,
+            self.rti.get_object_instance_name(handle),
         )
+
+    # --- regions ----------------------------------------------------------------------------------------------
+
+    def region(self, space: str = "", /, **ranges: tuple[int, int]) -> LocalRegion:
+        """A region: for each of its dimensions the numbers from the first up to, and without, the second.
+
+        Dimensions may be named by any ending of their names that fits only one: `region(lane=(0, 10))`.  Those of a
+        routing space of a FED file go by their names in it: `region("Ground", x=(0, 10))`; `region("Ground")` is all of it.
+        """
+        return self._regions.make(space, ranges)
+
+    def moving(self) -> contextlib.AbstractContextManager[None]:
+        """A block at whose end all regions that move in it do so at once; if it fails, none does."""
+        return self._regions.moving()
 
     # --- hearing ----------------------------------------------------------------------------------------------
 
-    def on_interaction(self, name: str) -> Callable[[Handler], Handler]:
+    def on_interaction(self, name: str, *, where: Where | None = None) -> Callable[[Handler], Handler]:
         """Call the function with each interaction of this class (and of those below it); subscribes to it."""
-        full = self._vocabulary.interaction_class(name)
-        return self._heard(self._hears, full, lambda: self.subscribe(full))
+        full, regions = self._vocabulary.interaction_class(name), self._regions.chosen(where)
+        return self._heard(self._hears, full, lambda: self.subscribe(full, where=regions))
 
-    def on_update(self, name: str, *attributes: str, rate: str = "") -> Callable[[Handler], Handler]:
+    def on_update(
+        self, name: str, *attributes: str, rate: str = "", where: Where | None = None
+    ) -> Callable[[Handler], Handler]:
         """Call the function with an object and its changed values; subscribes to the attributes (all if none is named)."""
-        full = self._vocabulary.object_class(name)
-        return self._heard(self._reflects, full, lambda: self.subscribe(full, *attributes, rate=rate))
+        full, regions = self._vocabulary.object_class(name), self._regions.chosen(where)
+        return self._heard(
+            self._reflects, full, lambda: self.subscribe(full, *attributes, rate=rate, where=regions)
+        )
 
-    def on_discovery(self, name: str) -> Callable[[Handler], Handler]:
+    def on_discovery(self, name: str, *, where: Where | None = None) -> Callable[[Handler], Handler]:
         """Call the function with each object that is discovered as this class or one below it."""
-        full = self._vocabulary.object_class(name)
-        return self._heard(self._discovers, full, lambda: self._subscribe_if_new(full))
+        full, regions = self._vocabulary.object_class(name), self._regions.chosen(where)
+        return self._heard(self._discovers, full, lambda: self._subscribe_if_new(full, regions))
 
     def on_removal(self, name: str) -> Callable[[Handler], Handler]:
         """Call the function with each object of this class that is gone."""
@@ -239,9 +301,9 @@ class Federate:
 
         return keep
 
-    def _subscribe_if_new(self, full: str) -> None:
-        if full not in self._reflects:
-            self.subscribe(full)
+    def _subscribe_if_new(self, full: str, where: Chosen | None) -> None:
+        if where is not None or full not in self._reflects:
+            self.subscribe(full, where=where)
 
     # --- letting things happen --------------------------------------------------------------------------------
 
@@ -292,9 +354,15 @@ class Federate:
 
     # --- save and restore -------------------------------------------------------------------------------------
 
-    def save(self, label: str, seconds: float = 60.0) -> bool:
-        """Save the federation under this label, and wait until that is over; says whether it is saved."""
-        return self._pauses.wait(self.rti.request_federation_save, label, seconds)
+    def save(self, label: str, seconds: float | None = None, *, time: LogicalTime | None = None) -> bool:
+        """Save the federation under this label, and wait until that is over, a minute at most; says whether it is saved.
+
+        With a logical `time` it is saved when all federates have come there, this one too; so that is not waited for unless
+        `seconds` says so.  `on_save` hears of it.
+        """
+        if seconds is None:
+            seconds = 60.0 if time is None else 0.0
+        return self._pauses.wait(lambda name: self.rti.request_federation_save(name, time), label, seconds)
 
     def restore(self, label: str, seconds: float = 60.0) -> bool:
         """Bring the federation back to that save, and wait until that is over; says whether it is restored."""
@@ -327,6 +395,7 @@ class Federate:
         parameters: dict[ParameterHandle, bytes],
         tag: bytes,
         sender: FederateHandle,
+        regions: Set[RegionHandle] | None,
         time: LogicalTime | None,
     ) -> None:
         full = self._name(self.rti.get_interaction_class_name, interaction_class)
@@ -334,7 +403,8 @@ class Federate:
         for handle, data in parameters.items():
             name = self._name(self.rti.get_parameter_name, interaction_class, handle)
             values[name] = self._vocabulary.decode_parameter(full, name, data)
-        heard = Interaction(_short(full), self._federate_name(sender), values, tag, time)
+        told = self._regions.told(regions)
+        heard = Interaction(_short(full), self._federate_name(sender), values, tag, time, told)
         self._tell(self._hears, full, heard)
 
     def _discovered(
@@ -349,7 +419,12 @@ class Federate:
         self.objects[handle] = found
         self._tell(self._discovers, full, found)
 
-    def _reflected(self, handle: ObjectInstanceHandle, attributes: dict[AttributeHandle, bytes]) -> None:
+    def _reflected(
+        self,
+        handle: ObjectInstanceHandle,
+        attributes: dict[AttributeHandle, bytes],
+        regions: Set[RegionHandle] | None,
+    ) -> None:
         found = self.objects.get(handle) or self._pauses.known(handle)
         if found is None:
             return
@@ -359,6 +434,7 @@ class Federate:
             name = self._name(self.rti.get_attribute_name, object_class, attribute)
             changes[name] = self._vocabulary.decode_attribute(found.full_kind, name, data)
         found.values.update(changes)
+        found.regions = self._regions.told(regions)
         self._tell(self._reflects, found.full_kind, found, changes)
 
     def _removed(self, handle: ObjectInstanceHandle) -> None:
@@ -409,97 +485,6 @@ def _lineage(full: str) -> Iterator[str]:
     while full:
         yield full
         full = full.rpartition(".")[0]
-
-
-def _heard(hear: Callable[..., None]) -> Callable[..., None]:
-    """Whoever waits in `run_until` while another thread calls back looks again after each callback."""
-
-    def heard(self: _Ears, *arguments: Any) -> None:
-        try:
-            hear(self, *arguments)
-        finally:
-            self.wake()
-
-    return heard
-
-
-class _Ears(FederateAmbassador):
-    """Passes on what a `Federate` wants to hear."""
-
-    def __init__(self, federate: Federate) -> None:
-        self._federate = federate
-
-    def wake(self) -> None:
-        federate = self._federate
-        if federate._callbacks is CallbackModel.IMMEDIATE:
-            with federate._news:
-                federate._news.notify_all()
-
-    @_heard
-    def receive_interaction(self, interaction_class: InteractionClassHandle, *rest: Any) -> None:
-        values, tag, _, sender, _, *stamp = rest
-        self._federate._received(interaction_class, values, tag, sender, stamp[0] if stamp else None)
-
-    @_heard
-    def discover_object_instance(
-        self,
-        object_instance: ObjectInstanceHandle,
-        object_class: ObjectClassHandle,
-        object_instance_name: str,
-        producing_federate: FederateHandle,
-    ) -> None:
-        self._federate._discovered(object_instance, object_class, object_instance_name, producing_federate)
-
-    @_heard
-    def reflect_attribute_values(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
-        self._federate._reflected(object_instance, rest[0])
-
-    @_heard
-    def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
-        self._federate._removed(object_instance)
-
-    @_heard
-    def announce_synchronization_point(
-        self, synchronization_point_label: str, user_supplied_tag: bytes
-    ) -> None:
-        self._federate._announced.add(synchronization_point_label)
-
-    @_heard
-    def federation_synchronized(
-        self, synchronization_point_label: str, failed_to_sync_set: Set[FederateHandle]
-    ) -> None:
-        self._federate._announced.discard(synchronization_point_label)
-        self._federate._achieved.discard(synchronization_point_label)
-
-    @_heard
-    def initiate_federate_save(self, label: str, time: LogicalTime | None = None) -> None:
-        self._federate._pauses.save(label)
-
-    @_heard
-    def federation_saved(self) -> None:
-        self._federate._pauses.outcome = True
-
-    @_heard
-    def federation_not_saved(self, reason: SaveFailureReason) -> None:
-        self._federate._pauses.outcome = False
-
-    @_heard
-    def request_federation_restore_failed(self, label: str) -> None:
-        self._federate._pauses.outcome = False
-
-    @_heard
-    def initiate_federate_restore(
-        self, label: str, federate_name: str, post_restore_federate_handle: FederateHandle
-    ) -> None:
-        self._federate._pauses.restore(label, federate_name)
-
-    @_heard
-    def federation_restored(self) -> None:
-        self._federate._pauses.restored()
-
-    @_heard
-    def federation_not_restored(self, reason: RestoreFailureReason) -> None:
-        self._federate._pauses.outcome = False
 
 
 def join(

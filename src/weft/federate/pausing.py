@@ -23,11 +23,13 @@ class Stay:
         self._objects = {handle: _copied(one) for handle, one in federate.objects.items()}
         self._announced = set(federate._announced)
         self._achieved = set(federate._achieved)
+        self._regions = federate._regions.kept()
 
     def come_back(self, federate: Federate) -> None:
         federate.objects.update({handle: _copied(one) for handle, one in self._objects.items()})
         federate._announced.update(self._announced)
         federate._achieved.update(self._achieved)
+        federate._regions.restored(*self._regions)
 
 
 def _copied(one: RemoteObject) -> RemoteObject:
@@ -83,6 +85,7 @@ class Pauses:
         federate = self._federate
         label, federate.name = self._restoring
         federate._forget()
+        federate._regions.restored({}, {})
         stay = self._stays.get(label)
         if stay is not None:
             stay.come_back(federate)
@@ -108,4 +111,4 @@ class Pauses:
         handle = federate.rti.get_object_instance_handle(name)
         object_class = federate.rti.get_known_object_class_handle(handle)
         full = federate.rti.get_object_class_name(object_class)
-        return LocalObject(federate.rti, federate._vocabulary, full, handle, name)
+        return LocalObject(federate.rti, federate._vocabulary, federate._regions, full, handle, name)

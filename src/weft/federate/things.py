@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.federate.ambassador import RTIambassador
+from weft.federate.regions import Ranges, Regions, Where
 from weft.federate.vocabulary import Vocabulary
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
 from weft.model.time import LogicalTime
@@ -20,6 +21,7 @@ class Interaction:
     values: dict[str, Any]
     tag: bytes = b""
     time: LogicalTime | None = None
+    regions: tuple[Ranges, ...] | None = None  # with Convey Region Designator Sets on: what it was sent with
 
     def __getitem__(self, parameter: str) -> Any:
         return self.values[parameter]
@@ -39,6 +41,8 @@ class RemoteObject:
     object_class: ObjectClassHandle = field(repr=False)
     full_kind: str = field(repr=False)
     values: dict[str, Any] = field(default_factory=dict)
+    # With Convey Region Designator Sets on: what the last values were sent with.
+    regions: tuple[Ranges, ...] | None = None
 
     def __getitem__(self, attribute: str) -> Any:
         return self.values[attribute]
@@ -54,6 +58,7 @@ class LocalObject:
         self,
         rti: RTIambassador,
         vocabulary: Vocabulary,
+        regions: Regions,
         full_kind: str,
         handle: ObjectInstanceHandle,
         name: str,
@@ -62,6 +67,7 @@ class LocalObject:
         self.name = name
         self._rti = rti
         self._vocabulary = vocabulary
+        self._regions = regions
         self._full_kind = full_kind
         self._class = rti.get_object_class_handle(full_kind)
         self._handles: dict[str, AttributeHandle] = {}
@@ -71,14 +77,30 @@ class LocalObject:
         encoded = {}
         for attribute, value in values.items():
             data = self._vocabulary.encode_attribute(self._full_kind, attribute, value)
-            handle = self._handles.get(attribute)
-            if handle is None:
-                handle = self._handles[attribute] = self._rti.get_attribute_handle(self._class, attribute)
-            encoded[handle] = data
+            encoded[self._attribute(attribute)] = data
         self._rti.update_attribute_values(self.handle, encoded, tag)
+
+    def place(self, where: Where | None, *attributes: str) -> None:
+        """Update it in these regions from now on, instead of where it was; None: everywhere.
+
+        That is for some attributes, or if none is named for those that have the regions' dimensions.
+        """
+        regions = self._regions.chosen(where)
+        if attributes or regions is None:
+            names = self._vocabulary.attributes(self._full_kind, attributes)
+        else:
+            names = self._regions.attributes(self._full_kind, regions)
+        self._regions.place(self.handle, map(self._attribute, names), regions)
 
     def delete(self, tag: bytes = b"") -> None:
         self._rti.delete_object_instance(self.handle, tag)
+        self._regions.gone(self.handle)
+
+    def _attribute(self, name: str) -> AttributeHandle:
+        found = self._handles.get(name)
+        if found is None:
+            found = self._handles[name] = self._rti.get_attribute_handle(self._class, name)
+        return found
 
     def __repr__(self) -> str:
         return f"LocalObject({self.name!r})"

@@ -32,6 +32,19 @@ class Vocabulary:
     def interaction_class(self, name: str) -> str:
         return _find("interaction class", name, self.model.interaction_classes)
 
+    def dimension(self, name: str) -> str:
+        return _find("dimension", name, self.model.dimensions)
+
+    def space(self, name: str) -> tuple[str, ...]:
+        """The dimensions of a routing space of a FED file."""
+        if name not in self.model.spaces:
+            raise NameNotFound(
+                f"there is no routing space {name!r} in the object model{_hint(name, self.model.spaces)}"
+                if name
+                else "name the ranges of a region, or the routing space that it is to have all of"
+            )
+        return self.model.spaces[name].dimensions
+
     def is_interaction(self, name: str) -> bool:
         """Which kind of class a name means; an error if it could mean both or neither."""
         objects = _matches(name, self.model.object_classes)
