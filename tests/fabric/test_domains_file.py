@@ -26,7 +26,7 @@ from weft.fabric import (
     smallest_repair,
     write_domains,
 )
-from weft.fabric.toml_places import places
+from weft.model.toml_places import places
 from weft.model.errors import DomainsError
 from weft.model.records import Source
 

@@ -36,7 +36,7 @@ from typing import Any
 
 from weft.fabric.forest import faults, parts, smallest_repair
 from weft.fabric.release import ROOTS, Release
-from weft.fabric.toml_places import Path, places
+from weft.model.toml_places import Path, places
 from weft.fabric.topology import Topology
 from weft.model.errors import DomainsError
 from weft.model.records import Source

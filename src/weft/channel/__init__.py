@@ -1,0 +1,1 @@
+"""How urgently: the real-time event channel.  Filter, correlate, dispatch by priority (docs/channel.md)."""
