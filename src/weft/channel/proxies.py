@@ -40,7 +40,7 @@ class ProxyPushSupplier(Owner):
         self._registrations: dict[int, Registration] = {}
         self._registered = 0
         self._arrived = 0
-        self._rt_info = ""
+        self.rt_info = ""
         self.number = 0
         self.name = ""
         self.clears = False
@@ -74,7 +74,7 @@ class ProxyPushSupplier(Owner):
         self.name = qos.name or f"consumer {self.number}"
         self.clears = qos.clear_all
         self.is_gateway = qos.is_gateway
-        self._rt_info = qos.rt_info
+        self.rt_info = qos.rt_info
         self._push = push
         self.connected = True
         core.consumers[self] = None
@@ -98,7 +98,7 @@ class ProxyPushSupplier(Owner):
     def register(self, dependency: Dependency, now: float) -> int:
         """One more registration; its number, for `cancel`."""
         self._require_connected()
-        self._check(dependency, self._rt_info)
+        self._check(dependency, self.rt_info)
         number = self._register(dependency, now)
         self._core.settle()
         return number
@@ -248,8 +248,8 @@ class ProxyPushSupplier(Owner):
     def _compile(self, registration: Registration) -> None:
         core = self._core
         asked = registration.asked
-        urgencies = {leaf.rt_info: core.urgency(leaf.rt_info or self._rt_info) for leaf in leaves(asked)}
-        urgencies.setdefault("", core.urgency(self._rt_info))
+        urgencies = {leaf.rt_info: core.urgency(leaf.rt_info or self.rt_info) for leaf in leaves(asked)}
+        urgencies.setdefault("", core.urgency(self.rt_info))
         registration.compile(core.configuration.meaning(asked), urgencies)
 
     def _activate(self, registration: Registration, now: float) -> None:
