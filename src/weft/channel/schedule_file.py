@@ -69,8 +69,8 @@ def parse_schedule(source: Source) -> Plan:
         raise ScheduleError(f"is not UTF-8: {error}", source.name) from None
     except tomllib.TOMLDecodeError as error:
         found = _TOML_PLACE.search(str(error))
-        line = f":{found[1]}" if found and found[1] else ""
-        raise ScheduleError(_TOML_PLACE.sub("", str(error)), f"{source.name}{line}") from None
+        line = found[1] if found and found[1] else text.count("\n") + 1
+        raise ScheduleError(_TOML_PLACE.sub("", str(error)), f"{source.name}:{line}") from None
     return _Reader(source.name, document, places(text)).read()
 
 
@@ -133,15 +133,16 @@ class _Reader:
             times["period"],
             self._whole(path, entry, "priority"),
             self._whole(path, entry, "sub_priority"),
-            self._number(path, entry, "lead", 0.0) if "lead" in entry else None,
+            self._number(path, entry, "lead", 0.0, least=-float("inf")) if "lead" in entry else None,
             self._number(path, entry, "response", 0.0) if "response" in entry else None,
             meets,
         )
 
-    def _number(self, path: Path, table: dict[str, Any], word: str, default: float) -> float:
+    def _number(self, path: Path, table: dict[str, Any], word: str, default: float, least: float = 0.0) -> float:
         value = table.get(word, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            self._fail((*path, word), f"{word} must be a number of at least 0, not {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
+            bound = " of at least 0" if least == 0.0 else ""
+            self._fail((*path, word), f"{word} must be a number{bound}, not {value!r}")
         return float(value)
 
     def _whole(self, path: Path, table: dict[str, Any], word: str) -> int:
