@@ -1,6 +1,6 @@
 """The documentation is true: what it shows is what happens.
 
-In docs/tutorial.md, docs/domains.md and docs/agents.md every block after "Save this as `name`" is that file, and every
+In docs/tutorial.md, domains.md, agents.md and channel.md every block after "Save this as `name`" is that file, and every
 console block is a command with its output, to the letter; where a command is shown without output, it has to succeed."""
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "document, shown", [("tutorial.md", (4, 4)), ("domains.md", (2, 5)), ("agents.md", (2, 2))]
+    "document, shown",
+    [("tutorial.md", (4, 4)), ("domains.md", (2, 5)), ("agents.md", (2, 2)), ("channel.md", (1, 1))],
 )
 def test_a_document_word_for_word(document: str, shown: tuple[int, int], tmp_path: Path) -> None:
     """A stranger's federate: the document's files and commands, as they stand there."""

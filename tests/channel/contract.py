@@ -2,8 +2,8 @@
 
 A dispatcher is tested through a *bench*: how to make one, and how to wait until it has done all that it was given.  The three
 dispatchers of `weft.channel` are drained by calling `run_one`; one with threads of its own waits for them, within a bound.
-`ordered` says whether it keeps all priorities in one order: with a thread or a process for each priority, what is equal in priority
-still is in order.
+`ordered` says whether it keeps all priorities in one order: with a thread or a process for each priority, only what is equal in
+priority is.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ class Scene:
         self.supplier = self.channel.supply((0, 0))
         self.order: list[tuple[str, Any]] = []
 
-    def consumer(self, name: str, urgency: str, kind: int = A, react: Callable[[Any], Any] | None = None) -> Any:
+    def consumer(
+        self, name: str, urgency: str, kind: int = A, react: Callable[[Any], Any] | None = None
+    ) -> Any:
         def push(events: Any) -> Any:
             self.order.append((name, events[0].payload))
             return react(events) if react is not None else None

@@ -41,7 +41,9 @@ CORRELATION = {
 
 FILTERING = {
     "subscriptions to any source are forgotten": ("subscriptions", "for asked in (source, ANY):", "for asked in (source,):"),
-    "routes are never stale": ("subscriptions", "                route.fresh = False\n        elif", "                pass\n        elif"),
+    "routes are never stale": (
+        "subscriptions", "                route.fresh = False\n        elif", "                pass\n        elif",
+    ),
     "a change for any type spares the routes": (
         "subscriptions", "_stale(self._routes.get(source))", "pass",
     ),
@@ -58,7 +60,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, package: str, module: str, old: str, new: str) -> None:
         self.package, self.module, self.old, self.new = package, module, old, new
 
-    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: object, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
         if name == self.package or name.startswith(f"{self.package}."):
             return importlib.util.spec_from_loader(name, self, is_package=name == self.package)
         return None

@@ -1,7 +1,7 @@
 """Correlation as the definition has it (S3-5), slowly: every part of a dependency is asked about the whole history, each time.
 
 Nothing here is shared with the channel but the words a dependency is written in.  An occurrence is an event or a timeout, by its
-place in the history; a timeout names the leaf it belongs to.  What is asked: at which occurrences does a part fire, and with which?
+place in the history; a timeout names the leaf it belongs to.  What is asked: when does a part fire, and with which occurrences?
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Firings = dict[int, frozenset[int]]
 """When, and with what."""
 
 
-def firings(part: Dependency, where: tuple[int, ...], offered: list[int], history: list[Occurrence]) -> Firings:
+def firings(
+    part: Dependency, where: tuple[int, ...], offered: list[int], history: list[Occurrence]
+) -> Firings:
     """Of a part that stands at a place of the whole and is offered these occurrences."""
     if isinstance(part, On):
         return {

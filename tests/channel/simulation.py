@@ -1,7 +1,7 @@
-"""Fixed-priority schedules, tick by tick: what happens when operations are released at certain times and run for their worst case.
+"""Fixed-priority schedules, tick by tick: operations are released at certain times and run for their worst case.
 
-A job of a more urgent preemption priority interrupts; within a priority, or where nothing may be interrupted, a job that has begun
-runs on.  Which job begins is decided by (priority, sub-priority), then by release.
+A job of a more urgent preemption priority interrupts; within a priority, or where nothing may be interrupted, a job that has
+begun runs on.  Which job begins is decided by (priority, sub-priority), then by release.
 """
 
 from __future__ import annotations

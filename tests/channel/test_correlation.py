@@ -19,7 +19,10 @@ A, B, C, D = 16, 17, 18, 19
 
 
 def got(
-    registrations: list[Dependency], history: list[tuple[int, int]], clear_all: bool = False, module: Any = real
+    registrations: list[Dependency],
+    history: list[tuple[int, int]],
+    clear_all: bool = False,
+    module: Any = real,
 ) -> list[list[int]]:
     """The places in the history of what a consumer was pushed."""
     channel = module.EventChannel("test", module.NO_DISPATCHING)
@@ -123,9 +126,13 @@ def test_a_wrong_channel_is_found_out(name: str) -> None:
         [all_of(on(A), all_of(on(B), on(C)))],
         [any_of(all_of(on(A), on(B)), all_of(on(A), on(C)))],
     ]
-    orders = [of_type(*kinds) for kinds in ((C, A, B, D), (A, A, B, B), (B, A, D, A, C), (B, A, A, B), (B, C, A, A), (C, B, A))]
+    orders = [
+        of_type(*kinds)
+        for kinds in ((C, A, B, D), (A, A, B, B), (B, A, D, A, C), (B, A, A, B), (B, C, A, A), (C, B, A))
+    ]
     assert any(
-        got(written(mutant, shape), order, module=mutant) != pushes(shape, [Occurrence(*pair) for pair in order])
+        got(written(mutant, shape), order, module=mutant)
+        != pushes(shape, [Occurrence(*pair) for pair in order])
         for shape in shapes
         for order in orders
     )

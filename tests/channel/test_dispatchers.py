@@ -289,7 +289,9 @@ def test_interruptions_nest() -> None:
 def test_a_consumer_cannot_run_others_itself() -> None:
     """Run to completion also against its own wish."""
     scene = Scene(bench_of("single"))
-    scene.consumer("one", "p1.0", react=lambda events: scene.order.append(("ran", scene.channel.run_pending())))
+    scene.consumer(
+        "one", "p1.0", react=lambda events: scene.order.append(("ran", scene.channel.run_pending()))
+    )
     scene.push(1)
     scene.push(2)
     scene.finish()
@@ -323,12 +325,15 @@ def marked(marks: WaterMarks) -> tuple[EventChannel, Any, list[Any], Observer, A
     dispatcher = SingleThreaded(marks)
     channel = EventChannel("test", FULL, dispatcher, Schedule(LEVELS), observer)
     order: list[Any] = []
-    channel.consume(lambda events: order.append(events[0].payload), on(A), name="one", rt_info="p1.0", now=0.0)
+    channel.consume(
+        lambda events: order.append(events[0].payload), on(A), name="one", rt_info="p1.0", now=0.0
+    )
     return channel, channel.supply((1, A), (1, B)), order, observer, dispatcher
 
 
 @pytest.mark.parametrize(
-    "when_full, kept, dropped", [(DISCARD_OLDEST, [4, 5, 6], [1, 2, 3]), (DISCARD_NEWEST, [1, 2, 3], [4, 5, 6])]
+    "when_full, kept, dropped",
+    [(DISCARD_OLDEST, [4, 5, 6], [1, 2, 3]), (DISCARD_NEWEST, [1, 2, 3], [4, 5, 6])],
 )
 def test_a_full_queue_discards_and_counts(when_full: str, kept: list[int], dropped: list[int]) -> None:
     """S3-21."""
@@ -379,7 +384,9 @@ def test_a_consumer_that_fills_a_queue_cannot_wait_for_itself() -> None:
 def test_discarding_is_what_a_list_would_do(when_full: str, high: int, done: list[str]) -> None:
     """Each preemption priority has a queue and marks of its own."""
     observer = Observer()
-    channel = EventChannel("test", FULL, SingleThreaded(WaterMarks(high, 0, when_full)), Schedule(LEVELS), observer)
+    channel = EventChannel(
+        "test", FULL, SingleThreaded(WaterMarks(high, 0, when_full)), Schedule(LEVELS), observer
+    )
     order: list[Any] = []
     kinds = {"p0.0": 16, "p0.1": 17, "p1.0": 18}
     for name, kind in kinds.items():
@@ -420,7 +427,9 @@ def test_discarding_is_what_a_list_would_do(when_full: str, high: int, done: lis
     assert [payload for _, payload in observer.dropped] == dropped
 
 
-@pytest.mark.parametrize("marks", [WaterMarks(0), WaterMarks(3, 3), WaterMarks(3, -1), WaterMarks(3, 1, "panic")])
+@pytest.mark.parametrize(
+    "marks", [WaterMarks(0), WaterMarks(3, 3), WaterMarks(3, -1), WaterMarks(3, 1, "panic")]
+)
 def test_water_marks_that_make_no_sense_are_refused(marks: WaterMarks) -> None:
     with pytest.raises(ChannelError):
         SingleThreaded(marks)

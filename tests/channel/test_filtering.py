@@ -19,7 +19,9 @@ A, B = 16, 17
 patterns = st.tuples(st.sampled_from((0, *SOURCES)), st.sampled_from((0, *TYPES)))
 moves = st.one_of(
     st.tuples(st.just("connect"), patterns),
-    st.tuples(st.sampled_from(("disconnect", "suspend", "resume")), st.tuples(st.integers(0, 12), st.just(0))),
+    st.tuples(
+        st.sampled_from(("disconnect", "suspend", "resume")), st.tuples(st.integers(0, 12), st.just(0))
+    ),
     st.tuples(st.just("register"), st.tuples(st.integers(0, 12), patterns)),
     st.tuples(st.just("push"), st.tuples(st.sampled_from(SOURCES), st.sampled_from(TYPES))),
 )
@@ -50,7 +52,11 @@ def play(module: Any, done: list[Any]) -> tuple[list[Any], list[Any]]:
 
     def connect(source: int, kind: int) -> None:
         number = len(proxies)
-        proxies.append(channel.consume(lambda events: found.append((number, events[0].payload)), module.on(kind, source), now=0.0))
+        proxies.append(
+            channel.consume(
+                lambda events: found.append((number, events[0].payload)), module.on(kind, source), now=0.0
+            )
+        )
         scanned.consumers.append(([(source, kind)], "active"))
 
     for word, what in done:
@@ -248,8 +254,14 @@ def test_a_supplier_hears_what_is_wanted_of_it() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(patterns, min_size=1, max_size=8), st.lists(st.lists(patterns, max_size=3), max_size=8), st.data())
-def test_suppliers_and_observers_hear_every_change_once(offered: list[Any], asked: list[Any], data: st.DataObject) -> None:
+@given(
+    st.lists(patterns, min_size=1, max_size=8),
+    st.lists(st.lists(patterns, max_size=3), max_size=8),
+    st.data(),
+)
+def test_suppliers_and_observers_hear_every_change_once(
+    offered: list[Any], asked: list[Any], data: st.DataObject
+) -> None:
     """S3-13: the disjunction of what is wanted, and which publications overlap with it."""
     channel = EventChannel("test", NO_DISPATCHING)
     told, watcher = Told(), Watcher()
@@ -282,7 +294,9 @@ def test_suppliers_and_observers_hear_every_change_once(offered: list[Any], aske
 def test_a_supplier_that_pushes_what_it_has_not_published_hears_so() -> None:
     channel = EventChannel("test", NO_DISPATCHING)
     supplier = channel.supply((1, A), name="radar")
-    with pytest.raises(ChannelError, match="radar pushes an event of type 17 from source 1, which it has not published"):
+    with pytest.raises(
+        ChannelError, match="radar pushes an event of type 17 from source 1, which it has not published"
+    ):
         supplier.push(Event(B, 1), now=0.0)
     for wrong in (Event(0, 1), Event(5, 1), Event(A, 0)):
         with pytest.raises(ChannelError, match="radar pushes an event of type"):

@@ -63,7 +63,9 @@ class Federation:
     def consume(self, place: int, wanted: list[tuple[int, int]]) -> None:
         got: list[int] = []
         proxy = self.channels[place].consume(
-            lambda events: got.extend(event.payload for event in events), *[on(t, s) for s, t in wanted], now=0.0
+            lambda events: got.extend(event.payload for event in events),
+            *[on(t, s) for s, t in wanted],
+            now=0.0,
         )
         self.consumers.append((place, proxy, wanted, got))
         self.links.deliver(now=0.0)
@@ -119,7 +121,9 @@ def federations(draw: st.DrawFn) -> Federation:
 patterns = st.tuples(st.sampled_from((0, *SOURCES)), st.sampled_from((0, *TYPES)))
 moves = st.one_of(
     st.tuples(st.just("consume"), st.integers(0, 5), st.lists(patterns, max_size=3)),
-    st.tuples(st.just("push"), st.integers(0, 5), st.tuples(st.sampled_from(SOURCES), st.sampled_from(TYPES))),
+    st.tuples(
+        st.just("push"), st.integers(0, 5), st.tuples(st.sampled_from(SOURCES), st.sampled_from(TYPES))
+    ),
     st.tuples(st.just("leave"), st.integers(0, 9), st.just(None)),
     st.tuples(st.just("suspend"), st.integers(0, 9), st.just(None)),
     st.tuples(st.just("resume"), st.integers(0, 9), st.just(None)),
@@ -217,7 +221,9 @@ def test_a_correlation_of_local_and_remote_events() -> None:
     here, there = EventChannel("here", NO_DISPATCHING), EventChannel("there", NO_DISPATCHING)
     links.join(here, there, now=0.0)
     found: list[Any] = []
-    here.consume(lambda events: found.append([event.payload for event in events]), all_of(on(A), on(B)), now=0.0)
+    here.consume(
+        lambda events: found.append([event.payload for event in events]), all_of(on(A), on(B)), now=0.0
+    )
     links.deliver(now=0.0)
     there.supply((2, B)).push(Event(B, 2, "far"), now=0.0)
     links.deliver(now=0.0)

@@ -69,7 +69,9 @@ def test_work_that_waits_moves_over_in_order() -> None:
 def test_groups_keep_what_they_have_while_the_channel_correlates() -> None:
     channel = EventChannel("test", FULL)
     found: list[Any] = []
-    channel.consume(lambda events: found.append([event.type for event in events]), all_of(on(A), on(B)), now=0.0)
+    channel.consume(
+        lambda events: found.append([event.type for event in events]), all_of(on(A), on(B)), now=0.0
+    )
     supplier = channel.supply((1, A), (1, B))
     supplier.push(Event(A, 1), now=0.0)
     channel.reconfigure(NO_DISPATCHING, now=0.0)
@@ -103,9 +105,7 @@ def test_timers_run_on() -> None:
     channel = EventChannel("test", NO_DISPATCHING)
     found: list[Any] = []
     channel.consume(lambda events: found.extend(event.created for event in events), interval(1.0), now=0.25)
-    channel.consume(
-        lambda events: found.append("late"), any_of(all_of(on(A), on(B)), deadline(4.5)), now=0.0
-    )
+    channel.consume(lambda events: found.append("late"), any_of(all_of(on(A), on(B)), deadline(4.5)), now=0.0)
     for configuration in (BROADCAST, Configuration(correlation=False), NO_DISPATCHING, BROADCAST):
         due = channel.next_due()
         assert due is not None
@@ -128,7 +128,11 @@ def test_during_a_push_modules_are_replaced_when_it_has_ended() -> None:
         assert channel.configuration == NO_DISPATCHING
 
     channel.consume(first, on(A), now=0.0)
-    channel.consume(lambda events: found.append(("second", [event.type for event in events])), all_of(on(A), on(B)), now=0.0)
+    channel.consume(
+        lambda events: found.append(("second", [event.type for event in events])),
+        all_of(on(A), on(B)),
+        now=0.0,
+    )
     supplier = channel.supply((1, A), (1, B))
     supplier.push(Event(A, 1), now=0.0)
     assert channel.configuration == NO_CORRELATION
@@ -173,7 +177,9 @@ def test_who_replaces_the_dispatcher_it_runs_on_is_finished_by_the_new_one(succe
 
         return generator if how == "generator" else more
 
-    channel.consume(stepwise("low", lambda: supplier.push(Event(B, 1), now=0.0)), on(A), rt_info="low", now=0.0)
+    channel.consume(
+        stepwise("low", lambda: supplier.push(Event(B, 1), now=0.0)), on(A), rt_info="low", now=0.0
+    )
     channel.consume(stepwise("high", change), on(B), rt_info="high", now=0.0)
     supplier.push(Event(A, 1), now=0.0)
     channel.run_pending()
@@ -197,7 +203,9 @@ def test_no_event_is_lost_or_repeated(done: list[tuple[str, Any]]) -> None:
     channel = EventChannel("test", FULL)
     plain: list[int] = []
     grouped: list[int] = []
-    channel.consume(lambda events: plain.extend(event.payload for event in events), on(A), on(B), on(C), now=0.0)
+    channel.consume(
+        lambda events: plain.extend(event.payload for event in events), on(A), on(B), on(C), now=0.0
+    )
     both = channel.consume(
         lambda events: grouped.extend(event.payload for event in events), all_of(on(A), on(B)), now=0.0
     )

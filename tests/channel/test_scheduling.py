@@ -208,7 +208,10 @@ def test_a_circle_is_reported_with_its_members() -> None:
 @pytest.mark.parametrize(
     "infos, words",
     [
-        ([RtInfo("a", dependencies=(After("bee"),)), RtInfo("been")], "which does not exist; did you mean been"),
+        (
+            [RtInfo("a", dependencies=(After("bee"),)), RtInfo("been")],
+            "which does not exist; did you mean been",
+        ),
         ([RtInfo("a"), RtInfo("a")], "two operations a"),
         ([RtInfo("a", worst=-1.0)], "worst must be a time"),
         ([RtInfo("a", criticality=5)], "criticality must be 0"),
@@ -329,7 +332,11 @@ GOOD = 'policy = "rate monotonic"\n[operations.a]\nworst = 0.1\npriority = 0\nsu
         ("", "s.toml", "policy must be one of"),
         (GOOD + "[operations.b]\nsub_priority = 1\n", "s.toml:6", "operation b has no priority"),
         (GOOD.replace("= 0.1", '= "x"'), "s.toml:3", "worst must be a number"),
-        (GOOD.replace("priority = 0\nsub", "priority = -1\nsub"), "s.toml:4", "priority must be a whole number"),
+        (
+            GOOD.replace("priority = 0\nsub", "priority = -1\nsub"),
+            "s.toml:4",
+            "priority must be a whole number",
+        ),
         (GOOD + "color = 3\n", "s.toml:6", "operation a has no key 'color'"),
         (GOOD + 'after = ["z"]\n', "s.toml:6", "runs after z, which is not in the file"),
         (GOOD + "after = 3\n", "s.toml:6", "after must be a list"),

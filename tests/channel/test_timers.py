@@ -133,7 +133,9 @@ def test_rearmed_watchdogs_leave_nothing_behind() -> None:
 
 seconds = st.integers(1, 6)
 timed_leaves = st.one_of(
-    st.sampled_from((A, B)).map(on), seconds.map(lambda found: interval(float(found))), seconds.map(lambda found: deadline(float(found)))
+    st.sampled_from((A, B)).map(on),
+    seconds.map(lambda found: interval(float(found))),
+    seconds.map(lambda found: deadline(float(found))),
 )
 timed = st.recursive(
     timed_leaves,
@@ -179,7 +181,11 @@ class Simulated:
 
     def second(self, now: int) -> None:
         while True:
-            late = [(due, self.order[where], where) for where, due in self.due.items() if due is not None and due <= now]
+            late = [
+                (due, self.order[where], where)
+                for where, due in self.due.items()
+                if due is not None and due <= now
+            ]
             if not late:
                 return
             _, _, where = min(late)

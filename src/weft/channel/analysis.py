@@ -4,16 +4,16 @@ Fixed priorities.  The response time of an operation is the smallest R with
 
     R = B + C + Σ ceil(R / T) × C'   over all that are ranked before it
 
-(Joseph and Pandya): its own worst case C, the work C' of everything more urgent that can arrive meanwhile, and the blocking B by
-one that is less urgent, has begun and cannot be interrupted.  Within a preemption priority nothing interrupts, so B is the longest
-of those of the same priority that are ranked after it; without preemption, of all that are ranked after it.  For different
-priorities B is 0 and R is exact: it happens when all are triggered at the same time.  Otherwise it is an upper bound.
+(Joseph and Pandya): its own worst case C, the work C' of everything more urgent that can arrive meanwhile, and the blocking B
+by one that is less urgent, has begun and cannot be interrupted.  Within a preemption priority nothing interrupts, so B is the
+longest of those of the same priority that are ranked after it; without preemption, of all that are ranked after it.  For
+different priorities B is 0 and R is exact: it happens when all are triggered at the same time.  Otherwise it is an upper bound.
 
 Earliest deadline first.  All share one priority, so nothing interrupts: Jeffay's conditions, which are exact.
 
 Maximum urgency first.  Within a class the order changes from moment to moment; whatever it is, work that arrives at an idle
-processor, and all that follows without a gap, is over after the busy period L = B + Σ ceil(L / T) × C of the class and those above it.
-An operation is safe if L is not longer than its period.
+processor, and all that follows without a gap, is over after the busy period L = B + Σ ceil(L / T) × C of the class and those
+above it.  An operation is safe if L is not longer than its period.
 
 The utilisation bounds are quicker and coarser: Liu and Layland's n(2^(1/n) - 1), and the hyperbolic Π(U + 1) ≤ 2.
 """

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from weft.channel.configuration import FULL, Configuration
 from weft.channel.core import Core
-from weft.channel.correlation import Arrival
 from weft.channel.dispatchers import Immediate, SingleThreaded
 from weft.channel.event import Events
 from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
@@ -187,7 +186,9 @@ class EventChannel:
 
     # Changes at run time
 
-    def reconfigure(self, configuration: Configuration, now: float, dispatcher: Dispatcher | None = None) -> None:
+    def reconfigure(
+        self, configuration: Configuration, now: float, dispatcher: Dispatcher | None = None
+    ) -> None:
         """Replaces modules without losing an event (S3-12); during a push, as soon as that has ended.
 
         Work that waits moves to the new dispatcher, in order.  Groups keep what they have as long as the channel correlates;
@@ -210,9 +211,7 @@ class EventChannel:
             core.direct = _is_direct(dispatcher)
             dispatcher.take_over(before.hand_over(dispatcher))
         if (old.filtering, old.correlation) != (configuration.filtering, configuration.correlation):
-            released: list[tuple[ProxyPushSupplier, list[Arrival]]] = []
-            for proxy in self.consumers():
-                released.append((proxy, proxy.recompile()))
+            released = [(proxy, proxy.recompile()) for proxy in self.consumers()]
             for proxy, held in released:
                 if held and proxy.connected:
                     proxy.release(held, now)
@@ -238,7 +237,9 @@ def _dispatcher(configuration: Configuration, dispatcher: Dispatcher | None) -> 
         return SingleThreaded() if configuration.dispatching else Immediate()
     if configuration.dispatching == isinstance(dispatcher, Immediate):
         has = "has" if configuration.dispatching else "has no"
-        raise ChannelError(f"the configuration {has} dispatching, which does not fit {type(dispatcher).__name__}")
+        raise ChannelError(
+            f"the configuration {has} dispatching, which does not fit {type(dispatcher).__name__}"
+        )
     return dispatcher
 
 

@@ -1,4 +1,4 @@
-"""The configuration run (S3-10): suppliers and consumers connect as they will in earnest, and the channel tells who triggers whom."""
+"""The configuration run (S3-10): all connect as they will in earnest, and the channel tells who triggers whom."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def _require(name: str, known: dict[str, RtInfo], who: str) -> None:
         raise ScheduleError(f"{who} names the operation {name}, of which there is no RT_Info")
 
 
-def _triggers(
-    dependency: Dependency, default: str, offered: list[Publication]
-) -> list[tuple[str, Trigger]]:
+def _triggers(dependency: Dependency, default: str, offered: list[Publication]) -> list[tuple[str, Trigger]]:
     if isinstance(dependency, AnyOf):
         return [pair for part in dependency.parts for pair in _triggers(part, default, offered)]
     if isinstance(dependency, AllOf):

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 class Offer:
     """A supplier that wants to hear which of its publications are wanted."""
 
-    def __init__(self, publications: tuple[Publication, ...], tell: Callable[[frozenset[Publication]], None]) -> None:
+    def __init__(
+        self, publications: tuple[Publication, ...], tell: Callable[[frozenset[Publication]], None]
+    ) -> None:
         self.publications = publications
         self.tell = tell
         self.told: frozenset[Publication] | None = None

@@ -156,9 +156,7 @@ class Queued:
         return finished
 
     def _interrupts(self, work: Work) -> bool:
-        return self.cooperative and (
-            self._successor is not None or self._first(work.preemption) is not None
-        )
+        return self.cooperative and (self._successor is not None or self._first(work.preemption) is not None)
 
     def _queue(self, priority: int) -> WorkQueue:
         queue = self._queues.get(priority)

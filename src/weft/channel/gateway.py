@@ -5,9 +5,10 @@ link, and a supplier of what comes over it.  How gateways talk to one another is
 and take in those of the other end, in order and without loss.
 
 What is wanted where.  Every channel makes known what its own consumers want, as patterns, and the news pass from channel to
-channel with the path they took.  A channel that finds itself in a path ignores that news, so nothing is wanted because it is wanted because
-it is wanted: when the last consumer goes, so does the traffic, in rings too.  Of several ways to a channel it uses the shortest (among equals,
-through the neighbour whose name comes first), asks for that channel's patterns there, and passes on that way only.
+channel with the path they took.  A channel that finds itself in a path ignores that news, so nothing is wanted because it is
+wanted because it is wanted: when the last consumer goes, so does the traffic, in rings too.  Of several ways to a channel it
+uses the shortest (among equals, through the neighbour whose name comes first), asks for that channel's patterns there, and
+passes on that way only.
 
 What may come twice.  An event gets its place when it leaves the channel it was pushed on: that channel's name and boot, and a
 number.  Where events for different channels go different ways round a ring, some channel may be reached by both; it remembers the
@@ -231,7 +232,7 @@ class Border:
                 other.transmit(News(news.origin, path, added, removed))
 
     def _choose(self, origin: str, now: float) -> None:
-        """The best way to a channel may be another one; nothing is asked for it where it was asked before, if that was dropped."""
+        """The best way to a channel may be another one."""
         offers = [one for one in self.gateways.values() if origin in one.ways]
         best = min(offers, key=lambda one: (len(one.ways[origin].path), one.neighbour), default=None)
         if best is not None and self._best.get(origin) is best:

@@ -1,7 +1,7 @@
 """Links within one process: the fake beside those of the host, and enough for channels that share a process.
 
-Messages are handed over in the order in which they were sent, all links taken together; what a message causes comes after what was
-sent before it, so that news spread in widening circles."""
+Messages are handed over in the order in which they were sent, all links taken together; what a message causes comes after
+what was sent before it, so that news spread in widening circles."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ class LocalLinks:
         """News are exchanged at once; events go when `deliver` is called."""
         left, right = self.border(one), self.border(other)
         link = LocalLink()
-        link.left = left.open(
-            other.name, lambda message: self._under_way.append((link, True, message)), now
-        )
+        link.left = left.open(other.name, lambda message: self._under_way.append((link, True, message)), now)
         try:
             link.right = right.open(
                 one.name, lambda message: self._under_way.append((link, False, message)), now

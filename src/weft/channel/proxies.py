@@ -59,14 +59,18 @@ class ProxyPushSupplier(Owner):
         """From now on; timeouts count from here."""
         core = self._core
         if core.destroyed:
-            raise ChannelError(f"channel {core.name} was destroyed; {qos.name or 'a consumer'} cannot connect to it")
+            raise ChannelError(
+                f"channel {core.name} was destroyed; {qos.name or 'a consumer'} cannot connect to it"
+            )
         if self.number:
             raise ChannelError(
                 f"{self.name} has been connected through this proxy; obtain another one for {qos.name or 'another'}"
             )
         push = getattr(consumer, "push", consumer)
         if not callable(push):
-            raise ChannelError(f"{qos.name or 'the consumer'} is no consumer: it has no push and cannot be called")
+            raise ChannelError(
+                f"{qos.name or 'the consumer'} is no consumer: it has no push and cannot be called"
+            )
         for dependency in qos.registrations:
             self._check(dependency, qos.rt_info)
         core.numbered += 1
@@ -317,7 +321,9 @@ class ProxyPushConsumer:
         """A supplier that wants to hear what is wanted of it is told at once, and whenever it changes."""
         core = self._core
         if core.destroyed:
-            raise ChannelError(f"channel {core.name} was destroyed; {qos.name or 'a supplier'} cannot connect to it")
+            raise ChannelError(
+                f"channel {core.name} was destroyed; {qos.name or 'a supplier'} cannot connect to it"
+            )
         if self._was_connected:
             raise ChannelError(f"{self.name} has been connected through this proxy; obtain another one")
         if not qos.publications:
@@ -399,7 +405,9 @@ class ProxyPushConsumer:
                 "and a source from 1 up"
             )
         known = self._publications
-        if not ((source, type) in known or (source, ANY) in known or (ANY, type) in known or (ANY, ANY) in known):
+        if not (
+            (source, type) in known or (source, ANY) in known or (ANY, type) in known or (ANY, ANY) in known
+        ):
             raise ChannelError(
                 f"{self.name} pushes an event of type {type} from source {source}, which it has not published; add "
                 f"({source}, {type}) to its QoS"

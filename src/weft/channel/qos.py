@@ -122,7 +122,9 @@ class ConsumerQos:
 def publishes(*pairs: tuple[int, int], name: str = "", rt_info: str = "") -> SupplierQos:
     """QoS of a supplier from its (source, type) pairs."""
     if not pairs:
-        raise ChannelError(f"supplier {name or 'without a name'} publishes nothing; name its (source, type) pairs")
+        raise ChannelError(
+            f"supplier {name or 'without a name'} publishes nothing; name its (source, type) pairs"
+        )
     return SupplierQos(
         tuple(Publication(_source(source), _type(type), rt_info) for source, type in pairs), name
     )
@@ -177,13 +179,17 @@ def _parts(word: str, parts: tuple[Dependency, ...]) -> tuple[Dependency, ...]:
         raise ChannelError(f"{word}() is empty and could never fire; name what it waits for")
     for part in parts:
         if not isinstance(part, On | Interval | Deadline | AllOf | AnyOf):
-            raise ChannelError(f"{word}({part!r}): {part!r} is no dependency; write on(type, source), for example")
+            raise ChannelError(
+                f"{word}({part!r}): {part!r} is no dependency; write on(type, source), for example"
+            )
     return parts
 
 
 def _type(type: int) -> int:
     if not _is_whole(type) or type < 0:
-        raise ChannelError(f"an event type is a whole number from {FIRST_TYPE} up, or 0 for any, not {type!r}")
+        raise ChannelError(
+            f"an event type is a whole number from {FIRST_TYPE} up, or 0 for any, not {type!r}"
+        )
     if 0 < type < FIRST_TYPE:
         raise ChannelError(
             f"the event type {type} is a designator of the channel; types of events begin at {FIRST_TYPE}"

@@ -69,7 +69,9 @@ class RtInfo:
         for word in ("worst", "typical", "cached", "period", "quantum"):
             value: float = getattr(self, word)
             if not 0 <= value < float("inf"):
-                raise ScheduleError(f"operation {self.name}: {word} must be a time of at least 0 seconds, not {value!r}")
+                raise ScheduleError(
+                    f"operation {self.name}: {word} must be a time of at least 0 seconds, not {value!r}"
+                )
         for word in ("criticality", "importance"):
             if getattr(self, word) not in range(len(LEVELS)):
                 raise ScheduleError(
@@ -116,7 +118,9 @@ def _visit(info: RtInfo, known: dict[str, RtInfo], done: dict[str, RtInfo], way:
                 f"operation {info.name} depends on {one.operation}, which does not exist{_hint(one.operation, known)}"
             )
         if one.calls < 1:
-            raise ScheduleError(f"operation {info.name} is called {one.calls} times by {one.operation}; at least 1")
+            raise ScheduleError(
+                f"operation {info.name} is called {one.calls} times by {one.operation}; at least 1"
+            )
         _visit(known[one.operation], known, done, [*way, info.name])
     done[info.name] = info
 

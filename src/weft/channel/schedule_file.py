@@ -11,8 +11,8 @@
     priority = 0
     sub_priority = 1
 
-A run needs only the priorities and `worst`, against which overruns are measured; the rest is there for whoever reads the file, and to plan
-anew from it.
+A run needs only the priorities and `worst`, against which overruns are measured; the rest is there for whoever reads the
+file, and to plan anew from it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ class _Reader:
             self._fail((*path, "after"), 'after must be a list of operations, like ["antenna.turn"]')
         for at, one in enumerate(after):
             if one not in known:
-                self._fail((*path, "after", at), f"operation {name} runs after {one}, which is not in the file")
+                self._fail(
+                    (*path, "after", at), f"operation {name} runs after {one}, which is not in the file"
+                )
         info = RtInfo(name, **known_fields, dependencies=tuple(After(one) for one in after))
         try:
             info.check()
@@ -138,7 +140,9 @@ class _Reader:
             meets,
         )
 
-    def _number(self, path: Path, table: dict[str, Any], word: str, default: float, least: float = 0.0) -> float:
+    def _number(
+        self, path: Path, table: dict[str, Any], word: str, default: float, least: float = 0.0
+    ) -> float:
         value = table.get(word, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
             bound = " of at least 0" if least == 0.0 else ""

@@ -111,7 +111,7 @@ class Subscriptions:
     def refresh(self, route: Route) -> None:
         self.built += 1
         route.targets = targets(self.match(route.source, route.type))
-        route.crosses = any([target.registration.owner.is_gateway for target in route.targets])
+        route.crosses = any(target.registration.owner.is_gateway for target in route.targets)
         route.fresh = True
 
     def stale_all(self) -> None:
@@ -209,7 +209,10 @@ class Wants:
             return source in self._sources or ANY in self._sources
         counts = self.counts
         return (
-            (source, type) in counts or (source, ANY) in counts or (ANY, type) in counts or (ANY, ANY) in counts
+            (source, type) in counts
+            or (source, ANY) in counts
+            or (ANY, type) in counts
+            or (ANY, ANY) in counts
         )
 
 

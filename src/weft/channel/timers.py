@@ -22,7 +22,9 @@ class Timer:
 
     __slots__ = ("action", "begin", "count", "due", "fired", "missed", "number", "period", "place")
 
-    def __init__(self, action: Callable[[Timer, float], None], due: float, period: float, number: int) -> None:
+    def __init__(
+        self, action: Callable[[Timer, float], None], due: float, period: float, number: int
+    ) -> None:
         self.action = action
         self.due = due
         self.period = period  # 0.0: fires once

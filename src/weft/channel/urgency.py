@@ -18,7 +18,11 @@ class Urgency:
     __slots__ = ("dynamic", "lead", "preemption", "sub", "worst")
 
     def __init__(
-        self, preemption: int = UNSCHEDULED_PRIORITY, sub: int = 0, lead: float | None = None, worst: float = 0.0
+        self,
+        preemption: int = UNSCHEDULED_PRIORITY,
+        sub: int = 0,
+        lead: float | None = None,
+        worst: float = 0.0,
     ) -> None:
         self.preemption = preemption
         self.sub = sub

@@ -54,7 +54,19 @@ class Receiver:
 
 
 class Work:
-    __slots__ = ("begun", "events", "gone", "key", "number", "preemption", "receiver", "rest", "spent", "sub", "worst")
+    __slots__ = (
+        "begun",
+        "events",
+        "gone",
+        "key",
+        "number",
+        "preemption",
+        "receiver",
+        "rest",
+        "spent",
+        "sub",
+        "worst",
+    )
 
     def __init__(self, receiver: Receiver, events: Events, urgency: Urgency, now: float) -> None:
         self.receiver = receiver

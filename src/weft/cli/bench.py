@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from weft.cli import bench_domains, bench_fedpro, bench_mesh, bench_orders, bench_tso
+from weft.cli import bench_channel, bench_domains, bench_fedpro, bench_mesh, bench_orders, bench_tso
 from weft.cli.arguments import whole
 from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
 
@@ -30,6 +30,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     embedded.add_argument("--no-objects", action="store_true", help="leave out the 10,000 objects")
     embedded.set_defaults(func=run_embedded)
     bench_fedpro.register(kinds)
+    bench_channel.register(kinds)
     bench_domains.register(kinds)
     bench_mesh.register(kinds)
     bench_orders.register(kinds)
