@@ -54,6 +54,15 @@ def test_correlation_is_what_the_definition_says(registrations: list[Dependency]
     assert got(registrations, history) == pushes(registrations, [Occurrence(*pair) for pair in history])
 
 
+@pytest.mark.soak
+@settings(max_examples=20_000, deadline=None)
+@given(several, st.lists(pairs, max_size=25))
+def test_correlation_is_what_the_definition_says_many_times(
+    registrations: list[Dependency], history: list[Any]
+) -> None:
+    assert got(registrations, history) == pushes(registrations, [Occurrence(*pair) for pair in history])
+
+
 @settings(max_examples=100, deadline=None)
 @given(several, histories)
 def test_clearing_all_is_a_new_beginning_with_every_push(

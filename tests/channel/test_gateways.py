@@ -159,10 +159,21 @@ def play(federation: Federation, word: str, number: int, what: Any) -> None:
         federation.links.deliver(now=0.0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(federations(), st.lists(moves, max_size=25))
 def test_each_event_once_to_everybody_who_wants_it(federation: Federation, done: list[Any]) -> None:
     """S3-13: over random graphs, while consumers come and go and links are cut and joined."""
+    check_once(federation, done)
+
+
+@pytest.mark.soak
+@settings(max_examples=5000, deadline=None)
+@given(federations(), st.lists(moves, max_size=60))
+def test_each_event_once_in_many_federations(federation: Federation, done: list[Any]) -> None:
+    check_once(federation, done)
+
+
+def check_once(federation: Federation, done: list[Any]) -> None:
     for word, number, what in done:
         play(federation, word, number, what)
     for place in range(len(federation.channels)):
@@ -348,6 +359,22 @@ def test_links_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ChannelError, match="is not open"):
         links.border(one).close(link.left, now=0.0)
     link.left.receive(News("other", ("other",)), now=0.0)  # late, and ignored
+
+
+def test_a_channel_that_is_destroyed_takes_nothing_more() -> None:
+    """Neither events nor news; and a border that is shut tells nobody anything."""
+    federation = Federation(3, [(0, 1), (1, 2), (2, 0)])
+    for place in range(3):
+        federation.consume(place, [(0, A)])
+    federation.channels[1].destroy()
+    payload = federation.push(0, 1, A)
+    assert [got for _, _, _, got in federation.consumers] == [[payload], [], [payload]]
+    federation.consume(2, [(0, B)])
+    federation.links.border(federation.channels[2]).shut(now=0.0)
+    federation.links.deliver(now=0.0)
+    before = federation.links.carried
+    federation.consume(2, [(2, 0)])
+    assert federation.links.carried == before
 
 
 def test_events_and_news_go_through_pickle() -> None:

@@ -104,8 +104,8 @@ class Gateway:
 
     def receive(self, message: Message, now: float) -> None:
         """From the other end."""
-        if self.inward is None or self.outward is None:
-            return  # closed meanwhile
+        if self.inward is None or not self.inward.connected:
+            return  # closed meanwhile, or the channel was destroyed
         if isinstance(message, Event):
             if self.border.takes(message):
                 self.inward.push(message, now)
@@ -180,6 +180,12 @@ class Border:
         for origin in origins:
             if self._best.get(origin) is gateway:
                 self._choose(origin, now)
+
+    def shut(self, now: float) -> None:
+        """All links are down, and there will be no others."""
+        for gateway in list(self.gateways.values()):
+            self.close(gateway, now)
+        self.channel.ignore(self)
 
     def known(self) -> dict[str, tuple[str, ...]]:
         """The channels that can be reached, and by which way."""
