@@ -240,6 +240,18 @@ def test_a_watchdog_of_a_conjunction() -> None:
     assert [event.source for event in found[2]] == [1, 2, 3]  # the first was not forgotten
 
 
+def test_a_late_host_hides_no_missed_deadline() -> None:
+    """S3-6: what is due before a push comes before it, though nobody has called `expire`."""
+    channel = EventChannel("test", NO_DISPATCHING)
+    kinds: list[int] = []
+    channel.consume(lambda events: kinds.append(events[0].type), any_of(on(A), deadline(1.0)), now=0.0)
+    supplier = channel.supply((1, A))
+    supplier.push(Event(A, 1), now=0.5)
+    supplier.push(Event(A, 1), now=1.75)
+    assert kinds == [A, DEADLINE_TIMEOUT, A]
+    assert channel.next_due() == 2.75
+
+
 def test_missed_periods_are_counted_not_repeated() -> None:
     channel = EventChannel("test", NO_DISPATCHING)
     found: list[Events] = []

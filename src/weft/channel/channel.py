@@ -154,11 +154,7 @@ class EventChannel:
 
     def expire(self, now: float) -> int:
         """Timeouts that are due go to their consumers, at their urgency; how many."""
-        self._core.pushing += 1
-        try:
-            return self._core.timers.expire(now)
-        finally:
-            self._core.end_push()
+        return self._core.expire(now)
 
     # Dispatching
 

@@ -148,6 +148,14 @@ class Core:
 
     # Pushes under way
 
+    def expire(self, now: float) -> int:
+        """Timeouts that are due, as one push."""
+        self.pushing += 1
+        try:
+            return self.timers.expire(now)
+        finally:
+            self.end_push()
+
     def end_push(self) -> None:
         """What had to wait for the end of the push is done."""
         self.pushing -= 1

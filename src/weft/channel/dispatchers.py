@@ -161,7 +161,7 @@ class Queued:
     def _queue(self, priority: int) -> WorkQueue:
         queue = self._queues.get(priority)
         if queue is None:
-            queue = WorkQueue()
+            queue = WorkQueue(self.marks is not None and self.marks.when_full == DISCARD_OLDEST)
             self._queues[priority] = queue
             insort(self._priorities, priority)
         return queue

@@ -355,11 +355,14 @@ class ProxyPushConsumer:
         return tuple(self._publications.values())
 
     def push(self, event: Event, now: float) -> None:
-        """To all consumers that want it.  Raises only for what the supplier did wrong, never for a consumer."""
+        """To all consumers that want it, after the timeouts that are due by now, lest a watchdog that nobody looked at be
+        armed anew unheard.  Raises only for what the supplier did wrong, never for a consumer."""
+        core = self._core
+        if core.timers.is_due(now):
+            core.expire(now)
         route = self._last
         if not route.fresh or event.type != route.type or event.source != route.source:
             route = self._find(event)
-        core = self._core
         self.pushes += 1
         if route.crosses and not self.is_gateway:
             event = core.stamp(event)

@@ -74,6 +74,9 @@ class Timers:
         """When somebody should look again; None if no timer runs."""
         return self._heap[0].due if self._heap else None
 
+    def is_due(self, now: float) -> bool:
+        return len(self._heap) > 0 and self._heap[0].due <= now
+
     def expire(self, now: float) -> int:
         """Fires all that are due, in order; how many."""
         fired = 0

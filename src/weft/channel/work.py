@@ -115,9 +115,10 @@ class Work:
 
 
 class WorkQueue:
-    """The work of one preemption priority."""
+    """The work of one preemption priority.  Ages are kept only where the oldest may be discarded."""
 
-    def __init__(self) -> None:
+    def __init__(self, ages: bool = True) -> None:
+        self._aged = ages
         self.begun: Work | None = None  # at most one: within a priority nothing interrupts
         self._heap: list[tuple[float, int, int, Work]] = []
         self._ages: deque[Work] = deque()
@@ -126,7 +127,8 @@ class WorkQueue:
     def put(self, work: Work) -> None:
         work.gone = False
         heapq.heappush(self._heap, (work.key, work.sub, work.number, work))
-        self._ages.append(work)
+        if self._aged:
+            self._ages.append(work)
         self.length += 1
 
     def put_back(self, work: Work) -> None:
