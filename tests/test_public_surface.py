@@ -35,6 +35,17 @@ PUBLIC = {
         "examine_domains", "faults", "is_forest", "kept_back", "kept_names", "parse_domains", "parts", "plan",
         "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
     ],
+    "weft.channel": [
+        "ANY", "BROADCAST", "DEADLINE_TIMEOUT", "DISCARD_NEWEST", "DISCARD_OLDEST", "EARLIEST_DEADLINE_FIRST", "FIRST_TYPE",
+        "FULL", "INTERVAL_TIMEOUT", "MAXIMUM_URGENCY_FIRST", "MORE", "NO_CORRELATION", "NO_DISPATCHING", "RATE_MONOTONIC",
+        "WAIT", "After", "AfterAll", "AfterAny", "Border", "ChannelObserver", "Configuration", "ConsumerAdmin",
+        "ConsumerQos", "Cooperative", "Dependency", "Dispatcher", "Event", "EventChannel", "Events", "Every", "Gateway",
+        "Immediate", "LocalLink", "LocalLinks", "News", "Plan", "ProxyPushConsumer", "ProxyPushSupplier", "Publication",
+        "PushConsumer", "PushSupplier", "RtInfo", "Schedule", "Scheduled", "SingleThreaded", "SubscriptionObserver",
+        "SupplierAdmin", "SupplierQos", "Timeout", "Timer", "Timers", "Urgency", "WaterMarks", "Work", "WorkQueue",
+        "all_of", "any_of", "deadline", "depends", "interval", "on", "parse_schedule", "plan", "publishes", "recorded",
+        "write_schedule",
+    ],
     "weft.interest": [
         "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate",
         "DdmSettings", "Declarations", "Declared", "DistributionList", "DistributionLists", "Extent", "Grid",

@@ -26,9 +26,9 @@ from weft.fabric import (
     smallest_repair,
     write_domains,
 )
-from weft.fabric.toml_places import places
 from weft.model.errors import DomainsError
 from weft.model.records import Source
+from weft.model.toml_places import places
 
 SERVERS = tuple(f"S{number}" for number in range(1, 8))
 TOPOLOGIES = st.dictionaries(

@@ -6,7 +6,15 @@ import argparse
 import json
 from typing import Any
 
-from weft.cli import bench_ddm, bench_domains, bench_fedpro, bench_mesh, bench_orders, bench_tso
+from weft.cli import (
+    bench_channel,
+    bench_ddm,
+    bench_domains,
+    bench_fedpro,
+    bench_mesh,
+    bench_orders,
+    bench_tso,
+)
 from weft.cli.arguments import whole
 from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
 
@@ -31,6 +39,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     embedded.set_defaults(func=run_embedded)
     bench_fedpro.register(kinds)
     bench_ddm.register(kinds)
+    bench_channel.register(kinds)
     bench_domains.register(kinds)
     bench_mesh.register(kinds)
     bench_orders.register(kinds)

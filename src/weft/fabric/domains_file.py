@@ -36,10 +36,10 @@ from typing import Any
 
 from weft.fabric.forest import faults, parts, smallest_repair
 from weft.fabric.release import ROOTS, Release
-from weft.fabric.toml_places import Path, places
 from weft.fabric.topology import Topology
 from weft.model.errors import DomainsError
 from weft.model.records import Source
+from weft.model.toml_places import Path, places
 
 NAME = re.compile(r"[\w.-]+")
 ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]]+):([0-9]+)")

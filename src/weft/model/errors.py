@@ -31,6 +31,19 @@ class FabricError(WeftError):
     """A server of the fabric, its peers and its journal do not fit together; the message names who."""
 
 
+class ChannelError(WeftError):
+    """A supplier, a consumer or a gateway of an event channel asks for what makes no sense; the message names it."""
+
+
+class ScheduleError(SettingsError):
+    """A schedule cannot be made, or its file is at fault; `place` is `file` or `file:line`."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(f"{place}: {message}" if place else message)
+        self.message = message
+        self.place = place
+
+
 class OrderingError(WeftError):
     """Tags, processes and their driver do not fit together; the message names the process and what is wrong."""
 

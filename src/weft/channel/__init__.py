@@ -1,0 +1,113 @@
+"""How urgently: the real-time event channel.  Filter, correlate, dispatch by priority (docs/channel.md)."""
+
+from weft.channel.channel import ConsumerAdmin, EventChannel, SupplierAdmin
+from weft.channel.configuration import BROADCAST, FULL, NO_CORRELATION, NO_DISPATCHING, Configuration
+from weft.channel.configuring import recorded
+from weft.channel.dispatchers import Cooperative, Immediate, SingleThreaded
+from weft.channel.event import ANY, DEADLINE_TIMEOUT, FIRST_TYPE, INTERVAL_TIMEOUT, Event, Events, Timeout
+from weft.channel.gateway import Border, Gateway, News
+from weft.channel.local_links import LocalLink, LocalLinks
+from weft.channel.protocols import (
+    ChannelObserver,
+    Dispatcher,
+    PushConsumer,
+    PushSupplier,
+    SubscriptionObserver,
+)
+from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
+from weft.channel.qos import (
+    ConsumerQos,
+    Dependency,
+    Publication,
+    SupplierQos,
+    all_of,
+    any_of,
+    deadline,
+    depends,
+    interval,
+    on,
+    publishes,
+)
+from weft.channel.rt_info import After, AfterAll, AfterAny, Every, RtInfo
+from weft.channel.schedule import (
+    EARLIEST_DEADLINE_FIRST,
+    MAXIMUM_URGENCY_FIRST,
+    RATE_MONOTONIC,
+    Plan,
+    Schedule,
+    Scheduled,
+    plan,
+)
+from weft.channel.schedule_file import parse_schedule, write_schedule
+from weft.channel.timers import Timer, Timers
+from weft.channel.urgency import Urgency
+from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, MORE, WAIT, WaterMarks, Work, WorkQueue
+
+__all__ = [
+    "ANY",
+    "BROADCAST",
+    "DEADLINE_TIMEOUT",
+    "DISCARD_NEWEST",
+    "DISCARD_OLDEST",
+    "EARLIEST_DEADLINE_FIRST",
+    "FIRST_TYPE",
+    "FULL",
+    "INTERVAL_TIMEOUT",
+    "MAXIMUM_URGENCY_FIRST",
+    "MORE",
+    "NO_CORRELATION",
+    "NO_DISPATCHING",
+    "RATE_MONOTONIC",
+    "WAIT",
+    "After",
+    "AfterAll",
+    "AfterAny",
+    "Border",
+    "ChannelObserver",
+    "Configuration",
+    "ConsumerAdmin",
+    "ConsumerQos",
+    "Cooperative",
+    "Dependency",
+    "Dispatcher",
+    "Event",
+    "EventChannel",
+    "Events",
+    "Every",
+    "Gateway",
+    "Immediate",
+    "LocalLink",
+    "LocalLinks",
+    "News",
+    "Plan",
+    "ProxyPushConsumer",
+    "ProxyPushSupplier",
+    "Publication",
+    "PushConsumer",
+    "PushSupplier",
+    "RtInfo",
+    "Schedule",
+    "Scheduled",
+    "SingleThreaded",
+    "SubscriptionObserver",
+    "SupplierAdmin",
+    "SupplierQos",
+    "Timeout",
+    "Timer",
+    "Timers",
+    "Urgency",
+    "WaterMarks",
+    "Work",
+    "WorkQueue",
+    "all_of",
+    "any_of",
+    "deadline",
+    "depends",
+    "interval",
+    "on",
+    "parse_schedule",
+    "plan",
+    "publishes",
+    "recorded",
+    "write_schedule",
+]

@@ -1,0 +1,168 @@
+"""Work: a push that has been decided and is to be carried out; and queues of it (S3-8, S3-21).
+
+A consumer may take its work in steps, so that something more urgent can come between (see `dispatchers`): its push either
+returns MORE, and is called again with the same events, or is a generator, which is resumed after each `yield`.
+
+A queue holds the work of one preemption priority.  Its order: first the work that was begun and interrupted, then by the dynamic
+key, then by sub-priority, then first come, first served.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from typing import Any, Final, NamedTuple
+
+from weft.channel.event import Events
+from weft.channel.urgency import Urgency
+
+MORE: Final = object()
+"""What a consumer's push returns that has not finished and wants to be called again."""
+
+WAIT: Final = "wait"
+DISCARD_OLDEST: Final = "discard oldest"
+DISCARD_NEWEST: Final = "discard newest"
+
+
+class WaterMarks(NamedTuple):
+    """`high`: a queue that has so much work is full.  What then: the supplier waits until there is no more than `low`, or
+    the oldest or the newest work is discarded, and counted."""
+
+    high: int
+    low: int = 0
+    when_full: str = WAIT
+
+
+class Receiver:
+    """For whom a work is; what is reported of it, is reported here."""
+
+    name: str
+    connected: bool
+
+    def call(self, events: Events) -> Any:
+        """The consumer's push."""
+        raise NotImplementedError
+
+    def failed(self, events: Events, error: Exception) -> None:
+        raise NotImplementedError
+
+    def overran(self, spent: float, worst: float) -> None:
+        raise NotImplementedError
+
+    def discarded(self, events: Events) -> None:
+        raise NotImplementedError
+
+
+class Work:
+    __slots__ = (
+        "begun",
+        "events",
+        "gone",
+        "key",
+        "number",
+        "preemption",
+        "receiver",
+        "rest",
+        "spent",
+        "sub",
+        "worst",
+    )
+
+    def __init__(self, receiver: Receiver, events: Events, urgency: Urgency, now: float) -> None:
+        self.receiver = receiver
+        self.events = events
+        self.preemption = urgency.preemption
+        self.key = urgency.key(now)
+        self.sub = urgency.sub
+        self.worst = urgency.worst
+        self.number = 0  # in the order of arrival at the dispatcher
+        self.rest: Any = None  # the generator of a consumer that has begun
+        self.begun = False
+        self.spent = 0.0
+        self.gone = False  # discarded; its place in the queue is cleared later
+
+    def advance(self) -> bool:
+        """One step; is it finished?  A consumer that raises has finished, and nobody else is hurt by it."""
+        self.begun = True
+        try:
+            if self.rest is None:
+                answer = self.receiver.call(self.events)
+                if answer is None:
+                    return True
+                if answer is MORE:
+                    return False
+                if not hasattr(answer, "__next__"):
+                    return True
+                self.rest = answer
+            for _ in self.rest:
+                return False
+            return True
+        except Exception as error:
+            self.receiver.failed(self.events, error)
+            return True
+
+    def complete(self) -> None:
+        while not self.advance():
+            pass
+
+    def account(self, spent: float) -> None:
+        """It has finished, or was interrupted, after this time."""
+        self.spent += spent
+
+    def finished(self) -> None:
+        if self.worst and self.spent > self.worst:
+            self.receiver.overran(self.spent, self.worst)
+
+
+class WorkQueue:
+    """The work of one preemption priority.  Ages are kept only where the oldest may be discarded."""
+
+    def __init__(self, ages: bool = True) -> None:
+        self._aged = ages
+        self.begun: Work | None = None  # at most one: within a priority nothing interrupts
+        self._heap: list[tuple[float, int, int, Work]] = []
+        self._ages: deque[Work] = deque()
+        self.length = 0
+
+    def put(self, work: Work) -> None:
+        work.gone = False
+        heapq.heappush(self._heap, (work.key, work.sub, work.number, work))
+        if self._aged:
+            self._ages.append(work)
+        self.length += 1
+
+    def put_back(self, work: Work) -> None:
+        """It was interrupted, and is the first to go on."""
+        self.begun = work
+        self.length += 1
+
+    def take(self) -> Work:
+        """The first; there must be one."""
+        self.length -= 1
+        if self.begun is not None:
+            work = self.begun
+            self.begun = None
+            return work
+        while True:
+            work = heapq.heappop(self._heap)[3]
+            if not work.gone:
+                work.gone = True  # for the list of ages
+                if len(self._ages) > 2 * len(self._heap) + 16:
+                    self._tidy()
+                return work
+
+    def discard_oldest(self) -> Work | None:
+        """Of what has not begun, what came first."""
+        while self._ages:
+            work = self._ages.popleft()
+            if not work.gone:
+                work.gone = True
+                self.length -= 1
+                if len(self._heap) > 2 * self.length + 16:
+                    self._heap = [entry for entry in self._heap if not entry[3].gone]
+                    heapq.heapify(self._heap)
+                return work
+        return None
+
+    def _tidy(self) -> None:
+        self._ages = deque(work for work in self._ages if not work.gone)
