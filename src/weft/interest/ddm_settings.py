@@ -51,6 +51,7 @@ class DdmSettings:
     reliable: str = TCP
     base_address: IPv4Address = BASE_ADDRESS
     max_address: IPv4Address = MAX_ADDRESS
+    tbound: float = 0.0  # of regions as of a time: how far ahead of everybody's past Tbound is; 0: none
     unknown: tuple[str, ...] = ()  # settings of these forms that mean nothing, as "file:line: name"
 
     def partitions_of(self, space: Space) -> tuple[int, ...]:
@@ -84,6 +85,7 @@ def read_ddm_settings(rid: Rid | None, spaces: Spaces) -> DdmSettings:
         max_channels=_number(levels, "MaxNumberOfDataChannelsToUse", 64, 65_535),
         best_effort=_choice(levels, "BestEffortChannelType", CHANNEL_TYPES, UDP),
         reliable=_choice(levels, "ReliableChannelType", (TCP, MULTICAST), TCP),
+        tbound=_positive(levels, "TboundAhead"),
         base_address=base,
         max_address=last,
         unknown=_unknown(levels),
@@ -147,6 +149,21 @@ def _whole(form: Rid, name: str, most: int) -> int:
         value = 0
     if not 1 <= value <= most:
         raise _error(form, name, f"must be a whole number from 1 to {most}, not {text!r}")
+    return value
+
+
+def _positive(levels: Sequence[Rid], name: str) -> float:
+    """0 where it is not given."""
+    form = _first(levels, name)
+    if form is None:
+        return 0.0
+    text = _value(form, name)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise _error(form, name, f"must be a number above 0, not {text!r}")
     return value
 
 
@@ -221,7 +238,7 @@ _KNOWN = frozenset(
     name.lower()
     for name in (
         "StrategyToUse", "Options", GRID_OPTIONS, "NumPartitionsPerDimension", "MaxPartitionsPerDimension",
-        "MaxNumberOfDataChannelsToUse", "SpaceOptions", "BestEffortChannelType", "ReliableChannelType",
+        "MaxNumberOfDataChannelsToUse", "TboundAhead", "SpaceOptions", "BestEffortChannelType", "ReliableChannelType",
     )
 )  # fmt: skip
 

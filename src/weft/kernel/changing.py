@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from weft.kernel import advancing, asof, distributing, matching, path, rates, time_services
+from weft.kernel import advancing, asof, distributing, matching, path, rates, time_services, timetable
 from weft.kernel.distributing import LATE_INTERACTION, LATE_UPDATE
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data, Settled
@@ -32,7 +32,7 @@ from weft.kernel.state import Federation, Member
 from weft.kernel.timing import GRANTED, NMR, NMRA
 from weft.kernel.topics import Change, Sent
 from weft.kernel.turn import Turn
-from weft.model.errors import TimeRegulationIsNotEnabled
+from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
 from weft.model.handles import AttributeHandle, FederateHandle, ParameterHandle
 from weft.model.packed import PackedValues
 from weft.ordering.stamped import Stamped
@@ -74,6 +74,19 @@ def prepare(
     member.timing.changes[number] = Change(value)
     federation.distribution.changing[member.handle] = None
     return *arguments[:place], (value, number, federation.horizon.past)
+
+
+def require_tbound(federation: Federation, member: Member, timed: As) -> None:
+    """At the home: without a log a change must not concern what may have been sent."""
+    ahead = federation.channels.tbound
+    if timed is None or not ahead or federation.timetable is None:
+        return
+    least = (timetable.past(federation) or 0) + ahead
+    if timed[0] < least:
+        raise InvalidLogicalTime(
+            f"{member!r} may change regions and subscriptions as of {least} or later, not of {timed[0]}: messages may have "
+            f"been sent up to then, {ahead:g} ahead of what is past for everybody (TboundAhead of the RID file)"
+        )
 
 
 def refused(turn: Turn, federation: Federation, member: Member, number: int) -> None:

@@ -58,6 +58,7 @@ class Channels(Spread):
         super().__init__(
             self._strategy.name, self._strategy.matches_at_sender, self._settings.best_effort == MULTICAST
         )
+        self.tbound = self._settings.tbound
         self._valid = (-1, -1)
         self._listeners: dict[int, dict[str, None]] = {}
         self._own: dict[FederateHandle, frozenset[int]] = {}

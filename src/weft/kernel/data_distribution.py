@@ -148,6 +148,7 @@ def commit_region_modifications(
 ) -> None:
     for handle, _ in rows:
         require.region(federation, member, handle)
+    changing.require_tbound(federation, member, timed)
     before = {handle: federation.regions[handle].extent for handle, _ in rows}
     moved = _committed(federation, rows, timed)
     changed = distributing.subscriptions(member, [region.handle for region in moved]) if moved else []
@@ -388,6 +389,7 @@ def _write(
 
 
 def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) -> None:
+    changing.require_tbound(federation, member, timed)
     federation.timed = True
     if timed[2] is not None:
         member.declared.reclaim((timed[2], 0))

@@ -24,6 +24,7 @@ from weft.kernel.placing import Extents, OwnedRegion
 from weft.kernel.state import Federation, Instance, Member, add
 from weft.kernel.topics import Distribution, Name, Sent, Topic
 from weft.kernel.turn import Turn
+from weft.model.errors import InvalidLogicalTime
 from weft.model.handles import AttributeHandle, DimensionHandle, InteractionClassHandle
 from weft.model.packed import PackedValues
 
@@ -38,6 +39,17 @@ class Condition(NamedTuple):
     untimed: (
         int  # no longer asked when the federate has changed something without a time since (`Timing.untimed`)
     )
+
+
+def require_before_tbound(federation: Federation, member: Member, time: Any) -> None:
+    """A message may go so far ahead and no further, where there is no log."""
+    ahead = federation.channels.tbound
+    if ahead and time >= (federation.horizon.past or 0) + ahead:
+        least = (federation.horizon.past or 0) + ahead
+        raise InvalidLogicalTime(
+            f"{member!r} may send in time stamp order, in classes with dimensions, before {least} only, not at {time}: "
+            f"that is {ahead:g} ahead of what is past for everybody (TboundAhead of the RID file)"
+        )
 
 
 class Distributing(Distribution):
@@ -55,6 +67,7 @@ class Distributing(Distribution):
         stamp: tuple[Any, ...],
     ) -> tuple[str, ...]:
         """The other nodes that it goes to."""
+        require_before_tbound(federation, member, stamp[0].value)
         transportation = member.interaction_transportations.get(entry.handle) or entry.transportation
         message = Sent(member.handle, entry.handle, path.unshared(values), tag, transportation, at, stamp)
         available = federation.catalog.available_to_interaction_class(entry)
@@ -72,8 +85,9 @@ class Distributing(Distribution):
                     _take_interaction(turn, federation, other, member, received, message)
                 else:
                     nodes[other.node] = None
-        topic.log(message, at)
-        self.enter(message)
+        if not federation.channels.tbound:
+            topic.log(message, at)
+            self.enter(message)
         if federation.switch("delaySubscriptionEvaluation"):
             nodes = _others(turn, federation)
         arguments: tuple[Any, ...] = (entry.handle, message.values, tag, transportation, stamp)
@@ -94,13 +108,16 @@ class Distributing(Distribution):
         tag: bytes,
         stamp: tuple[Any, ...],
     ) -> tuple[str, ...]:
+        require_before_tbound(federation, member, stamp[0].value)
         where = matching.part_of(asof.where_is(federation, instance, stamp[0].value), sent)
         message = Sent(member.handle, instance.handle, path.unshared(values), tag, None, where, stamp)
         may: dict[int, None] = {}
         for topic, extents in _topics(federation, instance, sent, where):
             may.update(topic.may_want(extents, message.time))
-            topic.log(message, extents)
-        self.enter(message)
+            if not federation.channels.tbound:
+                topic.log(message, extents)
+        if not federation.channels.tbound:
+            self.enter(message)
         _count_update(instance, member, sent)
         nodes: dict[str, dict[AttributeHandle, None]] = {}
         for known_class, mask in instance.knowledge.masks.items():

@@ -11,6 +11,11 @@ entered.  Nothing of this is known to other nodes.
 Where something was sent without regions it is not in any cell but in a list of its own, `EVERYWHERE`, which everybody is
 on who subscribes with any region.
 
+Tbound (S4-15).  A federation may do without a log: its RID file then says how far *Tbound* is ahead of what is past for
+everybody (TboundAhead).  Messages are sent before Tbound and changes are made at it or later.  The home judges a change by what
+is past when it gives the command its place; no node that has not carried the command out can know of a later past, because that
+is told behind it.  So no message that a change concerns has been sent by then.
+
 `weft.kernel.distributing` sends, `weft.kernel.changing` has the changes.
 """
 

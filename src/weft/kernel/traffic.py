@@ -21,6 +21,7 @@ class Spread:
 
     def __init__(self, name: str, exact: bool, multicast: bool) -> None:
         self.name = name  # of the strategy
+        self.tbound: Any = 0  # of regions as of a time (`weft.kernel.topics`)
         self.exact = exact
         self.multicast = multicast
 
