@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import weft
 from host.served import WAIT, serving
 from host.spaces import FED, REGIONS, rid
 from support.recorder import Recorder
@@ -86,6 +87,26 @@ def test_a_server_has_the_same_spaces(fom: Any) -> None:
             return rti
 
         assert play(far, fom) == expected
+
+
+def test_regions_of_a_federate_through_a_server() -> None:
+    """`weft.join` with where=, and what is told of the regions of others."""
+    with (
+        serving() as server,
+        weft.join("paper", "one", fom=FED, rti=server.address("tcp")) as one,
+        weft.join("paper", "two", fom=FED, rti=server.address("tcp")) as two,
+    ):
+        heard: list[Any] = []
+        two.rti.set_convey_region_designator_sets_switch(True)
+        here = two.region("2D", x=(0, 10), y=(0, MAX))
+        two.on_interaction("Flare", where=here)(lambda flare: heard.append((flare["how"], flare.regions)))
+        area = one.region("2D", x=(9, 11))
+        for at in (9, 10, 8):
+            area.move(x=(at, at + 2))
+            one.send("Flare", how=b"%d" % at, where=area)
+        one.send("Flare", how=b"last")
+        assert two.run_until(lambda: heard and heard[-1] == (b"last", None), WAIT)
+        assert heard == [(b"9", ({"2D.x": (9, 11)},)), (b"8", ({"2D.x": (8, 10)},)), (b"last", None)]
 
 
 def test_regions_are_sent_on_their_channels() -> None:
