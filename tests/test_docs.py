@@ -38,7 +38,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("domains.md", (2, 5)),
         ("agents.md", (2, 2)),
         ("ddm-services.md", (5, 3)),
-        ("ddm.md", (4, 3)),
+        ("ddm.md", (5, 3)),
         ("channel.md", (1, 1)),
     ],
 )
