@@ -355,3 +355,44 @@ def test_who_overlaps_hears(moves: list[tuple[int, tuple[int, int]]]) -> None:
             arrive(two)
             meet = any(a[0] < b[1] and b[0] < a[1] for a in at[:2] for b in at[2:])
             assert heard == (["event", "update"] if meet else [])
+
+
+def test_as_of_a_time() -> None:
+    """S4-2, S4-13: blue looks there from 10 on, and hears what red had sent for then; before it hears nothing."""
+    host = EmbeddedNode()
+    with joined(host, "red") as red, joined(host, "blue") as blue:
+        heard: list[Any] = []
+        for one in (red, blue):
+            one.rti.enable_time_regulation(HLAfloat64Interval(1.0))
+            one.rti.enable_time_constrained()
+            arrive(one)
+        place = {DIMENSION.rpartition(".")[2]: (4, 6)}
+        mouth, ear = red.region(**place), blue.region(**dict.fromkeys(place, (10, 12)))
+
+        @blue.on_interaction("Event.Hit", where=ear)
+        def hit(event: Any) -> None:
+            heard.append(event.tag)
+
+        red.publish("Event.Hit")
+        event = red.rti.get_interaction_class_handle("Event.Hit")
+        red.rti.change_interaction_order_type(event, weft.OrderType.TIMESTAMP)
+        for time in (9.0, 10.0):
+            red.rti.send_interaction_with_regions(
+                event, {}, {mouth.handle}, b"%d" % time, HLAfloat64Time(time)
+            )
+        with blue.moving(time=HLAfloat64Time(10.0)):
+            ear.move(**place)
+        blue.subscribe("Event.Hit", where=ear, time=HLAfloat64Time(10.0))
+        for one in (red, blue):
+            one.rti.time_advance_request(HLAfloat64Time(20.0))
+        for one in (red, blue):
+            arrive(one)
+        assert heard == [b"10"]
+        with pytest.raises(InvalidRegionContext, match="takes where="):
+            blue.subscribe("Event.Hit", time=HLAfloat64Time(30.0))
+        with (
+            pytest.raises(InvalidRegion, match="inside another"),
+            blue.moving(),
+            blue.moving(time=HLAfloat64Time(30.0)),
+        ):
+            pass

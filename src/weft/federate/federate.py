@@ -36,6 +36,7 @@ from weft.model.errors import (
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
+    InvalidRegionContext,
     RTIexception,
 )
 from weft.model.handles import (
@@ -175,15 +176,27 @@ class Federate:
             names = self._vocabulary.attributes(self._vocabulary.object_class(name), attributes)
             self._published.setdefault(object_class, set()).update(names)
 
-    def subscribe(self, name: str, *attributes: str, rate: str = "", where: Where | None = None) -> None:
+    def subscribe(
+        self,
+        name: str,
+        *attributes: str,
+        rate: str = "",
+        where: Where | None = None,
+        time: LogicalTime | None = None,
+    ) -> None:
         """Subscribe to a class: an interaction class, or attributes of an object class (all if none is named).
 
         `rate` is an update rate of the object model: of each attribute no more values come than that, and the newest always.
         `where`: only to what is sent there; of an object class to those attributes that have the regions' dimensions.
+        `time`, with `where`: as of that logical time (docs/ddm-sync.md).
         """
         where = self._regions.chosen(where)
+        if time is not None and where is None:
+            raise InvalidRegionContext(
+                f"subscribe to {name!r} as of a time takes where=, the regions that it is for"
+            )
         if self._vocabulary.is_interaction(name):
-            self._subscribe_to_interactions(self._interaction_class(name), where)
+            self._subscribe_to_interactions(self._interaction_class(name), where, time)
         elif where is None:
             object_class = self._object_class(name)
             chosen = self._attributes(object_class, attributes)
@@ -192,15 +205,17 @@ class Federate:
             object_class = self._object_class(name)
             names = attributes or self._regions.attributes(self._vocabulary.object_class(name), where)
             pairs = [(self._attributes(object_class, names), handles(where))]
-            self.rti.subscribe_object_class_attributes_with_regions(object_class, pairs, rate or None)
+            self.rti.subscribe_object_class_attributes_with_regions(
+                object_class, pairs, rate or None, time=time
+            )
 
     def _subscribe_to_interactions(
-        self, interaction_class: InteractionClassHandle, where: Chosen | None
+        self, interaction_class: InteractionClassHandle, where: Chosen | None, time: LogicalTime | None
     ) -> None:
         if where is None:
             self.rti.subscribe_interaction_class(interaction_class)
         else:
-            self.rti.subscribe_interaction_class_with_regions(interaction_class, handles(where))
+            self.rti.subscribe_interaction_class_with_regions(interaction_class, handles(where), time=time)
 
     def send(self, name: str, /, tag: bytes = b"", *, where: Where | None = None, **parameters: Any) -> None:
         """Send an interaction, to those who subscribe there or to all; its class is published first if it is not yet."""
@@ -261,9 +276,12 @@ class Federate:
         """
         return self._regions.make(space, ranges)
 
-    def moving(self) -> contextlib.AbstractContextManager[None]:
-        """A block at whose end all regions that move in it do so at once; if it fails, none does."""
-        return self._regions.moving()
+    def moving(self, *, time: LogicalTime | None = None) -> contextlib.AbstractContextManager[None]:
+        """A block at whose end all regions that move in it do so at once; if it fails, none does.
+
+        `time`: as of that logical time (docs/ddm-sync.md).
+        """
+        return self._regions.moving(time)
 
     # --- hearing ----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from weft.model.errors import (
 )
 from weft.model.handles import AttributeHandle, ObjectInstanceHandle, RegionHandle
 from weft.model.records import RangeBounds
+from weft.model.time import LogicalTime
 
 if TYPE_CHECKING:
     from weft.federate.federate import Federate
@@ -135,15 +136,17 @@ class Regions:
             self._moved[region] = after
 
     @contextlib.contextmanager
-    def moving(self) -> Iterator[None]:
+    def moving(self, time: LogicalTime | None) -> Iterator[None]:
         if self._moved is not None:
+            if time is not None:
+                raise InvalidRegion(f"moving as of {time} inside another such block; its end says when")
             yield  # inside another such block, at whose end all of it counts
             return
         self._moved = {}
         try:
             yield
             if self._moved:
-                self._commit({region.handle for region in self._moved})
+                self._commit({region.handle for region in self._moved}, time)
                 for region, ranges in self._moved.items():
                     region.ranges = ranges
         except BaseException:
@@ -162,8 +165,8 @@ class Regions:
         with contextlib.suppress(RTIexception):  # the error that led here is the one to report
             self._set(region.handle, ranges)
 
-    def _commit(self, handles: set[RegionHandle]) -> None:
-        self._federate.rti.commit_region_modifications(handles)
+    def _commit(self, handles: set[RegionHandle], time: LogicalTime | None = None) -> None:
+        self._federate.rti.commit_region_modifications(handles, time=time)
 
     def delete(self, region: LocalRegion) -> None:
         self._federate.rti.delete_region(region.handle)
