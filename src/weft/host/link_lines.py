@@ -45,6 +45,7 @@ class LinkLine:
         self._fd = -1  # the socket, if it is read and written here
         self._tls = None if context is None else Tls(context, server_side=link is None)
         self._open = False  # the certificates were shown
+        self._finishing = False
         self._view = memoryview(links.buffer)
 
     @property
@@ -78,6 +79,8 @@ class LinkLine:
         self.data_received(bytes(self._view[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
+        if self._finishing:
+            return
         if self._tls is not None:
             self._secure(self._tls, data)
             return
@@ -177,6 +180,30 @@ class LinkLine:
     def _write(self, data: bytes) -> None:
         if self._transport is not None and data:
             self._transport.write(data)
+
+    def finish(self) -> None:
+        """Say that no more comes, and wait for the peer to close.
+
+        To close at once would break the connection if something has come that was not read, and take from the peer what it has
+        not read yet.
+        """
+        if self._transport is None or self._finishing:
+            return
+        if self._tls is not None and not self._open:
+            self._transport.abort()
+            return
+        self._finishing = True
+        if self._tls is not None:
+            self._write(self._tls.end())
+        self._fd = -1
+        self._transport.resume_reading()
+        if self._transport.is_closing() or not self._transport.can_write_eof():
+            self._transport.close()
+        else:
+            try:
+                self._transport.write_eof()
+            except OSError:  # the peer has gone already
+                self._transport.abort()
 
     def close(self) -> None:
         if self._transport is not None:

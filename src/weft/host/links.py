@@ -39,7 +39,7 @@ from weft.wire.session_state import ACCEPTED, INVALID_SESSION, RESUMED, Action, 
 VERSION = 3  # of what is said over links
 GREETING_SECONDS = 10.0
 GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
-FAREWELL_SECONDS = 1.0  # for a neighbour to take what is still under way when this node stops
+FAREWELL_SECONDS = 3.0  # for a neighbour to take what is still under way when this node stops
 STRANGERS = 64  # connections of which it is not known whose they are
 DATAGRAM_BYTES = 1200  # what passes any network in one piece
 _TOKEN = 8
@@ -168,9 +168,13 @@ class Links:
             await asyncio.sleep(0)  # a connection that was just being accepted is made now, and aborted
         lines = [*self._lines, *self._doorstep]
         for line in lines:
-            line.close()
+            line.finish()
         if lines:
-            await asyncio.wait([line.closed for line in lines], timeout=FAREWELL_SECONDS)
+            _, late = await asyncio.wait([line.closed for line in lines], timeout=FAREWELL_SECONDS)
+            if late:
+                for line in lines:
+                    line.abort()
+                await asyncio.wait(late, timeout=FAREWELL_SECONDS)
 
     # --- sending ----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,61 @@
+"""A node that stops takes nothing from a neighbour that has not read all of it yet."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from weft.host.link_lines import READ, LinkLine
+
+SIZE = 8 << 20
+
+
+class Holder:
+    """What a line needs of `Links`."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(READ)
+
+    def opened(self, line: LinkLine) -> None:
+        pass
+
+    def received(self, line: LinkLine, data: bytes) -> None:
+        pass
+
+    def closed(self, line: LinkLine) -> None:
+        pass
+
+
+@pytest.mark.parametrize("leave", ["finish", "close"])
+def test_what_was_sent_is_read_to_its_end(leave: str) -> None:
+    """The neighbour has sent something that the line has not read, and reads late.  Closing at once would lose the rest."""
+
+    async def run() -> int:
+        loop = asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            holder: Any = Holder()
+            link: Any = object()
+            made: Any = lambda: LinkLine(holder, link, None)  # noqa: E731
+            _, line = await loop.create_connection(made, *listener.getsockname())
+            accepted, _ = await loop.sock_accept(listener)
+        with accepted:
+            line._transport.pause_reading()
+            await loop.sock_sendall(accepted, bytes(100_000))
+            line.send([bytes(SIZE)])
+            getattr(line, leave)()
+            total = 0
+            try:
+                while data := await asyncio.wait_for(loop.sock_recv(accepted, 1 << 16), 10):
+                    total += len(data)
+            except ConnectionResetError:
+                pass
+            accepted.close()
+            await asyncio.wait_for(line.closed, 10)
+        return total
+
+    total = asyncio.run(run())
+    assert (total == SIZE) == (leave == "finish")
