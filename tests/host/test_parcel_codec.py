@@ -135,7 +135,7 @@ def reports(draw: Any) -> Report:
     time, requested, lookahead, head = draw(st.tuples(numbers, numbers, numbers, st.none() | numbers))
     return Report(
         draw(st.integers(1, (1 << 32) - 1)),
-        draw(st.integers(0, 4)),
+        draw(st.integers(0, 5)),
         time,
         draw(st.booleans()),
         requested,
@@ -165,6 +165,7 @@ time_parcels = st.builds(
     st.builds(View, any_bounds, st.integers(0, 1 << 32), any_bounds),
     st.lists(reports(), max_size=3).map(lambda found: b"".join([pack_report(one) for one in found])),
     st.booleans(),
+    st.none() | any_times,
 )
 optional_federates = st.none() | federates
 optional_callers = st.none() | callers
