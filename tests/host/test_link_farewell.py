@@ -39,7 +39,7 @@ def test_what_was_sent_is_read_to_its_end(leave: str) -> None:
             listener.setblocking(False)
             holder: Any = Holder()
             link: Any = object()
-            made: Any = lambda: LinkLine(holder, link, None)  # noqa: E731
+            made: Any = lambda: LinkLine(holder, link, None)
             _, line = await loop.create_connection(made, *listener.getsockname())
             accepted, _ = await loop.sock_accept(listener)
         with accepted:
