@@ -69,6 +69,12 @@ def test_saves_over_a_mesh(seed: int) -> None:
     check(meshed(seed, saves=True))
 
 
+@pytest.mark.parametrize("seed", [5941, 6048])
+def test_a_save_that_is_due_before_its_bound_is_told(seed: int) -> None:
+    """All messages up to its time are delivered first, also where the command to save is the first that says they have come."""
+    check(meshed(seed, saves=True))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("block", range(40))
 def test_saves_over_many_meshes(block: int) -> None:

@@ -11,9 +11,12 @@ nobody is surprised in the middle of it.  An abort ends it at once, unless it is
 
 from __future__ import annotations
 
-from weft.kernel import timed_saves
+from typing import Any
+
+from weft.kernel import advancing, timed_saves
 from weft.kernel.pauses import Saving
 from weft.kernel.state import Federation, Member
+from weft.kernel.timing import GRANTED
 from weft.kernel.turn import Turn
 from weft.model.enums import SaveFailureReason, SaveStatus
 from weft.model.errors import (
@@ -50,9 +53,17 @@ def request_federation_save(
 
 
 def save_due(turn: Turn, federation: Federation, member: Member) -> None:
-    """All time-constrained federates have come to the time of the save."""
+    """All time-constrained federates have come to the time of the save, and nobody will send anything up to it any more.
+
+    A node may hear of that by this very command, before it has been told the bound that it follows from.
+    """
     if federation.save_scheduled is not None:
-        initiate(turn, federation, *federation.save_scheduled)
+        label, time = federation.save_scheduled
+        value: Any = time.value
+        for one in federation.members.values():
+            if one.node == turn.node and one.timing.constrained and one.timing.mode != GRANTED:
+                advancing.deliver_until(turn, federation, one, (value, 1))
+        initiate(turn, federation, label, time)
 
 
 def initiate(turn: Turn, federation: Federation, label: str, time: LogicalTime | None) -> None:
