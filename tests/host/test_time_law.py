@@ -75,6 +75,11 @@ def test_a_save_that_is_due_before_its_bound_is_told(seed: int) -> None:
     check(meshed(seed, saves=True))
 
 
+def test_nobody_begins_to_regulate_while_the_federation_is_saved() -> None:
+    """What all nodes know of a federate and what its own node has said of it would not fit."""
+    check(meshed(6415, saves=True))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("block", range(40))
 def test_saves_over_many_meshes(block: int) -> None:

@@ -288,8 +288,17 @@ class Node(Peers):
                         self._begin_times(turn, federation)
 
     def _begin_times(self, turn: Turn, federation: Federation) -> None:
-        """At the home: those who may begin to regulate or to be constrained do, and saves at a logical time."""
+        """At the home: those who may begin to regulate or to be constrained do, and saves at a logical time.
+
+        Not while the federation is saved or restored: nodes have said by then what they know of their members' times.
+        """
         timetable.publish(turn, federation)
+        if federation.saving is None and federation.restoring is None:
+            self._begin_to_take_part(turn, federation)
+        if federation.save_asked or federation.save_scheduled is not None:
+            self._schedule_saves(turn, federation)
+
+    def _begin_to_take_part(self, turn: Turn, federation: Federation) -> None:
         rti = federation.rti.handle
         ready = timetable.ready_to_regulate(federation)
         while ready is not None:
@@ -301,8 +310,6 @@ class Node(Peers):
         while waits is not None:
             self._carry_out(turn, federation, None, rti, time_services.CONSTRAINED_BEGUN, (waits.number,))
             waits = time_services.ready_to_be_constrained(federation)
-        if federation.save_asked or federation.save_scheduled is not None:
-            self._schedule_saves(turn, federation)
 
     # --- saves at a logical time (weft.kernel.timed_saves) ----------------------------------------------------
 

@@ -400,5 +400,5 @@ def refresh(federation: Federation) -> None:
     for member in federation.members.values():
         if takes_part(member) or member.timing.time:
             enter(federation, member, report_of(member))
-        if member.timing.constrained_pending:
-            table_of(federation).pending[member.handle] = None
+        if member.timing.constrained_pending or member.timing.regulation_pending:
+            flags_changed(federation, member)
