@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from ipaddress import IPv4Address
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.namespace import run_apart
-from weft.host.groups import REMEMBERED, Groups, GroupSettings, _Heard, group_address
+from weft.host.groups import REMEMBERED, Groups, GroupSettings, _Heard
+from weft.interest import DdmSettings
 
 PROGRAM = """
 import asyncio, json, socket
@@ -93,8 +95,13 @@ def test_in_any_order_each_once(numbers: list[int]) -> None:
 
 def test_addresses_of_channels() -> None:
     """S2-9: MulticastOptions.BaseAddress and MaxAddress; beyond the last the first again."""
-    found = [group_address("239.0.0.255", "239.0.1.1", n) for n in range(4)]
-    assert found == ["239.0.0.255", "239.0.1.0", "239.0.1.1", "239.0.0.255"]
+    settings = DdmSettings(base_address=IPv4Address("239.0.0.255"), max_address=IPv4Address("239.0.1.1"))
+    assert [str(settings.group(n)) for n in range(4)] == [
+        "239.0.0.255",
+        "239.0.1.0",
+        "239.0.1.1",
+        "239.0.0.255",
+    ]
 
 
 def test_nothing_is_sent_before_it_is_started() -> None:

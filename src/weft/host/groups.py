@@ -22,7 +22,6 @@ import asyncio
 import contextlib
 import errno
 import hashlib
-import ipaddress
 import secrets
 import socket
 import struct
@@ -253,10 +252,3 @@ class Groups:
             heard = self._heard[sender] = _Heard(boot)
         if heard.take(number):
             self._deliver(sender, data[_HEADER.size :])
-
-
-def group_address(base: str, highest: str, number: int) -> str:
-    """The address of a channel: one after the other from `base`, and from there again after `highest`."""
-    first = int(ipaddress.IPv4Address(base))
-    count = int(ipaddress.IPv4Address(highest)) - first + 1
-    return str(ipaddress.IPv4Address(first + number % count))

@@ -12,7 +12,6 @@ been told yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry
@@ -88,8 +87,6 @@ class Distributing(Distribution):
         if not federation.channels.tbound:
             topic.log(message, at)
             self.enter(message)
-        if federation.switch("delaySubscriptionEvaluation"):
-            nodes = _others(turn, federation)
         arguments: tuple[Any, ...] = (entry.handle, message.values, tag, transportation, stamp)
         if at is not None:
             arguments = (*arguments[:4], matching.boxes(at), stamp)
@@ -132,8 +129,6 @@ class Distributing(Distribution):
                         _take_update(turn, federation, other, member, instance, wanted, message)
                     else:
                         nodes.setdefault(other.node, {}).update(dict.fromkeys(wanted))
-        if federation.switch("delaySubscriptionEvaluation"):
-            nodes = {node: dict.fromkeys(sent) for node in _others(turn, federation)}
         for node, attributes in nodes.items():
             arguments = _update_arguments(message, [a for a in sent if a in attributes])
             turn.effects.append(
@@ -163,7 +158,7 @@ class Distributing(Distribution):
             instance = federation.instances.get(arguments[0])
             values = arguments[1]
             sent = list(values) if isinstance(values, dict) else values.handles
-            if instance is None or not is_placed(federation, instance, sent):
+            if instance is None or not path.is_placed(federation, instance, sent):
                 return False
         else:
             return False
@@ -206,10 +201,6 @@ def _arrive(
 
 def _data(federation: Federation, sender: Member, service: str, arguments: tuple[Any, ...]) -> Data:
     return Data(federation.name, federation.execution, federation.sequence, sender.handle, service, arguments)
-
-
-def _others(turn: Turn, federation: Federation) -> dict[str, None]:
-    return {m.node: None for m in federation.members.values() if m.node != turn.node}
 
 
 def _update_arguments(message: Sent, attributes: list[AttributeHandle]) -> tuple[Any, ...]:
@@ -322,12 +313,6 @@ def _merged(values: Any, others: list[Any]) -> dict[Any, bytes]:
 
 
 # --- topics -----------------------------------------------------------------------------------------------------
-
-
-def is_placed(federation: Federation, instance: Instance, sent: Iterable[Any]) -> bool:
-    """Has any of the attributes dimensions?"""
-    entry = instance.entry
-    return any(federation.catalog.available_to_attribute(entry, attribute) for attribute in sent)
 
 
 def _topics(

@@ -452,7 +452,7 @@ def _send_update(
     stamp: tuple[Any, ...],
 ) -> tuple[str, ...]:
     """Returns the other nodes that it goes to."""
-    if stamp and time_services.is_stamped(stamp) and _has_dimensions(federation, instance, sent):
+    if stamp and time_services.is_stamped(stamp) and is_placed(federation, instance, sent):
         return federation.distribution.updates(turn, federation, member, instance, values, sent, tag, stamp)
     where = None
     if instance.placement is not None:
@@ -481,7 +481,8 @@ def _send_update(
     return tuple([node for post in route.posts for node in post.nodes]) if stamp else ()
 
 
-def _has_dimensions(federation: Federation, instance: Instance, sent: list[Any]) -> bool:
+def is_placed(federation: Federation, instance: Instance, sent: list[Any]) -> bool:
+    """Do these attributes, in time stamp order, go by regions as of their time (`weft.kernel.distributing`)?"""
     entry = instance.entry
     if federation.switch(DELAYED):
         return False  # who wants it is asked when its time has come, and not as of that time
