@@ -49,7 +49,7 @@ PUBLIC = {
     "weft.interest": [
         "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate",
         "DdmSettings", "Declarations", "Declared", "DistributionList", "DistributionLists", "Extent", "Grid",
-        "Listeners", "Logged", "Modified", "Outcome", "Placed", "Receiver", "Region", "Space", "SpaceDimension",
+        "Logged", "Modified", "Outcome", "Placed", "Receiver", "Region", "Space", "SpaceDimension",
         "SpaceTime", "Spaces", "StaticGridPartitioned", "Strategy", "Subscribed", "Wish", "closed", "make_strategy",
         "read_ddm_settings", "stronger",
     ],

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interest.listeners import Listeners
 from interest.paper import spaces_of
 from weft.interest import (
     DEFAULT_REGION,
@@ -13,7 +14,6 @@ from weft.interest import (
     STRATEGIES,
     DdmSettings,
     Extent,
-    Listeners,
     Region,
     Space,
     Strategy,

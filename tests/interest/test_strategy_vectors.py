@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from interest.listeners import Listeners
 from interest.paper import (
     FED,
     GRID_OF_TWO,
@@ -15,7 +16,7 @@ from interest.paper import (
     spaces_of,
     strategy_of,
 )
-from weft.interest import DEFAULT_REGION, Extent, Listeners, Region, StaticGridPartitioned, closed
+from weft.interest import DEFAULT_REGION, Extent, Region, StaticGridPartitioned, closed
 from weft.interest.strategies import Grid
 
 SPACES = spaces_of()

@@ -10,7 +10,6 @@ from weft.interest.ddm_settings import STRATEGIES, DdmSettings, read_ddm_setting
 from weft.interest.declarations import Declarations, Declared, Wish, stronger
 from weft.interest.distribution import DistributionList, Logged, Outcome
 from weft.interest.distribution_lists import DistributionLists
-from weft.interest.listeners import Listeners
 from weft.interest.receiving import Receiver
 from weft.interest.regions import DEFAULT_REGION, NOWHERE, WHOLE, Bounds, Extent, Region, closed
 from weft.interest.spaces import Space, SpaceDimension, Spaces
@@ -33,7 +32,6 @@ __all__ = [
     "DistributionLists",
     "Extent",
     "Grid",
-    "Listeners",
     "Logged",
     "Modified",
     "Outcome",
