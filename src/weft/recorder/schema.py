@@ -27,7 +27,9 @@ COLUMNS = (
     Column("kind", "word", "what happened, see KINDS"),
     Column("service", "word", "HLA service or callback, if one was called"),
     # Who.
-    Column("federate", "int64", "number of the federate's handle at which it happened; 0 for the node itself"),
+    Column(
+        "federate", "int64", "number of the federate's handle at which it happened; 0 for the node itself"
+    ),
     Column("name", "word", "name of the federate, or of the channel's consumer or supplier"),
     # Which message.  (source, message) is its key in the run.
     Column("source", "int64", "number of the handle of the federate that sent the message; 0 for the RTI"),
