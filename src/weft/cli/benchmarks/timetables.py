@@ -17,10 +17,15 @@ ROUNDS = 5
 
 
 def growth() -> dict[str, Any]:
-    """CPU of a step in which every federate asks once and is granted; with a straight line fitted, and a power."""
+    """CPU of a step in which every federate asks once and is granted; with a straight line fitted, and a power.
+
+    Each round goes through all counts, so that a machine whose speed drifts does so for all of them.
+    """
+    rounds = [[_step_us(count) for count in COUNTS] for _ in range(ROUNDS)]
+    medians = [statistics.median(of_one) for of_one in zip(*rounds, strict=True)]
     rows = [
-        {"federates": count, "step_us": round(statistics.median(_step_us(count) for _ in range(ROUNDS)), 2)}
-        for count in COUNTS
+        {"federates": count, "step_us": round(median, 2)}
+        for count, median in zip(COUNTS, medians, strict=True)
     ]
     xs = [float(row["federates"]) for row in rows]
     ys = [float(row["step_us"]) for row in rows]
