@@ -57,6 +57,8 @@ class Observer:
         self.failed: list[tuple[str, Any, str]] = []
         self.overruns: list[tuple[str, float, float]] = []
         self.dropped: list[tuple[str, Any]] = []
+        self.late: list[tuple[str, Any, float]] = []
+        self.hung: list[tuple[str, Any]] = []
 
     def consumer_failed(self, consumer: str, events: Any, error: Exception) -> None:
         self.failed.append((consumer, events[0].payload, repr(error)))
@@ -64,8 +66,14 @@ class Observer:
     def overran(self, consumer: str, spent: float, worst: float) -> None:
         self.overruns.append((consumer, spent, worst))
 
+    def missed(self, consumer: str, events: Any, late: float) -> None:
+        self.late.append((consumer, events[0].payload, late))
+
     def discarded(self, consumer: str, events: Any) -> None:
         self.dropped.append((consumer, events[0].payload))
+
+    def hanging(self, consumer: str, events: Any, seconds: float) -> None:
+        self.hung.append((consumer, events[0].payload))
 
 
 LEVELS = {f"p{priority}.{sub}": Urgency(priority, sub) for priority in range(4) for sub in range(3)}

@@ -28,6 +28,7 @@ from weft.channel.qos import (
     on,
     publishes,
 )
+from weft.channel.record import DispatchRecord, Happening, Record
 from weft.channel.rt_info import After, AfterAll, AfterAny, Every, RtInfo
 from weft.channel.schedule import (
     EARLIEST_DEADLINE_FIRST,
@@ -69,12 +70,14 @@ __all__ = [
     "ConsumerQos",
     "Cooperative",
     "Dependency",
+    "DispatchRecord",
     "Dispatcher",
     "Event",
     "EventChannel",
     "Events",
     "Every",
     "Gateway",
+    "Happening",
     "Immediate",
     "LocalLink",
     "LocalLinks",
@@ -85,6 +88,7 @@ __all__ = [
     "Publication",
     "PushConsumer",
     "PushSupplier",
+    "Record",
     "RtInfo",
     "Schedule",
     "Scheduled",
