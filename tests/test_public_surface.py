@@ -28,6 +28,10 @@ PUBLIC = {
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
         "read_sources", "shared_node", "stop_node",
     ],
+    "weft.host.dispatch": [
+        "ConsumerDied", "HostDispatcher", "OneThread", "Preemptive", "RealTimeChannel", "RealTimeConsumer", "RealTimeSupplier",
+        "Standing", "ThreadPerConsumer", "realtime_standing", "standing_for",
+    ],
     "weft.fabric": [
         "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Beyond", "Certificate", "Changes", "Channel", "Cost", "Counts",
         "Delivery", "Domains", "DomainsFindings", "Fault", "Hop", "MatrixClock", "Packet", "Portion", "Release", "Repair",
@@ -41,10 +45,10 @@ PUBLIC = {
         "WAIT", "After", "AfterAll", "AfterAny", "Border", "ChannelObserver", "Configuration", "ConsumerAdmin", "ConsumerQos",
         "Cooperative", "Dependency", "DispatchRecord", "Dispatcher", "Event", "EventChannel", "Events", "Every", "Gateway",
         "Happening", "Immediate", "LocalLink", "LocalLinks", "News", "Plan", "ProxyPushConsumer", "ProxyPushSupplier",
-        "Publication", "PushConsumer", "PushSupplier", "Record", "RtInfo", "Schedule", "Scheduled", "SingleThreaded",
-        "SubscriptionObserver", "SupplierAdmin", "SupplierQos", "Timeout", "Timer", "Timers", "Urgency", "WaterMarks", "Work",
-        "WorkQueue", "all_of", "any_of", "deadline", "depends", "interval", "on", "parse_schedule", "plan", "publishes",
-        "recorded", "write_schedule",
+        "Publication", "PushConsumer", "PushSupplier", "Record", "RtInfo", "Schedule", "Scheduled", "SimulatedProcessor",
+        "SingleThreaded", "SubscriptionObserver", "SupplierAdmin", "SupplierQos", "Timeout", "Timer", "Timers", "Urgency",
+        "WaterMarks", "Work", "WorkQueue", "all_of", "any_of", "deadline", "depends", "interval", "on", "parse_schedule",
+        "plan", "publishes", "recorded", "write_schedule",
     ],
     "weft.interest": [
         "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate",

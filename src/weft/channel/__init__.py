@@ -40,6 +40,7 @@ from weft.channel.schedule import (
     plan,
 )
 from weft.channel.schedule_file import parse_schedule, write_schedule
+from weft.channel.simulated import SimulatedProcessor
 from weft.channel.timers import Timer, Timers
 from weft.channel.urgency import Urgency
 from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, MORE, WAIT, WaterMarks, Work, WorkQueue
@@ -92,6 +93,7 @@ __all__ = [
     "RtInfo",
     "Schedule",
     "Scheduled",
+    "SimulatedProcessor",
     "SingleThreaded",
     "SubscriptionObserver",
     "SupplierAdmin",

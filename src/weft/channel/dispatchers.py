@@ -70,7 +70,7 @@ class Queued:
 
     def __init__(self, marks: WaterMarks | None, clock: Clock | None, cooperative: bool) -> None:
         if marks is not None:
-            _check_marks(marks)
+            check_marks(marks)
         self.clock = clock
         self.marks = marks
         self.cooperative = cooperative
@@ -233,7 +233,7 @@ class Cooperative(Queued):
         super().__init__(marks, clock, cooperative=True)
 
 
-def _check_marks(marks: WaterMarks) -> None:
+def check_marks(marks: WaterMarks) -> None:
     if marks.when_full not in (WAIT, DISCARD_OLDEST, DISCARD_NEWEST):
         raise ChannelError(
             f"when_full is {marks.when_full!r}; it must be {WAIT!r}, {DISCARD_OLDEST!r} or {DISCARD_NEWEST!r}"

@@ -52,6 +52,7 @@ class ProxyPushSupplier(Owner):
         self.failures = 0
         self.overruns = 0
         self.misses = 0
+        self.hung = 0
         self.discards = 0
         self.last_error: Exception | None = None
 
@@ -209,6 +210,11 @@ class ProxyPushSupplier(Owner):
 
     # As the receiver of work
 
+    @property
+    def consumer(self) -> Callable[[Events], Any]:
+        """What is called, for hosts that call it elsewhere."""
+        return self._push
+
     def call(self, events: Events) -> Any:
         return self._push(events)
 
@@ -230,6 +236,12 @@ class ProxyPushSupplier(Owner):
         observer = self._core.observer
         if observer is not None:
             observer.missed(self.name, events, late)
+
+    def hangs(self, events: Events, seconds: float) -> None:
+        self.hung += 1
+        observer = self._core.observer
+        if observer is not None:
+            observer.hanging(self.name, events, seconds)
 
     def happened(self, kind: str, work: Work, at: float, queue: int, detail: str) -> None:
         record = self._core.record
@@ -440,7 +452,7 @@ class ProxyPushConsumer:
         key = (event.source, event.type)
         route = self._routes.get(key)
         if route is None:
-            self._check(event)
+            self.check(event)
             if len(self._routes) >= MOST_ROUTES:
                 self._routes = {}
         if route is None or not route.fresh:
@@ -449,7 +461,8 @@ class ProxyPushConsumer:
         self._last = route
         return route
 
-    def _check(self, event: Event) -> None:
+    def check(self, event: Event) -> None:
+        """Refuses what the supplier may not push."""
         if not self.connected:
             raise ChannelError(f"{self.name or 'a supplier'} is not connected to channel {self._core.name}")
         source, type = event.source, event.type

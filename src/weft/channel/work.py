@@ -56,6 +56,9 @@ class Receiver:
     def discarded(self, events: Events) -> None:
         raise NotImplementedError
 
+    def hangs(self, events: Events, seconds: float) -> None:
+        """It has not come back for so long."""
+
     def happened(self, kind: str, work: Work, at: float, queue: int, detail: str) -> None:
         """For the record, if there is one (see `record`)."""
 

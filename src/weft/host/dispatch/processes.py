@@ -1,0 +1,368 @@
+"""The preemptive dispatcher: a process for each preemption priority, under SCHED_FIFO where the machine allows it (S3-9).
+
+The queues stay with the channel.  A worker is given one push at a time, straight from the supplier's thread if it is free, else
+when its answer to the last one comes; so order, water marks and disconnection are exact, and when a worker dies it is known which
+push died with it: that one is reported as failed and discarded, and all others are carried out by the worker that follows.
+What runs when is the machine's scheduler's business, which interrupts a less urgent worker at any instruction.
+
+A consumer that has not come back for `patience` seconds is reported as hanging, and its process is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import selectors
+import signal
+import socket
+import threading
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from weft.channel import Event, WaterMarks, Work
+from weft.host.dispatch import messages
+from weft.host.dispatch.lanes import PATIENCE, ConsumerDied, HostDispatcher, Lane
+from weft.host.dispatch.nursery import Born, Died, Nursery
+from weft.host.dispatch.standing import channel_standing, realtime_standing, standing_for, take
+from weft.model.errors import ChannelError
+
+if TYPE_CHECKING:
+    from weft.channel.proxies import ProxyPushSupplier
+
+STILLBORN = 3  # workers of a lane that end one after another with nothing done: no more are tried
+
+
+class _ProcessLane(Lane):
+    def __init__(self, key: Hashable, aged: bool) -> None:
+        super().__init__(key, aged)
+        self.end: socket.socket | None = None  # to its worker
+        self.pid = 0
+        self.frames = messages.Frames()
+        self.unsent = b""
+        self.ending = False  # its worker has died, and what that said before is read
+        self.unread = False  # the worker died without having looked at what it was sent
+        self.known: set[int] = set()  # consumers it was sent
+        self.behind = 0  # how much waited behind what runs
+        self.fruitless = 0  # workers that ended with nothing done
+        self.broken = ""
+
+
+class Preemptive(HostDispatcher):
+    """`realtime`: ask for SCHED_FIFO.  Consumers that are connected before the start may be anything, those that come later
+    must be picklable: a function of a module, or an object of a class of a module."""
+
+    def __init__(
+        self,
+        marks: WaterMarks | None = None,
+        patience: float | None = PATIENCE,
+        realtime: bool = True,
+    ) -> None:
+        super().__init__(marks, patience, realtime)
+        self.fifo = False
+        self.restarts = 0
+        self._nursery: Nursery | None = None
+        self._wake_in = self._wake_out = -1
+        self._inherited: set[int] = set()
+        self._parcels: dict[int, bytes] = {}  # consumers that came later, as they are sent
+        self._pushed: Callable[[int, Event, float], None] = _no_suppliers
+
+    def hear(self, pushed: Callable[[int, Event, float], None]) -> None:
+        """Who takes what consumers push: number of the supplier, event, when."""
+        self._pushed = pushed
+
+    def start(self, consumers: list[ProxyPushSupplier]) -> None:
+        with self.lock:
+            if self.started:
+                return
+            if not hasattr(os, "pidfd_open"):
+                raise ChannelError(
+                    "processes by priority need Linux; use OneThread or ThreadPerConsumer here"
+                )
+            self.fifo = self.realtime and realtime_standing().fifo
+            self._selector = selectors.DefaultSelector()
+            self._wake_in, self._wake_out = os.pipe()
+            self._inherited = {one.number for one in consumers}
+            self._nursery = Nursery({one.number: one.call for one in consumers}, self.fifo)
+            self._selector.register(self._nursery, selectors.EVENT_READ, None)
+            self._selector.register(self._wake_in, selectors.EVENT_READ, None)
+            thread = threading.Thread(target=self._listen, name="weft channel dispatcher", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        super().start(consumers)
+
+    def connected(self, consumer: ProxyPushSupplier) -> None:
+        if not self.started:
+            return
+        try:
+            self._parcels[consumer.number] = messages.packed(
+                messages.CONSUMER, (consumer.number, consumer.consumer)
+            )
+        except Exception as error:
+            raise ChannelError(
+                f"{consumer.name} cannot be sent to the process of its priority ({error}); connect it before the channel is "
+                "started, or make it a function or an object of a class of a module"
+            ) from error
+
+    def disconnected(self, consumer: ProxyPushSupplier) -> None:
+        self._parcels.pop(consumer.number, None)
+
+    def processes(self) -> dict[int, int]:
+        """The process of each preemption priority that has one."""
+        with self.lock:
+            return {key: lane.pid for key, lane in self._lanes.items() if lane.pid}
+
+    def close(self, timeout: float) -> None:
+        super().close(timeout)
+        with self.lock:
+            for lane in self._lanes.values():
+                if lane.running is not None:  # it was given its time
+                    self._kill(lane)
+                    self._lost(lane, "was ended with the channel")
+                self._forget_end(lane)
+            nursery, self._nursery = self._nursery, None
+            self._wake()
+        if nursery is not None:
+            self._threads[0].join()
+            nursery.close()
+            self._selector.close()
+            os.close(self._wake_in)
+            os.close(self._wake_out)
+
+    def take_over(self, work: list[Work]) -> None:
+        """What has begun goes on here, to its end: what it has done so far is in this process."""
+        super().take_over([one for one in work if not one.begun])
+        for one in work:
+            if one.begun:
+                one.complete()
+
+    # Lanes
+
+    def _new_lane(self, key: Hashable, work: Work, aged: bool) -> _ProcessLane:
+        return _ProcessLane(key, aged)
+
+    def _serve(self, lane: Any) -> None:
+        if lane.running is not None or lane.ending:
+            return
+        if lane.broken:
+            self._give_up([lane], lane.broken)
+            return
+        if lane.end is None:
+            self._engage(lane)
+        work = self._take(lane)
+        while work is not None and not self._hand(lane, work):
+            work = self._take(lane)
+        self._settle()
+
+    def _wake(self) -> None:
+        with suppress(OSError):
+            os.write(self._wake_out, b"x")
+
+    def _engage(self, lane: Any) -> None:
+        if self._nursery is None:
+            raise ChannelError("the channel was stopped")
+        lane.end = self._nursery.bear(lane.key, standing_for(lane.key, self.fifo))
+        lane.end.setblocking(False)
+        lane.frames = messages.Frames()
+        lane.unsent = b""
+        lane.unread = False
+        lane.known = set()
+        self._selector.register(lane.end, selectors.EVENT_READ, lane)
+
+    def _hand(self, lane: Any, work: Work) -> bool:
+        """Could it be sent?"""
+        receiver: Any = work.receiver
+        number: int = receiver.number
+        try:
+            data = messages.packed(messages.WORK, (number, work.events))
+        except Exception as error:
+            self.discarded += 1
+            reason = ChannelError(
+                f"events for {receiver.name} cannot be sent to the process of its priority: {error}"
+            )
+            receiver.failed(work.events, reason)
+            work.discard(self.clock(), "its events cannot be sent to another process")
+            return False
+        if number not in self._inherited and number not in lane.known:
+            data = self._parcels[number] + data
+            lane.known.add(number)
+        lane.behind = lane.queue.length
+        self._begins(lane, work, self.clock())
+        self._send(lane, data)
+        return True
+
+    def _send(self, lane: Any, data: bytes) -> None:
+        """What does not fit now goes when there is room; a worker that has ended is heard of otherwise."""
+        try:
+            sent = lane.end.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            lane.unread = True
+            return
+        lane.unsent = data[sent:]
+        if lane.unsent:
+            both = selectors.EVENT_READ | selectors.EVENT_WRITE
+            self._selector.modify(lane.end, both, lane)
+            self._wake()
+
+    def _hangs(self, lane: Any, now: float) -> None:
+        self._kill(lane)
+
+    def _kill(self, lane: Any) -> None:
+        with suppress(ProcessLookupError):
+            if lane.pid:
+                os.kill(lane.pid, signal.SIGKILL)
+
+    # The thread that listens to workers and to the nursery
+
+    def _listen(self) -> None:
+        take(channel_standing(self.fifo))
+        self._own.add(threading.get_ident())
+        while True:
+            ready = self._selector.select()
+            with self.lock:
+                for key, events in ready:
+                    self._heard(key, events)
+                if self.closing and not self._busy:
+                    return
+
+    def _heard(self, key: selectors.SelectorKey, events: int) -> None:
+        if key.fileobj == self._wake_in:
+            os.read(self._wake_in, 4096)
+        elif key.data is None:
+            self._news()
+        elif key.fileobj is key.data.end:
+            if events & selectors.EVENT_WRITE:
+                self._send_rest(key.data)
+            if events & selectors.EVENT_READ:
+                self._read(key.data)
+
+    def _send_rest(self, lane: Any) -> None:
+        self._send(lane, lane.unsent)
+        if not lane.unsent and lane.end is not None:
+            self._selector.modify(lane.end, selectors.EVENT_READ, lane)
+
+    def _read(self, lane: Any) -> bool:
+        """Was there anything?"""
+        try:
+            data = lane.end.recv(262_144)
+        except BlockingIOError:
+            return False
+        except OSError:  # what it was sent last is still in the line
+            lane.unread = True
+            data = b""
+        if not data:  # how it ended, the nursery says
+            with suppress(KeyError):
+                self._selector.unregister(lane.end)
+            return False
+        for kind, body in lane.frames.feed(data):
+            if kind == messages.PUSH:
+                self._take_push(lane, body)
+            else:
+                self._take_done(lane, body)
+        return True
+
+    def _take_push(self, lane: Any, body: bytes) -> None:
+        try:
+            self._pushed(*pickle.loads(body))
+        except Exception as error:
+            if lane.running is not None:
+                lane.running.receiver.failed(lane.running.events, error)
+
+    def _take_done(self, lane: Any, body: bytes) -> None:
+        begin, end, spent, error = messages.read_done(body)
+        work: Work = lane.running
+        lane.fruitless = 0
+        work.begun = True
+        work.starts(begin, lane.behind)
+        self._ends(lane)
+        if error:
+            raised = pickle.loads(error)
+            work.error = raised
+            work.receiver.failed(work.events, raised)
+        work.account(end - spent, end)
+        work.finished()
+        if lane.queue.length:
+            self._serve(lane)
+        self._settle()
+
+    # Births and deaths
+
+    def _news(self) -> None:
+        nursery = self._nursery
+        if nursery is None:
+            return
+        news = nursery.news()
+        if isinstance(news, Born):
+            lane = self._lanes[news.lane]
+            lane.pid = news.pid
+        elif isinstance(news, Died):
+            self._bereaved(self._lanes[news.lane], news)
+        else:
+            self._selector.unregister(nursery)
+            self._orphaned()
+
+    def _bereaved(self, lane: Any, news: Died) -> None:
+        lane.ending = True
+        while lane.end is not None and self._read(lane):
+            pass
+        lane.ending = False
+        self._forget_end(lane)
+        if lane.running is not None and not lane.unread:
+            self._lost(lane, news.how())
+        else:
+            lane.fruitless += 1
+            if lane.running is not None:
+                self._take_back(lane)
+        if lane.fruitless >= STILLBORN:
+            lane.broken = (
+                f"the process of priority {lane.key} {news.how()}, {STILLBORN} times with nothing done"
+            )
+        if not self.closing:
+            self.restarts += 1
+            if lane.queue.length:
+                self._serve(lane)
+        self._settle()
+
+    def _take_back(self, lane: Any) -> None:
+        """It never began; its place in the queue is as before."""
+        work: Work = lane.running
+        self._ends(lane)
+        lane.queue.put(work)
+        self._pending += 1
+
+    def _orphaned(self) -> None:
+        """Without the nursery no worker can follow another."""
+        for lane in self._lanes.values():
+            self._kill(lane)
+            self._forget_end(lane)
+            lane.broken = "the process that starts others has gone"
+            if lane.running is not None:
+                self._lost(lane, "was ended because the process that starts others has gone")
+            self._give_up([lane], lane.broken)
+
+    def _forget_end(self, lane: Any) -> None:
+        if lane.end is not None:
+            with suppress(KeyError):
+                self._selector.unregister(lane.end)
+            lane.end.close()
+        lane.end = None
+        lane.pid = 0
+
+    def _lost(self, lane: Any, how: str) -> None:
+        """The push that ran is reported: it may have been carried out in part, and is not tried again."""
+        work: Work = lane.running
+        now = self.clock()
+        work.begun = True
+        work.starts(lane.since, lane.behind)
+        self._ends(lane)
+        self.discarded += 1
+        text = f"the process of priority {lane.key} {how}, after {now - lane.since:.3f} s with {work.receiver.name}"
+        work.receiver.failed(work.events, ConsumerDied(text))
+        work.discard(now, f"its process {how}")
+        self._settle()
+
+
+def _no_suppliers(number: int, event: Event, now: float) -> None:
+    raise ChannelError(f"a consumer pushed to supplier {number}, which the channel does not know")

@@ -1,0 +1,206 @@
+"""Dispatchers with threads: one for all, by priority, or one for each consumer (S3-9, S3-21).
+
+One interpreter runs one thread at a time, so threads keep consumers from waiting for one another's waiting, not for one
+another's computing.  What has to interrupt a computation needs processes (see `processes`).
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import insort
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from weft.channel import WaterMarks, Work
+from weft.host.dispatch.lanes import PATIENCE, HostDispatcher, Lane
+from weft.host.dispatch.standing import FIRST_LEVEL, Standing, take
+
+if TYPE_CHECKING:
+    from weft.channel.proxies import ProxyPushSupplier
+
+
+class _Threads(HostDispatcher):
+    def _spawn(self, name: str, lane: Any) -> None:
+        thread = threading.Thread(target=self._serving, args=(lane,), name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serving(self, lane: Any) -> None:
+        if self.realtime:
+            take(Standing(True, FIRST_LEVEL))
+        with self.lock:
+            self._own.add(threading.get_ident())
+            try:
+                self._loop(lane)
+            finally:
+                self._own.discard(threading.get_ident())
+
+    def _loop(self, lane: Any) -> None:
+        raise NotImplementedError
+
+    def _interrupts(self, lane: Any, work: Work) -> bool:
+        return False
+
+    def _carry_out(self, lane: Any, work: Work) -> None:
+        """Called with the lock, which is given back while the consumer runs."""
+        before = self.clock()
+        if not work.begun:
+            work.starts(before, lane.queue.length)
+        self._begins(lane, work, before)
+        while True:
+            self.lock.release()
+            try:
+                finished = _advance(work)
+            finally:
+                self.lock.acquire()
+            if finished or self._interrupts(lane, work):
+                break
+        work.account(before, self.clock())
+        self._ends(lane)
+        if finished:
+            work.finished()
+        elif self._successor is not None:
+            self._successor.take_over([work])
+        else:
+            lane.queue.put_back(work)
+            self._pending += 1
+        self._settle()
+
+
+class OneThread(_Threads):
+    """By priority, in one thread.  Cooperative: a consumer may be interrupted where it allows it (see `weft.channel`)."""
+
+    def __init__(
+        self,
+        marks: WaterMarks | None = None,
+        cooperative: bool = False,
+        patience: float | None = PATIENCE,
+        realtime: bool = False,
+    ) -> None:
+        super().__init__(marks, patience, realtime)
+        self.cooperative = cooperative
+        self._priorities: list[int] = []
+        self._running: Work | None = None
+
+    def attach(self, lock: Any) -> None:
+        super().attach(lock)
+        self._work = threading.Condition(lock)
+
+    def start(self, consumers: list[ProxyPushSupplier]) -> None:
+        with self.lock:
+            self._spawn("weft channel dispatcher", None)
+        super().start(consumers)
+
+    def must_yield(self) -> bool:
+        running = self._running
+        return self.cooperative and running is not None and self._first_lane(running.preemption) is not None
+
+    def _new_lane(self, key: Hashable, work: Work, aged: bool) -> Lane:
+        insort(self._priorities, work.preemption)
+        return Lane(key, aged)
+
+    def _serve(self, lane: Any) -> None:
+        self._work.notify()
+
+    def _wake(self) -> None:
+        self._work.notify_all()
+
+    def _loop(self, lane: Any) -> None:
+        while not self.closing:
+            first = self._first_lane(None)
+            if first is None:
+                self._work.wait()
+                continue
+            work = self._take(first)
+            if work is None:
+                self._settle()
+                continue
+            self._running = work
+            try:
+                self._carry_out(first, work)
+            finally:
+                self._running = None
+
+    def _interrupts(self, lane: Any, work: Work) -> bool:
+        if not self.cooperative:
+            return False
+        return self._successor is not None or self._first_lane(work.preemption) is not None
+
+    def _first_lane(self, below: int | None) -> Any:
+        """The most urgent lane that has work, of those more urgent than a priority."""
+        for priority in self._priorities:
+            if below is not None and priority >= below:
+                return None
+            lane = self._lanes.get(priority)
+            if lane is not None and lane.queue.length:
+                return lane
+        return None
+
+
+class _OwnLane(Lane):
+    def __init__(self, key: Hashable, aged: bool, work: Work, lock: Any) -> None:
+        super().__init__(key, aged)
+        self.name = work.receiver.name
+        self.work = threading.Condition(lock)
+        self.gone = False
+        self.has_thread = False
+
+
+class ThreadPerConsumer(_Threads):
+    """A thread and a queue for each consumer: one that waits or hangs delays nobody else (S3-21).
+
+    Between consumers there is no order; the work of one comes by dynamic key, sub-priority and arrival."""
+
+    def __init__(self, marks: WaterMarks | None = None, patience: float | None = PATIENCE) -> None:
+        super().__init__(marks, patience, realtime=False)
+
+    def disconnected(self, consumer: ProxyPushSupplier) -> None:
+        with self.lock:
+            lane = self._lanes.pop(consumer, None)
+            if lane is not None:
+                self._lanes[lane] = lane  # until its thread has ended
+                lane.gone = True
+                lane.work.notify_all()
+
+    def _key(self, work: Work) -> Hashable:
+        return work.receiver
+
+    def _new_lane(self, key: Hashable, work: Work, aged: bool) -> _OwnLane:
+        return _OwnLane(key, aged, work, self.lock)
+
+    def _in_order(self) -> list[Any]:
+        return list(self._lanes.values())
+
+    def _serve(self, lane: Any) -> None:
+        if not lane.has_thread:
+            lane.has_thread = True
+            self._spawn(f"weft channel {lane.name}", lane)
+        lane.work.notify()
+
+    def _wake(self) -> None:
+        for lane in self._lanes.values():
+            lane.work.notify_all()
+
+    def _loop(self, lane: Any) -> None:
+        while not self.closing:
+            work = self._take(lane) if lane.queue.length else None
+            if work is not None:
+                self._carry_out(lane, work)
+            elif lane.gone:
+                break
+            else:
+                self._settle()
+                lane.work.wait()
+        self._lanes.pop(lane, None)
+        self._settle()
+
+
+def _advance(work: Work) -> bool:
+    """One step.  What would end a thread (SystemExit) ends the push and no more."""
+    try:
+        return work.advance()
+    except BaseException as error:
+        failure = RuntimeError(f"the consumer raised {error!r}")
+        work.error = failure
+        work.receiver.failed(work.events, failure)
+        return True
