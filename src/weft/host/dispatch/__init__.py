@@ -1,6 +1,6 @@
 """The event channel in real time: clocks, threads and processes for `weft.channel` (docs/channel.md, "In real time")."""
 
-from weft.host.dispatch.lanes import ConsumerDied, HostDispatcher
+from weft.host.dispatch.desks import ConsumerDied, HostDispatcher
 from weft.host.dispatch.processes import Preemptive
 from weft.host.dispatch.realtime import RealTimeChannel, RealTimeConsumer, RealTimeSupplier
 from weft.host.dispatch.standing import Standing, realtime_standing, standing_for

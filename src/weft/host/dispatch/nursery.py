@@ -4,7 +4,7 @@ Workers inherit the consumers as they were when the channel was started, closure
 from the channel's process, because that has threads by then: a lock that one of them holds at the moment of a fork would stay
 locked in the worker for ever.  The nursery is forked once, when the channel is started, and has one thread.
 
-It says which process a lane got, and when and how that ended.  When the channel's end of the line closes it ends, after the
+It says which process a desk got, and when and how that ended.  When the channel's end of the line closes it ends, after the
 workers have ended, which see the same of theirs; those that do not, in the middle of a consumer, are killed.
 """
 
@@ -27,12 +27,12 @@ FAREWELL = 2.0  # seconds for workers to end by themselves
 
 
 class Born(NamedTuple):
-    lane: int
+    desk: int
     pid: int
 
 
 class Died(NamedTuple):
-    lane: int
+    desk: int
     pid: int
     status: int
 
@@ -57,11 +57,11 @@ class Nursery:
     def fileno(self) -> int:
         return self._line.fileno()
 
-    def bear(self, lane: int, standing: Standing) -> socket.socket:
-        """A worker for a lane: our end of the line to it."""
+    def bear(self, desk: int, standing: Standing) -> socket.socket:
+        """A worker for a desk: our end of the line to it."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
-            socket.send_fds(self._line, [pickle.dumps((lane, standing))], [theirs.fileno()])
+            socket.send_fds(self._line, [pickle.dumps((desk, standing))], [theirs.fileno()])
         return ours
 
     def news(self) -> Born | Died | None:
@@ -122,7 +122,7 @@ class _Rearing:  # pragma: no cover - another process
             return False
         if not data:
             return False
-        lane, standing = pickle.loads(data)
+        desk, standing = pickle.loads(data)
         with socket.socket(fileno=descriptors[0]) as end:
             pid = os.fork()
             if pid == 0:
@@ -131,8 +131,8 @@ class _Rearing:  # pragma: no cover - another process
             take(standing, pid)  # from here: an ordinary newborn might wait long for its first turn
         watch = os.pidfd_open(pid)
         self._children[pid] = watch
-        self._selector.register(watch, selectors.EVENT_READ, (lane, pid))
-        self._tell(Born(lane, pid))
+        self._selector.register(watch, selectors.EVENT_READ, (desk, pid))
+        self._tell(Born(desk, pid))
         return True
 
     def _be_worker(self, end: socket.socket) -> None:
@@ -150,12 +150,12 @@ class _Rearing:  # pragma: no cover - another process
             sys.stderr.flush()
             os._exit(code)
 
-    def _buried(self, lane: int, pid: int) -> None:
+    def _buried(self, desk: int, pid: int) -> None:
         _, status = os.waitpid(pid, 0)
         watch = self._children.pop(pid)
         self._selector.unregister(watch)
         os.close(watch)
-        self._tell(Died(lane, pid, status))
+        self._tell(Died(desk, pid, status))
 
     def _tell(self, news: Born | Died) -> None:
         with suppress(OSError):  # nobody listens any more

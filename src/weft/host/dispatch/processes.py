@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.channel import Event, WaterMarks, Work
 from weft.host.dispatch import messages
-from weft.host.dispatch.lanes import PATIENCE, ConsumerDied, HostDispatcher, Lane
+from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher
 from weft.host.dispatch.nursery import Born, Died, Nursery
 from weft.host.dispatch.standing import channel_standing, realtime_standing, standing_for, take
 from weft.model.errors import ChannelError
@@ -30,10 +30,10 @@ from weft.model.errors import ChannelError
 if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushSupplier
 
-STILLBORN = 3  # workers of a lane that end one after another with nothing done: no more are tried
+STILLBORN = 3  # workers of a desk that end one after another with nothing done: no more are tried
 
 
-class _ProcessLane(Lane):
+class _ProcessDesk(Desk):
     def __init__(self, key: Hashable, aged: bool) -> None:
         super().__init__(key, aged)
         self.end: socket.socket | None = None  # to its worker
@@ -110,16 +110,16 @@ class Preemptive(HostDispatcher):
     def processes(self) -> dict[int, int]:
         """The process of each preemption priority that has one."""
         with self.lock:
-            return {key: lane.pid for key, lane in self._lanes.items() if lane.pid}
+            return {key: desk.pid for key, desk in self._desks.items() if desk.pid}
 
     def close(self, timeout: float) -> None:
         super().close(timeout)
         with self.lock:
-            for lane in self._lanes.values():
-                if lane.running is not None:  # it was given its time
-                    self._kill(lane)
-                    self._lost(lane, "was ended with the channel")
-                self._forget_end(lane)
+            for desk in self._desks.values():
+                if desk.running is not None:  # it was given its time
+                    self._kill(desk)
+                    self._lost(desk, "was ended with the channel")
+                self._forget_end(desk)
             nursery, self._nursery = self._nursery, None
             self._wake()
         if nursery is not None:
@@ -136,40 +136,40 @@ class Preemptive(HostDispatcher):
             if one.begun:
                 one.complete()
 
-    # Lanes
+    # Desks
 
-    def _new_lane(self, key: Hashable, work: Work, aged: bool) -> _ProcessLane:
-        return _ProcessLane(key, aged)
+    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> _ProcessDesk:
+        return _ProcessDesk(key, aged)
 
-    def _serve(self, lane: Any) -> None:
-        if lane.running is not None or lane.ending:
+    def _serve(self, desk: Any) -> None:
+        if desk.running is not None or desk.ending:
             return
-        if lane.broken:
-            self._give_up([lane], lane.broken)
+        if desk.broken:
+            self._give_up([desk], desk.broken)
             return
-        if lane.end is None:
-            self._engage(lane)
-        work = self._take(lane)
-        while work is not None and not self._hand(lane, work):
-            work = self._take(lane)
+        if desk.end is None:
+            self._engage(desk)
+        work = self._take(desk)
+        while work is not None and not self._hand(desk, work):
+            work = self._take(desk)
         self._settle()
 
     def _wake(self) -> None:
         with suppress(OSError):
             os.write(self._wake_out, b"x")
 
-    def _engage(self, lane: Any) -> None:
+    def _engage(self, desk: Any) -> None:
         if self._nursery is None:
             raise ChannelError("the channel was stopped")
-        lane.end = self._nursery.bear(lane.key, standing_for(lane.key, self.fifo))
-        lane.end.setblocking(False)
-        lane.frames = messages.Frames()
-        lane.unsent = b""
-        lane.unread = False
-        lane.known = set()
-        self._selector.register(lane.end, selectors.EVENT_READ, lane)
+        desk.end = self._nursery.bear(desk.key, standing_for(desk.key, self.fifo))
+        desk.end.setblocking(False)
+        desk.frames = messages.Frames()
+        desk.unsent = b""
+        desk.unread = False
+        desk.known = set()
+        self._selector.register(desk.end, selectors.EVENT_READ, desk)
 
-    def _hand(self, lane: Any, work: Work) -> bool:
+    def _hand(self, desk: Any, work: Work) -> bool:
         """Could it be sent?"""
         receiver: Any = work.receiver
         number: int = receiver.number
@@ -183,36 +183,36 @@ class Preemptive(HostDispatcher):
             receiver.failed(work.events, reason)
             work.discard(self.clock(), "its events cannot be sent to another process")
             return False
-        if number not in self._inherited and number not in lane.known:
+        if number not in self._inherited and number not in desk.known:
             data = self._parcels[number] + data
-            lane.known.add(number)
-        lane.behind = lane.queue.length
-        self._begins(lane, work, self.clock())
-        self._send(lane, data)
+            desk.known.add(number)
+        desk.behind = desk.queue.length
+        self._begins(desk, work, self.clock())
+        self._send(desk, data)
         return True
 
-    def _send(self, lane: Any, data: bytes) -> None:
+    def _send(self, desk: Any, data: bytes) -> None:
         """What does not fit now goes when there is room; a worker that has ended is heard of otherwise."""
         try:
-            sent = lane.end.send(data)
+            sent = desk.end.send(data)
         except BlockingIOError:
             sent = 0
         except OSError:
-            lane.unread = True
+            desk.unread = True
             return
-        lane.unsent = data[sent:]
-        if lane.unsent:
+        desk.unsent = data[sent:]
+        if desk.unsent:
             both = selectors.EVENT_READ | selectors.EVENT_WRITE
-            self._selector.modify(lane.end, both, lane)
+            self._selector.modify(desk.end, both, desk)
             self._wake()
 
-    def _hangs(self, lane: Any, now: float) -> None:
-        self._kill(lane)
+    def _hangs(self, desk: Any, now: float) -> None:
+        self._kill(desk)
 
-    def _kill(self, lane: Any) -> None:
+    def _kill(self, desk: Any) -> None:
         with suppress(ProcessLookupError):
-            if lane.pid:
-                os.kill(lane.pid, signal.SIGKILL)
+            if desk.pid:
+                os.kill(desk.pid, signal.SIGKILL)
 
     # The thread that listens to workers and to the nursery
 
@@ -238,53 +238,53 @@ class Preemptive(HostDispatcher):
             if events & selectors.EVENT_READ:
                 self._read(key.data)
 
-    def _send_rest(self, lane: Any) -> None:
-        self._send(lane, lane.unsent)
-        if not lane.unsent and lane.end is not None:
-            self._selector.modify(lane.end, selectors.EVENT_READ, lane)
+    def _send_rest(self, desk: Any) -> None:
+        self._send(desk, desk.unsent)
+        if not desk.unsent and desk.end is not None:
+            self._selector.modify(desk.end, selectors.EVENT_READ, desk)
 
-    def _read(self, lane: Any) -> bool:
+    def _read(self, desk: Any) -> bool:
         """Was there anything?"""
         try:
-            data = lane.end.recv(262_144)
+            data = desk.end.recv(262_144)
         except BlockingIOError:
             return False
         except OSError:  # what it was sent last is still in the line
-            lane.unread = True
+            desk.unread = True
             data = b""
         if not data:  # how it ended, the nursery says
             with suppress(KeyError):
-                self._selector.unregister(lane.end)
+                self._selector.unregister(desk.end)
             return False
-        for kind, body in lane.frames.feed(data):
+        for kind, body in desk.frames.feed(data):
             if kind == messages.PUSH:
-                self._take_push(lane, body)
+                self._take_push(desk, body)
             else:
-                self._take_done(lane, body)
+                self._take_done(desk, body)
         return True
 
-    def _take_push(self, lane: Any, body: bytes) -> None:
+    def _take_push(self, desk: Any, body: bytes) -> None:
         try:
             self._pushed(*pickle.loads(body))
         except Exception as error:
-            if lane.running is not None:
-                lane.running.receiver.failed(lane.running.events, error)
+            if desk.running is not None:
+                desk.running.receiver.failed(desk.running.events, error)
 
-    def _take_done(self, lane: Any, body: bytes) -> None:
+    def _take_done(self, desk: Any, body: bytes) -> None:
         begin, end, spent, error = messages.read_done(body)
-        work: Work = lane.running
-        lane.fruitless = 0
+        work: Work = desk.running
+        desk.fruitless = 0
         work.begun = True
-        work.starts(begin, lane.behind)
-        self._ends(lane)
+        work.starts(begin, desk.behind)
+        self._ends(desk)
         if error:
             raised = pickle.loads(error)
             work.error = raised
             work.receiver.failed(work.events, raised)
         work.account(end - spent, end)
         work.finished()
-        if lane.queue.length:
-            self._serve(lane)
+        if desk.queue.length:
+            self._serve(desk)
         self._settle()
 
     # Births and deaths
@@ -295,70 +295,70 @@ class Preemptive(HostDispatcher):
             return
         news = nursery.news()
         if isinstance(news, Born):
-            lane = self._lanes[news.lane]
-            lane.pid = news.pid
+            desk = self._desks[news.desk]
+            desk.pid = news.pid
         elif isinstance(news, Died):
-            self._bereaved(self._lanes[news.lane], news)
+            self._bereaved(self._desks[news.desk], news)
         else:
             self._selector.unregister(nursery)
             self._orphaned()
 
-    def _bereaved(self, lane: Any, news: Died) -> None:
-        lane.ending = True
-        while lane.end is not None and self._read(lane):
+    def _bereaved(self, desk: Any, news: Died) -> None:
+        desk.ending = True
+        while desk.end is not None and self._read(desk):
             pass
-        lane.ending = False
-        self._forget_end(lane)
-        if lane.running is not None and not lane.unread:
-            self._lost(lane, news.how())
+        desk.ending = False
+        self._forget_end(desk)
+        if desk.running is not None and not desk.unread:
+            self._lost(desk, news.how())
         else:
-            lane.fruitless += 1
-            if lane.running is not None:
-                self._take_back(lane)
-        if lane.fruitless >= STILLBORN:
-            lane.broken = (
-                f"the process of priority {lane.key} {news.how()}, {STILLBORN} times with nothing done"
+            desk.fruitless += 1
+            if desk.running is not None:
+                self._take_back(desk)
+        if desk.fruitless >= STILLBORN:
+            desk.broken = (
+                f"the process of priority {desk.key} {news.how()}, {STILLBORN} times with nothing done"
             )
         if not self.closing:
             self.restarts += 1
-            if lane.queue.length:
-                self._serve(lane)
+            if desk.queue.length:
+                self._serve(desk)
         self._settle()
 
-    def _take_back(self, lane: Any) -> None:
+    def _take_back(self, desk: Any) -> None:
         """It never began; its place in the queue is as before."""
-        work: Work = lane.running
-        self._ends(lane)
-        lane.queue.put(work)
+        work: Work = desk.running
+        self._ends(desk)
+        desk.queue.put(work)
         self._pending += 1
 
     def _orphaned(self) -> None:
         """Without the nursery no worker can follow another."""
-        for lane in self._lanes.values():
-            self._kill(lane)
-            self._forget_end(lane)
-            lane.broken = "the process that starts others has gone"
-            if lane.running is not None:
-                self._lost(lane, "was ended because the process that starts others has gone")
-            self._give_up([lane], lane.broken)
+        for desk in self._desks.values():
+            self._kill(desk)
+            self._forget_end(desk)
+            desk.broken = "the process that starts others has gone"
+            if desk.running is not None:
+                self._lost(desk, "was ended because the process that starts others has gone")
+            self._give_up([desk], desk.broken)
 
-    def _forget_end(self, lane: Any) -> None:
-        if lane.end is not None:
+    def _forget_end(self, desk: Any) -> None:
+        if desk.end is not None:
             with suppress(KeyError):
-                self._selector.unregister(lane.end)
-            lane.end.close()
-        lane.end = None
-        lane.pid = 0
+                self._selector.unregister(desk.end)
+            desk.end.close()
+        desk.end = None
+        desk.pid = 0
 
-    def _lost(self, lane: Any, how: str) -> None:
+    def _lost(self, desk: Any, how: str) -> None:
         """The push that ran is reported: it may have been carried out in part, and is not tried again."""
-        work: Work = lane.running
+        work: Work = desk.running
         now = self.clock()
         work.begun = True
-        work.starts(lane.since, lane.behind)
-        self._ends(lane)
+        work.starts(desk.since, desk.behind)
+        self._ends(desk)
         self.discarded += 1
-        text = f"the process of priority {lane.key} {how}, after {now - lane.since:.3f} s with {work.receiver.name}"
+        text = f"the process of priority {desk.key} {how}, after {now - desk.since:.3f} s with {work.receiver.name}"
         work.receiver.failed(work.events, ConsumerDied(text))
         work.discard(now, f"its process {how}")
         self._settle()

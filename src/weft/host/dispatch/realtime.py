@@ -34,7 +34,7 @@ from weft.channel import (
     publishes,
 )
 from weft.host.dispatch import worker
-from weft.host.dispatch.lanes import HostDispatcher
+from weft.host.dispatch.desks import HostDispatcher
 from weft.host.dispatch.processes import Preemptive
 from weft.host.dispatch.standing import Standing, channel_standing, raised, take
 from weft.host.dispatch.threads import OneThread

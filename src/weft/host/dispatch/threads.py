@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from weft.channel import WaterMarks, Work
-from weft.host.dispatch.lanes import PATIENCE, HostDispatcher, Lane
+from weft.host.dispatch.desks import PATIENCE, Desk, HostDispatcher
 from weft.host.dispatch.standing import FIRST_LEVEL, Standing, take
 
 if TYPE_CHECKING:
@@ -20,49 +20,49 @@ if TYPE_CHECKING:
 
 
 class _Threads(HostDispatcher):
-    def _spawn(self, name: str, lane: Any) -> None:
-        thread = threading.Thread(target=self._serving, args=(lane,), name=name, daemon=True)
+    def _spawn(self, name: str, desk: Any) -> None:
+        thread = threading.Thread(target=self._serving, args=(desk,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _serving(self, lane: Any) -> None:
+    def _serving(self, desk: Any) -> None:
         if self.realtime:
             take(Standing(True, FIRST_LEVEL))
         with self.lock:
             self._own.add(threading.get_ident())
             try:
-                self._loop(lane)
+                self._loop(desk)
             finally:
                 self._own.discard(threading.get_ident())
 
-    def _loop(self, lane: Any) -> None:
+    def _loop(self, desk: Any) -> None:
         raise NotImplementedError
 
-    def _interrupts(self, lane: Any, work: Work) -> bool:
+    def _interrupts(self, desk: Any, work: Work) -> bool:
         return False
 
-    def _carry_out(self, lane: Any, work: Work) -> None:
+    def _carry_out(self, desk: Any, work: Work) -> None:
         """Called with the lock, which is given back while the consumer runs."""
         before = self.clock()
         if not work.begun:
-            work.starts(before, lane.queue.length)
-        self._begins(lane, work, before)
+            work.starts(before, desk.queue.length)
+        self._begins(desk, work, before)
         while True:
             self.lock.release()
             try:
                 finished = _advance(work)
             finally:
                 self.lock.acquire()
-            if finished or self._interrupts(lane, work):
+            if finished or self._interrupts(desk, work):
                 break
         work.account(before, self.clock())
-        self._ends(lane)
+        self._ends(desk)
         if finished:
             work.finished()
         elif self._successor is not None:
             self._successor.take_over([work])
         else:
-            lane.queue.put_back(work)
+            desk.queue.put_back(work)
             self._pending += 1
         self._settle()
 
@@ -93,21 +93,21 @@ class OneThread(_Threads):
 
     def must_yield(self) -> bool:
         running = self._running
-        return self.cooperative and running is not None and self._first_lane(running.preemption) is not None
+        return self.cooperative and running is not None and self._first(running.preemption) is not None
 
-    def _new_lane(self, key: Hashable, work: Work, aged: bool) -> Lane:
+    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Desk:
         insort(self._priorities, work.preemption)
-        return Lane(key, aged)
+        return Desk(key, aged)
 
-    def _serve(self, lane: Any) -> None:
+    def _serve(self, desk: Any) -> None:
         self._work.notify()
 
     def _wake(self) -> None:
         self._work.notify_all()
 
-    def _loop(self, lane: Any) -> None:
+    def _loop(self, desk: Any) -> None:
         while not self.closing:
-            first = self._first_lane(None)
+            first = self._first(None)
             if first is None:
                 self._work.wait()
                 continue
@@ -121,23 +121,23 @@ class OneThread(_Threads):
             finally:
                 self._running = None
 
-    def _interrupts(self, lane: Any, work: Work) -> bool:
+    def _interrupts(self, desk: Any, work: Work) -> bool:
         if not self.cooperative:
             return False
-        return self._successor is not None or self._first_lane(work.preemption) is not None
+        return self._successor is not None or self._first(work.preemption) is not None
 
-    def _first_lane(self, below: int | None) -> Any:
-        """The most urgent lane that has work, of those more urgent than a priority."""
+    def _first(self, below: int | None) -> Any:
+        """The most urgent desk that has work, of those more urgent than a priority."""
         for priority in self._priorities:
             if below is not None and priority >= below:
                 return None
-            lane = self._lanes.get(priority)
-            if lane is not None and lane.queue.length:
-                return lane
+            desk = self._desks.get(priority)
+            if desk is not None and desk.queue.length:
+                return desk
         return None
 
 
-class _OwnLane(Lane):
+class _OwnDesk(Desk):
     def __init__(self, key: Hashable, aged: bool, work: Work, lock: Any) -> None:
         super().__init__(key, aged)
         self.name = work.receiver.name
@@ -156,42 +156,42 @@ class ThreadPerConsumer(_Threads):
 
     def disconnected(self, consumer: ProxyPushSupplier) -> None:
         with self.lock:
-            lane = self._lanes.pop(consumer, None)
-            if lane is not None:
-                self._lanes[lane] = lane  # until its thread has ended
-                lane.gone = True
-                lane.work.notify_all()
+            desk = self._desks.pop(consumer, None)
+            if desk is not None:
+                self._desks[desk] = desk  # until its thread has ended
+                desk.gone = True
+                desk.work.notify_all()
 
     def _key(self, work: Work) -> Hashable:
         return work.receiver
 
-    def _new_lane(self, key: Hashable, work: Work, aged: bool) -> _OwnLane:
-        return _OwnLane(key, aged, work, self.lock)
+    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> _OwnDesk:
+        return _OwnDesk(key, aged, work, self.lock)
 
     def _in_order(self) -> list[Any]:
-        return list(self._lanes.values())
+        return list(self._desks.values())
 
-    def _serve(self, lane: Any) -> None:
-        if not lane.has_thread:
-            lane.has_thread = True
-            self._spawn(f"weft channel {lane.name}", lane)
-        lane.work.notify()
+    def _serve(self, desk: Any) -> None:
+        if not desk.has_thread:
+            desk.has_thread = True
+            self._spawn(f"weft channel {desk.name}", desk)
+        desk.work.notify()
 
     def _wake(self) -> None:
-        for lane in self._lanes.values():
-            lane.work.notify_all()
+        for desk in self._desks.values():
+            desk.work.notify_all()
 
-    def _loop(self, lane: Any) -> None:
+    def _loop(self, desk: Any) -> None:
         while not self.closing:
-            work = self._take(lane) if lane.queue.length else None
+            work = self._take(desk) if desk.queue.length else None
             if work is not None:
-                self._carry_out(lane, work)
-            elif lane.gone:
+                self._carry_out(desk, work)
+            elif desk.gone:
                 break
             else:
                 self._settle()
-                lane.work.wait()
-        self._lanes.pop(lane, None)
+                desk.work.wait()
+        self._desks.pop(desk, None)
         self._settle()
 
 

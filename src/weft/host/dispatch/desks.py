@@ -1,9 +1,9 @@
-"""Lanes: what the host's dispatchers have in common.
+"""Desks: what the host's dispatchers have in common.
 
-A lane is a queue of work and whoever serves it: a thread, or a process.  All state is guarded by one lock, which is the
-channel's: whoever pushes holds it, whoever serves a lane takes it to fetch work and to report, and consumers run without it.
+A desk is a queue of work and whoever serves it: a thread, or a process.  All state is guarded by one lock, which is the
+channel's: whoever pushes holds it, whoever serves a desk takes it to fetch work and to report, and consumers run without it.
 
-* Water marks hold for each lane.  "Wait" makes the thread of the supplier wait, without the lock, until there is room.  A thread
+* Water marks hold for each desk.  "Wait" makes the thread of the supplier wait, without the lock, until there is room.  A thread
   of the dispatcher itself never waits, since it may be the one that makes room: what it pushes is admitted and counted.
 * A consumer that has not come back for `patience` seconds is reported as hanging, once for each push.
 """
@@ -30,7 +30,7 @@ class ConsumerDied(Exception):
     """The process in which a consumer ran ended in the middle, or was ended because the consumer hung."""
 
 
-class Lane:
+class Desk:
     def __init__(self, key: Hashable, aged: bool) -> None:
         self.key = key
         self.queue = WorkQueue(aged)
@@ -40,7 +40,7 @@ class Lane:
 
 
 class HostDispatcher:
-    """Queues, who may enter them, and who is told.  What derives from it serves the lanes."""
+    """Queues, who may enter them, and who is told.  What derives from it serves the desks."""
 
     def __init__(self, marks: WaterMarks | None, patience: float | None, realtime: bool) -> None:
         if marks is not None:
@@ -55,10 +55,10 @@ class HostDispatcher:
         self.withdrawn = 0
         self.started = False
         self.closing = False
-        self._lanes: dict[Any, Any] = {}
+        self._desks: dict[Any, Any] = {}
         self._arrived = 0
         self._pending = 0
-        self._busy = 0  # lanes in which a consumer runs
+        self._busy = 0  # desks in which a consumer runs
         self._own: set[int] = set()  # threads of the dispatcher
         self._successor: Dispatcher | None = None
         self._threads: list[threading.Thread] = []
@@ -76,8 +76,8 @@ class HostDispatcher:
         """What waits is carried out from now on.  `consumers`: those connected so far."""
         with self.lock:
             self.started = True
-            for lane in list(self._lanes.values()):
-                self._serve(lane)
+            for desk in list(self._desks.values()):
+                self._serve(desk)
 
     def connected(self, consumer: ProxyPushSupplier) -> None:
         """A consumer has come after the start."""
@@ -101,7 +101,7 @@ class HostDispatcher:
         """No more work comes; threads and processes end.  What waits is given up and reported."""
         with self.lock:
             self.closing = True
-            self._give_up(list(self._lanes.values()), "the channel was stopped")
+            self._give_up(list(self._desks.values()), "the channel was stopped")
             self._wake()
         until = time.monotonic() + timeout
         for thread in self._threads:
@@ -113,14 +113,14 @@ class HostDispatcher:
         if self.patience is None:
             return None
         next_look: float | None = None
-        for lane in list(self._lanes.values()):
-            if lane.running is None or lane.reported:
+        for desk in list(self._desks.values()):
+            if desk.running is None or desk.reported:
                 continue
-            at = lane.since + self.patience
+            at = desk.since + self.patience
             if at <= now:
-                lane.reported = True
-                lane.running.receiver.hangs(lane.running.events, now - lane.since)
-                self._hangs(lane, now)
+                desk.reported = True
+                desk.running.receiver.hangs(desk.running.events, now - desk.since)
+                self._hangs(desk, now)
             elif next_look is None or at < next_look:
                 next_look = at
         return next_look
@@ -129,15 +129,15 @@ class HostDispatcher:
         """Who runs, and for how long."""
         with self.lock:
             now = self.clock()
-            lanes = [lane for lane in self._lanes.values() if lane.running is not None]
-            return [(lane.running.receiver.name, now - lane.since) for lane in lanes]
+            desks = [desk for desk in self._desks.values() if desk.running is not None]
+            return [(desk.running.receiver.name, now - desk.since) for desk in desks]
 
     # As a dispatcher
 
     def dispatch(self, work: Work) -> None:
-        lane = self._lane(work)
+        desk = self._desk(work)
         marks = self.marks
-        full = marks is not None and lane.queue.length >= marks.high and not self._make_room(lane, marks)
+        full = marks is not None and desk.queue.length >= marks.high and not self._make_room(desk, marks)
         if self._successor is not None:  # it may have come while the supplier waited
             self._successor.dispatch(work)
             return
@@ -145,9 +145,9 @@ class HostDispatcher:
             self.discarded += 1
             work.discard(self.clock(), "the channel was stopped" if self.closing else "the queue is full")
             return
-        self._put(lane, work)
+        self._put(desk, work)
         if self.started:
-            self._serve(lane)
+            self._serve(desk)
 
     def must_yield(self) -> bool:
         return False
@@ -161,9 +161,9 @@ class HostDispatcher:
     def hand_over(self, successor: Dispatcher) -> list[Work]:
         self._successor = successor
         found: list[Work] = []
-        for lane in self._in_order():
-            while lane.queue.length:
-                work = self._take(lane)
+        for desk in self._in_order():
+            while desk.queue.length:
+                work = self._take(desk)
                 if work is not None:
                     found.append(work)
         self._settle()
@@ -172,26 +172,26 @@ class HostDispatcher:
     def take_over(self, work: list[Work]) -> None:
         self._successor = None
         for one in work:
-            lane = self._lane(one)
-            if one.begun and lane.queue.begun is None:
+            desk = self._desk(one)
+            if one.begun and desk.queue.begun is None:
                 self._arrived += 1
                 one.number = self._arrived
                 self._pending += 1
-                lane.queue.put_back(one)
+                desk.queue.put_back(one)
             else:
-                self._put(lane, one)
+                self._put(desk, one)
             if self.started:
-                self._serve(lane)
+                self._serve(desk)
 
-    # For those who serve lanes; all with the lock
+    # For those who serve desks; all with the lock
 
     def _key(self, work: Work) -> Hashable:
         return work.preemption
 
-    def _new_lane(self, key: Hashable, work: Work, aged: bool) -> Any:
-        return Lane(key, aged)
+    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Any:
+        return Desk(key, aged)
 
-    def _serve(self, lane: Any) -> None:
+    def _serve(self, desk: Any) -> None:
         """There is work in it."""
         raise NotImplementedError
 
@@ -199,30 +199,30 @@ class HostDispatcher:
         """All that serve look again."""
         raise NotImplementedError
 
-    def _hangs(self, lane: Any, now: float) -> None:
+    def _hangs(self, desk: Any, now: float) -> None:
         """The consumer that runs there hangs, which was reported."""
 
     def _in_order(self) -> list[Any]:
-        return [self._lanes[key] for key in sorted(self._lanes)]
+        return [self._desks[key] for key in sorted(self._desks)]
 
-    def _lane(self, work: Work) -> Any:
+    def _desk(self, work: Work) -> Any:
         key = self._key(work)
-        lane = self._lanes.get(key)
-        if lane is None:
+        desk = self._desks.get(key)
+        if desk is None:
             aged = self.marks is not None and self.marks.when_full == DISCARD_OLDEST
-            lane = self._new_lane(key, work, aged)
-            self._lanes[key] = lane
-        return lane
+            desk = self._new_desk(key, work, aged)
+            self._desks[key] = desk
+        return desk
 
-    def _put(self, lane: Any, work: Work) -> None:
+    def _put(self, desk: Any, work: Work) -> None:
         self._arrived += 1
         work.number = self._arrived
-        lane.queue.put(work)
+        desk.queue.put(work)
         self._pending += 1
 
-    def _take(self, lane: Any) -> Work | None:
+    def _take(self, desk: Any) -> Work | None:
         """The first whose consumer is still connected; None if there is none."""
-        queue = lane.queue
+        queue = desk.queue
         found: Work | None = None
         while queue.length and found is None:
             work = queue.take()
@@ -236,36 +236,36 @@ class HostDispatcher:
             self._room.notify_all()
         return found
 
-    def _begins(self, lane: Any, work: Work, now: float) -> None:
-        lane.running = work
-        lane.since = now
-        lane.reported = False
+    def _begins(self, desk: Any, work: Work, now: float) -> None:
+        desk.running = work
+        desk.since = now
+        desk.reported = False
         self._busy += 1
 
-    def _ends(self, lane: Any) -> None:
-        lane.running = None
+    def _ends(self, desk: Any) -> None:
+        desk.running = None
         self._busy -= 1
 
     def _settle(self) -> None:
         if not self._pending and not self._busy:
             self._idle.notify_all()
 
-    def _give_up(self, lanes: list[Any], why: str) -> None:
-        for lane in lanes:
-            while lane.queue.length:
-                work = self._take(lane)
+    def _give_up(self, desks: list[Any], why: str) -> None:
+        for desk in desks:
+            while desk.queue.length:
+                work = self._take(desk)
                 if work is not None:
                     self.discarded += 1
                     work.discard(self.clock(), why)
         self._room.notify_all()
         self._settle()
 
-    def _make_room(self, lane: Any, marks: WaterMarks) -> bool:
+    def _make_room(self, desk: Any, marks: WaterMarks) -> bool:
         """Is there room for one more?"""
         if marks.when_full == DISCARD_NEWEST:
             return False
         if marks.when_full == DISCARD_OLDEST:
-            oldest = lane.queue.discard_oldest()
+            oldest = desk.queue.discard_oldest()
             if oldest is None:
                 return False
             self._pending -= 1
@@ -276,6 +276,6 @@ class HostDispatcher:
             self.overfull += 1
             return True
         self.waits += 1
-        while lane.queue.length >= marks.high and not self.closing:
-            self._room.wait_for(lambda: lane.queue.length <= marks.low or self.closing)
+        while desk.queue.length >= marks.high and not self.closing:
+            self._room.wait_for(lambda: desk.queue.length <= marks.low or self.closing)
         return not self.closing
