@@ -14,7 +14,17 @@ from typing import Any
 import pytest
 
 from channel.contract import BOUND, LEVELS, Bench, Notes, Observer, Scene
-from weft.channel import DISCARD_OLDEST, FULL, DispatchRecord, Event, Schedule, Urgency, WaterMarks, on
+from weft.channel import (
+    DISCARD_OLDEST,
+    FULL,
+    DispatchRecord,
+    Event,
+    LocalLinks,
+    Schedule,
+    Urgency,
+    WaterMarks,
+    on,
+)
 from weft.host.dispatch import OneThread, Preemptive, RealTimeChannel, Standing, standing_for
 from weft.host.dispatch.standing import take
 from weft.model.errors import ChannelError
@@ -144,7 +154,9 @@ def test_a_process_that_hangs_is_killed_and_reported() -> None:
     os.close(begun_in)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 103))]
+)
 def test_whatever_dies_each_push_is_carried_out_once_or_discarded(seed: int) -> None:
     """The contract, with processes that die by themselves and are killed by others, in the middle of anything."""
     chance = random.Random(seed)
@@ -297,6 +309,31 @@ def test_it_takes_over_and_hands_over_while_the_channel_runs() -> None:
                 channel.reconfigure(FULL, OneThread())
         assert channel.wait_idle(BOUND)
     assert sorted(notes.all()) == list(range(60))
+    notes.close()
+
+
+def test_gateways_stay_in_the_channels_process() -> None:
+    """Their links cannot be sent: two channels are joined here, and each dispatches in processes."""
+    notes = Notes()
+    links = LocalLinks()
+    near = RealTimeChannel("near", Preemptive(realtime=False))
+    far = RealTimeChannel("far", Preemptive(realtime=False))
+    far.consume(lambda events: notes.add((events[0].payload, os.getpid())), on(A), name="far")
+    with near, far:
+
+        def carried() -> int:
+            with near.entered(), far.entered():
+                return links.deliver(near.now())
+
+        with near.entered() as one, far.entered() as other:
+            links.join(one, other, near.now())
+        near.supply((1, A)).push(Event(A, 1, "across"))
+        assert near.wait_idle(BOUND)
+        assert carried() == 1
+        assert far.wait_idle(BOUND)
+        (worker,) = far.dispatcher.processes().values()
+        assert near.dispatcher.processes() == {}
+    assert notes.all() == [("across", worker)]
     notes.close()
 
 

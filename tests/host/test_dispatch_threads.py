@@ -331,6 +331,53 @@ def test_dispatchers_are_replaced_without_losing_an_event(bench: Bench) -> None:
     assert sorted(got) == list(range(100))
 
 
+def test_a_consumer_may_replace_the_dispatcher_that_runs_it() -> None:
+    got: list[Any] = []
+    first = OneThread()
+    channel = channel_with(first)
+
+    def change(events: Any) -> None:
+        got.append(events[0].payload)
+        if events[0].payload == 1:
+            channel.reconfigure(FULL, ThreadPerConsumer())
+
+    channel.consume(change, on(A), rt_info="p1.0")
+    supplier = channel.supply((1, A))
+    for number in range(4):
+        supplier.push(Event(A, 1, number))
+    with channel:
+        assert first.replaced.wait(BOUND)
+        assert channel.wait_idle(BOUND)
+    assert sorted(got) == [0, 1, 2, 3]
+    assert first.closing
+
+
+def test_an_observer_or_a_record_that_fails_takes_nobody_with_it(capfd: pytest.CaptureFixture[str]) -> None:
+    got: list[Any] = []
+
+    class Fails(Observer):
+        def consumer_failed(self, consumer: str, events: Any, error: Exception) -> None:
+            raise RuntimeError("the observer failed")
+
+    def record(happening: Happening) -> None:
+        raise RuntimeError("the record failed")
+
+    def consumer(events: Any) -> None:
+        got.append(events[0].payload)
+        raise ValueError
+
+    with channel_with(OneThread(), Fails(), record=record) as channel:
+        channel.consume(consumer, on(A), rt_info="p1.0")
+        supplier = channel.supply((1, A))
+        supplier.push(Event(A, 1, 1))
+        supplier.push(Event(A, 1, 2))
+        assert channel.wait_idle(BOUND)
+    assert got == [1, 2]
+    said = capfd.readouterr().err
+    assert "the observer failed" in said
+    assert "the record failed" in said
+
+
 def test_consumers_are_changed_while_it_runs() -> None:
     got: list[Any] = []
     with channel_with(ThreadPerConsumer()) as channel:

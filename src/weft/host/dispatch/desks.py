@@ -62,6 +62,7 @@ class HostDispatcher:
         self._own: set[int] = set()  # threads of the dispatcher
         self._successor: Dispatcher | None = None
         self._threads: list[threading.Thread] = []
+        self.replaced = threading.Event()  # by another dispatcher
         self.attach(threading.RLock())
 
     # For whoever owns the channel
@@ -160,6 +161,7 @@ class HostDispatcher:
 
     def hand_over(self, successor: Dispatcher) -> list[Work]:
         self._successor = successor
+        self.replaced.set()
         found: list[Work] = []
         for desk in self._in_order():
             while desk.queue.length:
@@ -171,6 +173,7 @@ class HostDispatcher:
 
     def take_over(self, work: list[Work]) -> None:
         self._successor = None
+        self.replaced.clear()
         for one in work:
             desk = self._desk(one)
             if one.begun and desk.queue.begun is None:

@@ -88,6 +88,7 @@ def _be_nursery(
         ours.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if fifo:
             take(channel_standing(True))
         code = _Rearing(line, consumers).run()

@@ -6,6 +6,8 @@ push died with it: that one is reported as failed and discarded, and all others 
 What runs when is the machine's scheduler's business, which interrupts a less urgent worker at any instruction.
 
 A consumer that has not come back for `patience` seconds is reported as hanging, and its process is killed.
+
+Gateways hold links to other channels, which cannot be sent: they run in the channel's own process, in a thread.
 """
 
 from __future__ import annotations
@@ -22,14 +24,16 @@ from typing import TYPE_CHECKING, Any
 
 from weft.channel import Event, WaterMarks, Work
 from weft.host.dispatch import messages
-from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher
+from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk
 from weft.host.dispatch.nursery import Born, Died, Nursery
-from weft.host.dispatch.standing import channel_standing, realtime_standing, standing_for, take
+from weft.host.dispatch.standing import Standing, channel_standing, realtime_standing, standing_for, take
+from weft.host.dispatch.threads import WithThreads
 from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushSupplier
 
+HERE = -1  # the key of the desk in the channel's own process
 STILLBORN = 3  # workers of a desk that end one after another with nothing done: no more are tried
 
 
@@ -48,7 +52,14 @@ class _ProcessDesk(Desk):
         self.broken = ""
 
 
-class Preemptive(HostDispatcher):
+class _DeskHere(Desk):
+    def __init__(self, aged: bool, lock: Any) -> None:
+        super().__init__(HERE, aged)
+        self.work = threading.Condition(lock)
+        self.has_thread = False
+
+
+class Preemptive(WithThreads):
     """`realtime`: ask for SCHED_FIFO.  Consumers that are connected before the start may be anything, those that come later
     must be picklable: a function of a module, or an object of a class of a module."""
 
@@ -62,6 +73,7 @@ class Preemptive(HostDispatcher):
         self.fifo = False
         self.restarts = 0
         self._nursery: Nursery | None = None
+        self._listener: threading.Thread | None = None
         self._wake_in = self._wake_out = -1
         self._inherited: set[int] = set()
         self._parcels: dict[int, bytes] = {}  # consumers that came later, as they are sent
@@ -86,23 +98,30 @@ class Preemptive(HostDispatcher):
             self._nursery = Nursery({one.number: one.call for one in consumers}, self.fifo)
             self._selector.register(self._nursery, selectors.EVENT_READ, None)
             self._selector.register(self._wake_in, selectors.EVENT_READ, None)
-            thread = threading.Thread(target=self._listen, name="weft channel dispatcher", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._listener = threading.Thread(
+                target=self._listen, name="weft channel dispatcher", daemon=True
+            )
+            self._threads.append(self._listener)
+            self._listener.start()
         super().start(consumers)
 
     def connected(self, consumer: ProxyPushSupplier) -> None:
-        if not self.started:
-            return
-        try:
-            self._parcels[consumer.number] = messages.packed(
-                messages.CONSUMER, (consumer.number, consumer.consumer)
-            )
-        except Exception as error:
-            raise ChannelError(
-                f"{consumer.name} cannot be sent to the process of its priority ({error}); connect it before the channel is "
-                "started, or make it a function or an object of a class of a module"
-            ) from error
+        if self.started and not consumer.is_gateway:
+            self._parcel(consumer)
+
+    def _parcel(self, consumer: ProxyPushSupplier) -> bytes:
+        """A consumer that the nursery did not know, as it is sent."""
+        parcel = self._parcels.get(consumer.number)
+        if parcel is None:
+            try:
+                parcel = messages.packed(messages.CONSUMER, (consumer.number, consumer.consumer))
+            except Exception as error:
+                raise ChannelError(
+                    f"{consumer.name} cannot be sent to the process of its priority ({error}); connect it before the channel "
+                    "is started, or make it a function or an object of a class of a module"
+                ) from error
+            self._parcels[consumer.number] = parcel
+        return parcel
 
     def disconnected(self, consumer: ProxyPushSupplier) -> None:
         self._parcels.pop(consumer.number, None)
@@ -110,12 +129,15 @@ class Preemptive(HostDispatcher):
     def processes(self) -> dict[int, int]:
         """The process of each preemption priority that has one."""
         with self.lock:
-            return {key: desk.pid for key, desk in self._desks.items() if desk.pid}
+            return {key: desk.pid for key, desk in self._workers().items() if desk.pid}
+
+    def _workers(self) -> dict[int, _ProcessDesk]:
+        return {key: desk for key, desk in self._desks.items() if key != HERE}
 
     def close(self, timeout: float) -> None:
         super().close(timeout)
         with self.lock:
-            for desk in self._desks.values():
+            for desk in self._workers().values():
                 if desk.running is not None:  # it was given its time
                     self._kill(desk)
                     self._lost(desk, "was ended with the channel")
@@ -123,7 +145,8 @@ class Preemptive(HostDispatcher):
             nursery, self._nursery = self._nursery, None
             self._wake()
         if nursery is not None:
-            self._threads[0].join()
+            if self._listener is not None:
+                self._listener.join()
             nursery.close()
             self._selector.close()
             os.close(self._wake_in)
@@ -138,10 +161,20 @@ class Preemptive(HostDispatcher):
 
     # Desks
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> _ProcessDesk:
-        return _ProcessDesk(key, aged)
+    def _key(self, work: Work) -> Hashable:
+        receiver: Any = work.receiver
+        return HERE if receiver.is_gateway else work.preemption
+
+    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Desk:
+        return _DeskHere(aged, self.lock) if key == HERE else _ProcessDesk(key, aged)
 
     def _serve(self, desk: Any) -> None:
+        if isinstance(desk, _DeskHere):
+            if not desk.has_thread:
+                desk.has_thread = True
+                self._spawn("weft channel gateways", desk)
+            desk.work.notify()
+            return
         if desk.running is not None or desk.ending:
             return
         if desk.broken:
@@ -154,7 +187,25 @@ class Preemptive(HostDispatcher):
             work = self._take(desk)
         self._settle()
 
+    def _standing(self) -> Standing:
+        return channel_standing(self.fifo)
+
+    def _loop(self, desk: Any) -> None:
+        while not self.closing:
+            work = self._take(desk) if desk.queue.length else None
+            if work is not None:
+                self._carry_out(desk, work)
+            else:
+                self._settle()
+                desk.work.wait()
+
     def _wake(self) -> None:
+        here = self._desks.get(HERE)
+        if here is not None:
+            here.work.notify_all()
+        self._wake_listener()
+
+    def _wake_listener(self) -> None:
         with suppress(OSError):
             os.write(self._wake_out, b"x")
 
@@ -175,17 +226,18 @@ class Preemptive(HostDispatcher):
         number: int = receiver.number
         try:
             data = messages.packed(messages.WORK, (number, work.events))
+            if number not in self._inherited and number not in desk.known:
+                data = self._parcel(receiver) + data
         except Exception as error:
             self.discarded += 1
-            reason = ChannelError(
-                f"events for {receiver.name} cannot be sent to the process of its priority: {error}"
-            )
-            receiver.failed(work.events, reason)
-            work.discard(self.clock(), "its events cannot be sent to another process")
+            if not isinstance(error, ChannelError):
+                error = ChannelError(
+                    f"events for {receiver.name} cannot be sent to the process of its priority: {error}"
+                )
+            receiver.failed(work.events, error)
+            work.discard(self.clock(), "it cannot be sent to another process")
             return False
-        if number not in self._inherited and number not in desk.known:
-            data = self._parcels[number] + data
-            desk.known.add(number)
+        desk.known.add(number)
         desk.behind = desk.queue.length
         self._begins(desk, work, self.clock())
         self._send(desk, data)
@@ -204,10 +256,11 @@ class Preemptive(HostDispatcher):
         if desk.unsent:
             both = selectors.EVENT_READ | selectors.EVENT_WRITE
             self._selector.modify(desk.end, both, desk)
-            self._wake()
+            self._wake_listener()
 
     def _hangs(self, desk: Any, now: float) -> None:
-        self._kill(desk)
+        if isinstance(desk, _ProcessDesk):
+            self._kill(desk)
 
     def _kill(self, desk: Any) -> None:
         with suppress(ProcessLookupError):
@@ -224,7 +277,7 @@ class Preemptive(HostDispatcher):
             with self.lock:
                 for key, events in ready:
                     self._heard(key, events)
-                if self.closing and not self._busy:
+                if self.closing and all(desk.running is None for desk in self._workers().values()):
                     return
 
     def _heard(self, key: selectors.SelectorKey, events: int) -> None:
@@ -334,7 +387,7 @@ class Preemptive(HostDispatcher):
 
     def _orphaned(self) -> None:
         """Without the nursery no worker can follow another."""
-        for desk in self._desks.values():
+        for desk in self._workers().values():
             self._kill(desk)
             self._forget_end(desk)
             desk.broken = "the process that starts others has gone"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from weft.channel import (
     Event,
     EventChannel,
     Events,
+    Happening,
     Immediate,
     PushConsumer,
     PushSupplier,
@@ -46,8 +48,6 @@ if TYPE_CHECKING:
 
 Consumer = PushConsumer | Callable[[Events], Any] | str
 """A string is an entry point: "module:function"."""
-
-NOT_HERE = "in the process of a consumer only suppliers can be used; {} belongs to the channel's own process"
 
 
 class RealTimeConsumer:
@@ -149,12 +149,14 @@ class RealTimeChannel:
         self._dispatcher = _suitable(name, dispatcher, configuration)
         self._attach(self._dispatcher)
         heard = None if observer is None else _OneAtATime(observer, self._lock)
+        record = None if record is None else _harmless(record)
         self._channel = EventChannel(name, configuration, self._dispatcher, schedule, heard, boot, record)
         self._suppliers: dict[int, ProxyPushConsumer] = {}
         self._sleeps_until: float | None = 0.0  # None: until it is woken
         self._timekeeper: threading.Thread | None = None
         self._timeless = False  # timers do not run any more
         self._stopped = False
+        self._retiring: list[threading.Thread] = []  # those that wait for old dispatchers to end
 
     # Who takes part
 
@@ -202,8 +204,7 @@ class RealTimeChannel:
     @contextmanager
     def entered(self) -> Iterator[EventChannel]:
         """The channel itself, for whatever else is to be done with it; nobody else is in it meanwhile."""
-        if worker.current() is not None:
-            raise ChannelError(NOT_HERE.format(f"channel {self.name}"))
+        self._require_here()
         with self._lock:
             yield self._channel
             self._retime()
@@ -221,6 +222,7 @@ class RealTimeChannel:
     def start(self) -> None:
         """Timers and consumers run from now on.  With Preemptive: processes are started, so it is best done before there are
         other threads."""
+        self._require_here()
         with self._lock:
             if self._timekeeper is not None or self._stopped:
                 raise ChannelError(f"channel {self.name} was started already")
@@ -233,6 +235,7 @@ class RealTimeChannel:
     def stop(self, drain: bool = True, timeout: float = 10.0) -> list[str]:
         """No push is taken any more.  `drain`: what waits is carried out first; otherwise, and after the time, it is given up
         and reported.  Who had not come back by then."""
+        self._require_here()
         with self._lock:
             if self._stopped:
                 return []
@@ -246,12 +249,15 @@ class RealTimeChannel:
                 left = [name for name, _ in host.running()]
             host.close(max(0.1, until - self.now()))
             left = left or [name for name, _ in host.running()]
+        for retiring in self._retiring:
+            retiring.join(max(0.1, until - self.now()))
         with self._lock:
             self._channel.destroy()
         return left
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Until nothing waits and nobody runs; False if that took too long."""
+        self._require_here()
         if isinstance(self._dispatcher, HostDispatcher):
             return self._dispatcher.wait_idle(timeout)
         return True
@@ -284,8 +290,11 @@ class RealTimeChannel:
             if new is not old and self._timekeeper is not None:
                 self._start_dispatcher()
         if new is not old and isinstance(old, HostDispatcher):
-            old.wait_idle()
-            old.close(1.0)
+            retiring = threading.Thread(
+                target=_retire, args=(old,), name=f"weft channel {self.name} retires", daemon=True
+            )
+            self._retiring.append(retiring)
+            retiring.start()
 
     def __enter__(self) -> RealTimeChannel:
         self.start()
@@ -295,6 +304,12 @@ class RealTimeChannel:
         self.stop(drain=why[0] is None)
 
     # Inside
+
+    def _require_here(self) -> None:
+        if worker.current() is not None:
+            raise ChannelError(
+                f"in the process of a consumer only suppliers can be used; channel {self.name} itself belongs to another process"
+            )
 
     def _attach(self, dispatcher: HostDispatcher | Immediate) -> None:
         if isinstance(dispatcher, HostDispatcher):
@@ -360,32 +375,53 @@ class RealTimeChannel:
             keeper.join(timeout)
 
 
+def _retire(dispatcher: HostDispatcher) -> None:
+    """When nobody hands it work any more and those who run have come back."""
+    dispatcher.replaced.wait()
+    dispatcher.wait_idle()
+    dispatcher.close(1.0)
+
+
+def _harmless(record: Record) -> Record:
+    """A record that fails does not take a thread of the channel with it."""
+
+    def told(happening: Happening) -> None:
+        try:
+            record(happening)
+        except Exception:
+            traceback.print_exc()
+
+    return told
+
+
 class _OneAtATime(ChannelObserver):
-    """An observer that several threads talk to."""
+    """An observer that several threads talk to; one that fails does not take them with it."""
 
     def __init__(self, observer: ChannelObserver, lock: Any) -> None:
         self._observer = observer
         self._lock = lock
 
-    def consumer_failed(self, consumer: str, events: Events, error: Exception) -> None:
+    def _tell(self, hear: Callable[..., None], *what: Any) -> None:
         with self._lock:
-            self._observer.consumer_failed(consumer, events, error)
+            try:
+                hear(*what)
+            except Exception:
+                traceback.print_exc()
+
+    def consumer_failed(self, consumer: str, events: Events, error: Exception) -> None:
+        self._tell(self._observer.consumer_failed, consumer, events, error)
 
     def overran(self, consumer: str, spent: float, worst: float) -> None:
-        with self._lock:
-            self._observer.overran(consumer, spent, worst)
+        self._tell(self._observer.overran, consumer, spent, worst)
 
     def missed(self, consumer: str, events: Events, late: float) -> None:
-        with self._lock:
-            self._observer.missed(consumer, events, late)
+        self._tell(self._observer.missed, consumer, events, late)
 
     def discarded(self, consumer: str, events: Events) -> None:
-        with self._lock:
-            self._observer.discarded(consumer, events)
+        self._tell(self._observer.discarded, consumer, events)
 
     def hanging(self, consumer: str, events: Events, seconds: float) -> None:
-        with self._lock:
-            self._observer.hanging(consumer, events, seconds)
+        self._tell(self._observer.hanging, consumer, events, seconds)
 
 
 def _suitable(

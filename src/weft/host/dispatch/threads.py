@@ -19,21 +19,27 @@ if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushSupplier
 
 
-class _Threads(HostDispatcher):
+class WithThreads(HostDispatcher):
+    """How a thread serves a desk."""
+
     def _spawn(self, name: str, desk: Any) -> None:
         thread = threading.Thread(target=self._serving, args=(desk,), name=name, daemon=True)
+        self._threads = [one for one in self._threads if one.is_alive()]
         self._threads.append(thread)
         thread.start()
 
     def _serving(self, desk: Any) -> None:
         if self.realtime:
-            take(Standing(True, FIRST_LEVEL))
+            take(self._standing())
         with self.lock:
             self._own.add(threading.get_ident())
             try:
                 self._loop(desk)
             finally:
                 self._own.discard(threading.get_ident())
+
+    def _standing(self) -> Standing:
+        return Standing(True, FIRST_LEVEL)
 
     def _loop(self, desk: Any) -> None:
         raise NotImplementedError
@@ -67,7 +73,7 @@ class _Threads(HostDispatcher):
         self._settle()
 
 
-class OneThread(_Threads):
+class OneThread(WithThreads):
     """By priority, in one thread.  Cooperative: a consumer may be interrupted where it allows it (see `weft.channel`)."""
 
     def __init__(
@@ -146,7 +152,7 @@ class _OwnDesk(Desk):
         self.has_thread = False
 
 
-class ThreadPerConsumer(_Threads):
+class ThreadPerConsumer(WithThreads):
     """A thread and a queue for each consumer: one that waits or hangs delays nobody else (S3-21).
 
     Between consumers there is no order; the work of one comes by dynamic key, sub-priority and arrival."""
