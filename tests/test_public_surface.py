@@ -28,6 +28,10 @@ PUBLIC = {
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
         "read_sources", "shared_node", "stop_node",
     ],
+    "weft.host.dispatch": [
+        "ConsumerDied", "HostDispatcher", "OneThread", "Preemptive", "RealTimeChannel", "RealTimeConsumer", "RealTimeSupplier",
+        "Standing", "ThreadPerConsumer", "realtime_standing", "standing_for",
+    ],
     "weft.fabric": [
         "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Beyond", "Certificate", "Changes", "Channel", "Cost", "Counts",
         "Delivery", "Domains", "DomainsFindings", "Fault", "Hop", "MatrixClock", "Packet", "Portion", "Release", "Repair",
@@ -38,13 +42,13 @@ PUBLIC = {
     "weft.channel": [
         "ANY", "BROADCAST", "DEADLINE_TIMEOUT", "DISCARD_NEWEST", "DISCARD_OLDEST", "EARLIEST_DEADLINE_FIRST", "FIRST_TYPE",
         "FULL", "INTERVAL_TIMEOUT", "MAXIMUM_URGENCY_FIRST", "MORE", "NO_CORRELATION", "NO_DISPATCHING", "RATE_MONOTONIC",
-        "WAIT", "After", "AfterAll", "AfterAny", "Border", "ChannelObserver", "Configuration", "ConsumerAdmin",
-        "ConsumerQos", "Cooperative", "Dependency", "Dispatcher", "Event", "EventChannel", "Events", "Every", "Gateway",
-        "Immediate", "LocalLink", "LocalLinks", "News", "Plan", "ProxyPushConsumer", "ProxyPushSupplier", "Publication",
-        "PushConsumer", "PushSupplier", "RtInfo", "Schedule", "Scheduled", "SingleThreaded", "SubscriptionObserver",
-        "SupplierAdmin", "SupplierQos", "Timeout", "Timer", "Timers", "Urgency", "WaterMarks", "Work", "WorkQueue",
-        "all_of", "any_of", "deadline", "depends", "interval", "on", "parse_schedule", "plan", "publishes", "recorded",
-        "write_schedule",
+        "WAIT", "After", "AfterAll", "AfterAny", "Border", "ChannelObserver", "Configuration", "ConsumerAdmin", "ConsumerQos",
+        "Cooperative", "Dependency", "DispatchRecord", "Dispatcher", "Event", "EventChannel", "Events", "Every", "Gateway",
+        "Happening", "Immediate", "LocalLink", "LocalLinks", "News", "Plan", "ProxyPushConsumer", "ProxyPushSupplier",
+        "Publication", "PushConsumer", "PushSupplier", "Record", "RtInfo", "Schedule", "Scheduled", "SimulatedProcessor",
+        "SingleThreaded", "SubscriptionObserver", "SupplierAdmin", "SupplierQos", "Timeout", "Timer", "Timers", "Urgency",
+        "WaterMarks", "Work", "WorkQueue", "all_of", "any_of", "deadline", "depends", "interval", "on", "parse_schedule",
+        "plan", "publishes", "recorded", "write_schedule",
     ],
     "weft.interest": [
         "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -31,8 +33,10 @@ A, B = 16, 17
 
 
 @pytest.fixture(params=BENCHES, ids=lambda bench: bench.name)
-def scene(request: pytest.FixtureRequest) -> Scene:
-    return Scene(request.param)
+def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
+    scene = Scene(request.param)
+    yield scene
+    scene.close()
 
 
 # The contract
@@ -41,6 +45,7 @@ def scene(request: pytest.FixtureRequest) -> Scene:
 def test_all_is_carried_out_once_and_equals_stay_in_order(scene: Scene) -> None:
     scene.consumer("one", "p1.0")
     scene.consumer("other", "p1.0")
+    scene.begin()
     for number in range(50):
         scene.push(number)
     scene.finish()
@@ -89,24 +94,23 @@ def test_stop_iteration_is_an_error_too(scene: Scene) -> None:
 
 def test_steps_are_carried_out_to_the_end(scene: Scene) -> None:
     """MORE and generators work with every dispatcher."""
-    steps: list[str] = []
     left = [3]
 
     def more(events: Any) -> Any:
         left[0] -= 1
-        steps.append("more")
         return MORE if left[0] else "any other answer means done"
 
     def generator(events: Any) -> Any:
         for _ in range(3):
-            steps.append("generator")
+            scene.note("step", None)
             yield
 
     scene.consumer("more", "p0.0", react=more)
     scene.consumer("generator", "p1.0", react=generator)
     scene.push()
     scene.finish()
-    assert steps == ["more"] * 3 + ["generator"] * 3
+    assert [who for who, _ in scene.order if who == "more"] == ["more"] * 3
+    assert [who for who, _ in scene.order if who != "more"] == ["generator", "step", "step", "step"]
 
 
 def test_a_consumer_may_push(scene: Scene) -> None:
@@ -123,10 +127,12 @@ def test_work_of_a_consumer_that_has_gone_is_dropped(scene: Scene) -> None:
     scene.consumer("stays", "p1.0")
     if scene.bench.queues:
         scene.push("early")
-        gone.disconnect_push_supplier()
+        with scene.inside():
+            gone.disconnect_push_supplier()
         scene.finish()
         assert scene.order == [("stays", "early")]
-    gone.disconnect_push_supplier()
+    with scene.inside():
+        gone.disconnect_push_supplier()
     scene.push("late")
     scene.finish()
     assert ("gone", "late") not in scene.order
@@ -136,9 +142,11 @@ def test_suspension_is_at_the_suppliers_side(scene: Scene) -> None:
     """S3-7: what waits already is still carried out."""
     one = scene.consumer("one", "p1.0")
     scene.push("before")
-    one.suspend()
+    with scene.inside():
+        one.suspend()
     scene.push("during")
-    one.resume(now=0.0)
+    with scene.inside():
+        one.resume(now=0.0)
     scene.push("after")
     scene.finish()
     assert scene.order == [("one", "before"), ("one", "after")]
@@ -154,27 +162,28 @@ def test_order_is_by_priority_then_sub_priority_then_arrival(
     bench: Bench, consumers: list[str], pushes: int
 ) -> None:
     """S3-8: against sorting."""
-    scene = Scene(bench)
-    for number, urgency in enumerate(consumers):
-        scene.consumer(f"{number}", urgency)
-    for number in range(pushes):
-        scene.push(number)
-    scene.finish()
+    with closing(Scene(bench)) as scene:
+        for number, urgency in enumerate(consumers):
+            scene.consumer(f"{number}", urgency)
+        for number in range(pushes):
+            scene.push(number)
+        scene.finish()
+        order = scene.order
     arrival = [(f"{who}", number) for number in range(pushes) for who in range(len(consumers))]
     ranks = {f"{who}": (LEVELS[name].preemption, LEVELS[name].sub) for who, name in enumerate(consumers)}
-    assert scene.order == sorted(arrival, key=lambda one: ranks[one[0]])
+    assert order == sorted(arrival, key=lambda one: ranks[one[0]])
 
 
-@pytest.mark.parametrize("bench", [bench for bench in BENCHES if bench.ordered], ids=lambda bench: bench.name)
+@pytest.mark.parametrize("bench", [bench for bench in BENCHES if bench.ranked], ids=lambda bench: bench.name)
 def test_e1_before_e2_by_sub_priority(bench: Bench) -> None:
     """S3-8 [V]: of the same preemption priority, E1 always goes before E2, whichever came first."""
-    scene = Scene(bench)
-    scene.consumer("E2", "p1.1", kind=B)
-    scene.consumer("E1", "p1.0", kind=A)
-    for kind in (B, A, B, A):
-        scene.push(kind=kind)
-    scene.finish()
-    assert [who for who, _ in scene.order] == ["E1", "E1", "E2", "E2"]
+    with closing(Scene(bench)) as scene:
+        scene.consumer("E2", "p1.1", kind=B)
+        scene.consumer("E1", "p1.0", kind=A)
+        for kind in (B, A, B, A):
+            scene.push(kind=kind)
+        scene.finish()
+        assert [who for who, _ in scene.order] == ["E1", "E1", "E2", "E2"]
 
 
 # No dispatching
@@ -289,9 +298,7 @@ def test_interruptions_nest() -> None:
 def test_a_consumer_cannot_run_others_itself() -> None:
     """Run to completion also against its own wish."""
     scene = Scene(bench_of("single"))
-    scene.consumer(
-        "one", "p1.0", react=lambda events: scene.order.append(("ran", scene.channel.run_pending()))
-    )
+    scene.consumer("one", "p1.0", react=lambda events: scene.note("ran", scene.channel.run_pending()))
     scene.push(1)
     scene.push(2)
     scene.finish()

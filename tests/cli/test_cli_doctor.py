@@ -21,6 +21,7 @@ SUBJECTS = [
     "hot modules",
     "event loop",
     "federation",
+    "preemption",
     "port 15164",
     "port 15165",
     "java",

@@ -28,6 +28,7 @@ from weft.channel.qos import (
     on,
     publishes,
 )
+from weft.channel.record import DispatchRecord, Happening, Record
 from weft.channel.rt_info import After, AfterAll, AfterAny, Every, RtInfo
 from weft.channel.schedule import (
     EARLIEST_DEADLINE_FIRST,
@@ -39,6 +40,7 @@ from weft.channel.schedule import (
     plan,
 )
 from weft.channel.schedule_file import parse_schedule, write_schedule
+from weft.channel.simulated import SimulatedProcessor
 from weft.channel.timers import Timer, Timers
 from weft.channel.urgency import Urgency
 from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, MORE, WAIT, WaterMarks, Work, WorkQueue
@@ -69,12 +71,14 @@ __all__ = [
     "ConsumerQos",
     "Cooperative",
     "Dependency",
+    "DispatchRecord",
     "Dispatcher",
     "Event",
     "EventChannel",
     "Events",
     "Every",
     "Gateway",
+    "Happening",
     "Immediate",
     "LocalLink",
     "LocalLinks",
@@ -85,9 +89,11 @@ __all__ = [
     "Publication",
     "PushConsumer",
     "PushSupplier",
+    "Record",
     "RtInfo",
     "Schedule",
     "Scheduled",
+    "SimulatedProcessor",
     "SingleThreaded",
     "SubscriptionObserver",
     "SupplierAdmin",

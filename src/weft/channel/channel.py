@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Scheduler,
         SubscriptionObserver,
     )
+    from weft.channel.record import Record
 
 
 class ConsumerAdmin:
@@ -50,7 +51,8 @@ class SupplierAdmin:
 
 
 class EventChannel:
-    """`boot` tells processes of a channel of the same name apart, for gateways.  Without a schedule all are equally urgent."""
+    """`boot` tells processes of a channel of the same name apart, for gateways.  Without a schedule all are equally urgent.
+    `record` is told of every push and dispatch (see `record`); it needs a dispatcher with a clock."""
 
     def __init__(
         self,
@@ -60,11 +62,13 @@ class EventChannel:
         schedule: Scheduler | None = None,
         observer: ChannelObserver | None = None,
         boot: int = 0,
+        record: Record | None = None,
     ) -> None:
         if not name:
             raise ChannelError("a channel must have a name")
         chosen = _dispatcher(configuration, dispatcher)
-        self._core = Core(name, boot, configuration, chosen, _is_direct(chosen), schedule, observer)
+        _check_record(record, chosen)
+        self._core = Core(name, boot, configuration, chosen, _is_direct(chosen), schedule, observer, record)
 
     @property
     def name(self) -> str:
@@ -195,6 +199,7 @@ class EventChannel:
         if chosen is None and configuration.dispatching == core.configuration.dispatching:
             chosen = core.dispatcher
         chosen = _dispatcher(configuration, chosen)
+        _check_record(core.record, chosen)
         core.later(lambda: self._replace(configuration, chosen, now))
 
     def _replace(self, configuration: Configuration, dispatcher: Dispatcher, now: float) -> None:
@@ -237,6 +242,13 @@ def _dispatcher(configuration: Configuration, dispatcher: Dispatcher | None) -> 
             f"the configuration {has} dispatching, which does not fit {type(dispatcher).__name__}"
         )
     return dispatcher
+
+
+def _check_record(record: Record | None, dispatcher: Dispatcher) -> None:
+    if record is not None and getattr(dispatcher, "clock", None) is None:
+        raise ChannelError(
+            f"a channel with a record needs a dispatcher with a clock; give {type(dispatcher).__name__} one"
+        )
 
 
 def _is_direct(dispatcher: Dispatcher) -> bool:

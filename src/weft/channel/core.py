@@ -14,6 +14,7 @@ from weft.channel.urgency import UNSCHEDULED, Urgency
 if TYPE_CHECKING:
     from weft.channel.configuration import Configuration
     from weft.channel.protocols import ChannelObserver, Dispatcher, Scheduler, SubscriptionObserver
+    from weft.channel.record import Record
 
 
 class Offer:
@@ -77,6 +78,7 @@ class Core:
         direct: bool,
         schedule: Scheduler | None,
         observer: ChannelObserver | None,
+        record: Record | None,
     ) -> None:
         self.name = name
         self.boot = boot
@@ -85,6 +87,7 @@ class Core:
         self.direct = direct  # pushes run in the supplier's call, and nobody measures them
         self.schedule = schedule
         self.observer = observer
+        self.record = record
         self.subscriptions = Subscriptions()
         self.timers = Timers()
         self.wanted = Wants()  # by all

@@ -10,7 +10,8 @@
 
 A consumer that returns MORE or is a generator works with all of them; Immediate and SingleThreaded run it to its end.
 
-With a clock, each measures how long consumers run, and reports those that exceed the worst case of their RT_Info.
+With a clock, each measures how long consumers run, reports those that exceed the worst case of their RT_Info or end after their
+deadline, and tells the record of the channel, if it has one (see `record`).
 
 When a queue is full and the water marks say "wait", the supplier that pushes waits: since it is its thread, or one that the
 thread depends on, that has to do the work, it does so itself, most urgent first, until no more than the low mark is left.
@@ -22,6 +23,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
+from weft.channel.record import DROP
 from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, WAIT, WaterMarks, Work, WorkQueue
 from weft.model.errors import ChannelError
 
@@ -40,8 +42,9 @@ class Immediate:
             work.complete()
             return
         before = self.clock()
+        work.starts(before, 0)
         work.complete()
-        work.account(self.clock() - before)
+        work.account(before, self.clock())
         work.finished()
 
     def must_yield(self) -> bool:
@@ -67,7 +70,7 @@ class Queued:
 
     def __init__(self, marks: WaterMarks | None, clock: Clock | None, cooperative: bool) -> None:
         if marks is not None:
-            _check_marks(marks)
+            check_marks(marks)
         self.clock = clock
         self.marks = marks
         self.cooperative = cooperative
@@ -89,7 +92,7 @@ class Queued:
         marks = self.marks
         if marks is not None and queue.length >= marks.high and not self._make_room(queue, marks):
             self.discarded += 1
-            work.receiver.discarded(work.events)
+            work.discard(work.pushed, "the queue is full")
             return
         self._arrived += 1
         work.number = self._arrived
@@ -116,7 +119,8 @@ class Queued:
         finally:
             self._running = None
         if finished:
-            work.finished()
+            if self.clock is not None:
+                work.finished()
         elif self._successor is not None:
             self._successor.take_over([work])
         else:
@@ -147,12 +151,16 @@ class Queued:
 
     def _run(self, work: Work) -> bool:
         clock = self.clock
-        before = 0.0 if clock is None else clock()
+        before = 0.0
+        if clock is not None:
+            before = clock()
+            if not work.begun:
+                work.starts(before, self._queue(work.preemption).length)
         finished = work.advance()
         while not finished and not self._interrupts(work):
             finished = work.advance()
         if clock is not None:
-            work.account(clock() - before)
+            work.account(before, clock())
         return finished
 
     def _interrupts(self, work: Work) -> bool:
@@ -186,6 +194,8 @@ class Queued:
                     if work.receiver.connected:
                         return work
                     self.withdrawn += 1
+                    at = work.pushed if self.clock is None else self.clock()
+                    work.receiver.happened(DROP, work, at, 0, "disconnected")
                     break
         return None
 
@@ -199,7 +209,7 @@ class Queued:
                 return False
             self._pending -= 1
             self.discarded += 1
-            oldest.receiver.discarded(oldest.events)
+            oldest.discard(oldest.pushed if self.clock is None else self.clock(), "the queue is full")
             return True
         if self._running is not None:
             self.overfull += 1
@@ -223,7 +233,7 @@ class Cooperative(Queued):
         super().__init__(marks, clock, cooperative=True)
 
 
-def _check_marks(marks: WaterMarks) -> None:
+def check_marks(marks: WaterMarks) -> None:
     if marks.when_full not in (WAIT, DISCARD_OLDEST, DISCARD_NEWEST):
         raise ChannelError(
             f"when_full is {marks.when_full!r}; it must be {WAIT!r}, {DISCARD_OLDEST!r} or {DISCARD_NEWEST!r}"

@@ -32,13 +32,19 @@ class SubscriptionObserver(Protocol):
 
 
 class ChannelObserver(Protocol):
-    """Hears of what went wrong, with who and what."""
+    """Hears of what went wrong, with who and what.  What derives from this class need not care for everything."""
 
     def consumer_failed(self, consumer: str, events: Events, error: Exception, /) -> None: ...
 
     def overran(self, consumer: str, spent: float, worst: float, /) -> None: ...
 
+    def missed(self, consumer: str, events: Events, late: float, /) -> None:
+        """It ended so many seconds after its deadline."""
+
     def discarded(self, consumer: str, events: Events, /) -> None: ...
+
+    def hanging(self, consumer: str, events: Events, seconds: float, /) -> None:
+        """It has not come back for so long; told once for each push, by hosts that can find out."""
 
 
 class Dispatcher(Protocol):

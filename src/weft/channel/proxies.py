@@ -22,6 +22,7 @@ from weft.channel.qos import (
     check_publication,
     leaves,
 )
+from weft.channel.record import PUSH, Happening, nanoseconds
 from weft.channel.subscriptions import Route, Target
 from weft.channel.urgency import Urgency
 from weft.channel.work import MORE, Work
@@ -50,6 +51,8 @@ class ProxyPushSupplier(Owner):
         self.pushes = 0
         self.failures = 0
         self.overruns = 0
+        self.misses = 0
+        self.hung = 0
         self.discards = 0
         self.last_error: Exception | None = None
 
@@ -160,7 +163,7 @@ class ProxyPushSupplier(Owner):
                     registration.rearm(self._core.timers, now)
                     found = got if found is None else found + got
         if found is not None:
-            self._fire(found, now)
+            self._fire(found, now, now)
 
     def timed_out(self, leaf: TimerLeaf, event: Event, now: float) -> None:
         step = leaf.step
@@ -170,14 +173,15 @@ class ProxyPushSupplier(Owner):
         got = step.node.offer(step, self._arrived, event)
         if got is not None:
             leaf.registration.rearm(self._core.timers, now)
-            self._fire(got, now)
+            self._fire(got, now, event.created)
 
-    def _fire(self, found: list[Arrival], now: float) -> None:
+    def _fire(self, found: list[Arrival], now: float, since: float) -> None:
+        """`since`: from when on its deadline counts."""
         if self.clears:
             for registration in self._registrations.values():
                 registration.clear()
                 registration.rearm(self._core.timers, now)
-        self.deliver(_events(in_order(found)), most_urgent(found), now)
+        self.deliver(_events(in_order(found)), most_urgent(found), since)
 
     def deliver(self, events: Events, urgency: Urgency, now: float) -> None:
         core = self._core
@@ -206,6 +210,11 @@ class ProxyPushSupplier(Owner):
 
     # As the receiver of work
 
+    @property
+    def consumer(self) -> Callable[[Events], Any]:
+        """What is called, for hosts that call it elsewhere."""
+        return self._push
+
     def call(self, events: Events) -> Any:
         return self._push(events)
 
@@ -221,6 +230,36 @@ class ProxyPushSupplier(Owner):
         observer = self._core.observer
         if observer is not None:
             observer.overran(self.name, spent, worst)
+
+    def missed(self, events: Events, late: float) -> None:
+        self.misses += 1
+        observer = self._core.observer
+        if observer is not None:
+            observer.missed(self.name, events, late)
+
+    def hangs(self, events: Events, seconds: float) -> None:
+        self.hung += 1
+        observer = self._core.observer
+        if observer is not None:
+            observer.hanging(self.name, events, seconds)
+
+    def happened(self, kind: str, work: Work, at: float, queue: int, detail: str) -> None:
+        record = self._core.record
+        if record is not None:
+            due = nanoseconds(work.due) if work.due else 0
+            record(
+                Happening(
+                    kind,
+                    nanoseconds(at),
+                    self.name,
+                    work.operation,
+                    work.preemption,
+                    work.sub,
+                    due,
+                    queue,
+                    detail,
+                )
+            )
 
     def discarded(self, events: Events) -> None:
         self.discards += 1
@@ -364,6 +403,8 @@ class ProxyPushConsumer:
         if not route.fresh or event.type != route.type or event.source != route.source:
             route = self._find(event)
         self.pushes += 1
+        if core.record is not None:
+            self._record(event, now)
         if route.crosses and not self.is_gateway:
             event = core.stamp(event)
         events = (event,)
@@ -384,12 +425,34 @@ class ProxyPushConsumer:
         finally:
             core.end_push()
 
+    def _record(self, event: Event, now: float) -> None:
+        core = self._core
+        record = core.record
+        if record is not None:
+            rt_info = self._rt_info(event)
+            urgency = core.urgency(rt_info)
+            waiting = core.dispatcher.pending()
+            record(
+                Happening(
+                    PUSH, nanoseconds(now), self.name, rt_info, urgency.preemption, urgency.sub, 0, waiting
+                )
+            )
+
+    def _rt_info(self, event: Event) -> str:
+        """Of the publication that fits best."""
+        source, type = event.source, event.type
+        for key in ((source, type), (source, ANY), (ANY, type), (ANY, ANY)):
+            found = self._publications.get(key)
+            if found is not None:
+                return found.rt_info
+        return ""
+
     def _find(self, event: Event) -> Route:
         """The route, which is checked against the publications once and then known."""
         key = (event.source, event.type)
         route = self._routes.get(key)
         if route is None:
-            self._check(event)
+            self.check(event)
             if len(self._routes) >= MOST_ROUTES:
                 self._routes = {}
         if route is None or not route.fresh:
@@ -398,7 +461,8 @@ class ProxyPushConsumer:
         self._last = route
         return route
 
-    def _check(self, event: Event) -> None:
+    def check(self, event: Event) -> None:
+        """Refuses what the supplier may not push."""
         if not self.connected:
             raise ChannelError(f"{self.name or 'a supplier'} is not connected to channel {self._core.name}")
         source, type = event.source, event.type

@@ -57,14 +57,17 @@ class Scheduled:
     meets_deadline: bool = True
 
     def urgency(self) -> Urgency:
-        return Urgency(self.priority, self.sub_priority, self.lead, self.info.worst)
+        """To be done before it is triggered again."""
+        return Urgency(
+            self.priority, self.sub_priority, self.lead, self.info.worst, self.period, self.info.name
+        )
 
 
 class Schedule:
     """The run-time scheduler: a name's urgency in O(1)."""
 
     def __init__(self, table: Mapping[str, Urgency]) -> None:
-        self._table = dict(table)
+        self._table = {name: urgency.named(name) for name, urgency in table.items()}
 
     def urgency(self, rt_info: str) -> Urgency:
         found = self._table.get(rt_info)

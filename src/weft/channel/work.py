@@ -14,6 +14,7 @@ from collections import deque
 from typing import Any, Final, NamedTuple
 
 from weft.channel.event import Events
+from weft.channel.record import DISPATCH, DONE, DROP, MISS, OVERRUN
 from weft.channel.urgency import Urgency
 
 MORE: Final = object()
@@ -49,36 +50,56 @@ class Receiver:
     def overran(self, spent: float, worst: float) -> None:
         raise NotImplementedError
 
+    def missed(self, events: Events, late: float) -> None:
+        """It ended so many seconds after its deadline."""
+
     def discarded(self, events: Events) -> None:
         raise NotImplementedError
+
+    def hangs(self, events: Events, seconds: float) -> None:
+        """It has not come back for so long."""
+
+    def happened(self, kind: str, work: Work, at: float, queue: int, detail: str) -> None:
+        """For the record, if there is one (see `record`)."""
 
 
 class Work:
     __slots__ = (
         "begun",
+        "due",
+        "error",
         "events",
         "gone",
         "key",
         "number",
+        "operation",
         "preemption",
+        "pushed",
         "receiver",
         "rest",
         "spent",
+        "stopped",
         "sub",
         "worst",
     )
 
     def __init__(self, receiver: Receiver, events: Events, urgency: Urgency, now: float) -> None:
+        """`now`: when it was pushed; of a timeout, when that was due."""
         self.receiver = receiver
         self.events = events
         self.preemption = urgency.preemption
         self.key = urgency.key(now)
         self.sub = urgency.sub
         self.worst = urgency.worst
+        self.operation = urgency.operation
+        self.pushed = now
+        self.due = now + urgency.within if urgency.within else 0.0
         self.number = 0  # in the order of arrival at the dispatcher
         self.rest: Any = None  # the generator of a consumer that has begun
         self.begun = False
         self.spent = 0.0
+        self.stopped = 0.0  # when it ended or was interrupted
+        self.error: Exception | None = None
         self.gone = False  # discarded; its place in the queue is cleared later
 
     def advance(self) -> bool:
@@ -98,6 +119,7 @@ class Work:
                 return False
             return True
         except Exception as error:
+            self.error = error
             self.receiver.failed(self.events, error)
             return True
 
@@ -105,13 +127,32 @@ class Work:
         while not self.advance():
             pass
 
-    def account(self, spent: float) -> None:
-        """It has finished, or was interrupted, after this time."""
-        self.spent += spent
+    # What whoever has a clock tells of it
+
+    def starts(self, at: float, queue: int) -> None:
+        """Its first step comes; so much of its priority waits behind it."""
+        self.receiver.happened(DISPATCH, self, at, queue, "")
+
+    def account(self, begin: float, end: float) -> None:
+        """It ran from then to then, and has finished or was interrupted."""
+        self.spent += end - begin
+        self.stopped = end
 
     def finished(self) -> None:
+        receiver = self.receiver
+        at = self.stopped
+        receiver.happened(DONE, self, at, 0, "" if self.error is None else repr(self.error))
         if self.worst and self.spent > self.worst:
-            self.receiver.overran(self.spent, self.worst)
+            receiver.happened(OVERRUN, self, at, 0, f"ran {self.spent:.6f} s, at most {self.worst:.6f}")
+            receiver.overran(self.spent, self.worst)
+        if self.due and at > self.due:
+            receiver.happened(MISS, self, at, 0, f"{at - self.due:.6f} s late")
+            receiver.missed(self.events, at - self.due)
+
+    def discard(self, at: float, why: str) -> None:
+        """It is given up, and its receiver told."""
+        self.receiver.happened(DROP, self, at, 0, why)
+        self.receiver.discarded(self.events)
 
 
 class WorkQueue:

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from weft.cli import bench_realtime
 from weft.cli.arguments import whole
 from weft.cli.benchmarks.channel import CONSUMERS, FEW, MANY, STAGES, SUPPLIERS
 from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
@@ -13,23 +14,39 @@ from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compil
 _MODULE = "weft.cli.benchmarks.channel"
 _LATENCY, _COSTS, _FILTERING = (f"{_MODULE}:{name}" for name in ("latency", "costs", "filtering"))
 _WORDS = ("min", "median", "p99", "max")
+PARTS = ("push", *bench_realtime.PARTS)
 
 # CPU µs without dispatching: compiled no slower than TAO, pure Python at most four times that.
 AIMS = {COMPILED: {"one": 2.4, "further": 1.1}, PURE: {"one": 9.6, "further": 4.4}}
 
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = kinds.add_parser("channel", help="the event channel: latency, cost of a push, filtering")
+    parser = kinds.add_parser(
+        "channel", help="the event channel: latency, cost of a push, filtering, real time"
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument(
         "--repeats", type=whole(1), default=3, help="rounds to take the median of (default %(default)s)"
     )
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    results = measure(arguments.repeats)
-    print(json.dumps(results, indent=2) if arguments.json else as_text(results))
+    parts = arguments.part or PARTS
+    results: dict[str, Any] = {"benchmark": "channel", "machine": load()}
+    text = ""
+    if "push" in parts:
+        results = measure(arguments.repeats)
+        text = as_text(results)
+    hosted = bench_realtime.measure(parts, arguments.repeats)
+    shown = [text, bench_realtime.as_text(hosted)]
+    results["latency"] = results.get("latency", []) + hosted.pop("latency", [])
+    results |= hosted
+    results["machine"]["load_average_after"] = load()["load_average"]
+    if not text:
+        shown[0] = _machine(results["machine"])
+    print(json.dumps(results, indent=2) if arguments.json else "\n".join(part for part in shown if part))
     return 0
 
 
@@ -101,11 +118,14 @@ def _filtering(build: str, found: dict[str, float]) -> dict[str, Any]:
     return row
 
 
-def as_text(results: dict[str, Any]) -> str:
-    machine = results["machine"]
+def _machine(machine: dict[str, Any]) -> str:
     loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"
+    return f"{machine['cores']} cores, {loads}, Python {machine['python']}"
+
+
+def as_text(results: dict[str, Any]) -> str:
     lines = [
-        f"{machine['cores']} cores, {loads}, Python {machine['python']}",
+        _machine(results["machine"]),
         "",
         "CPU of a push, in µs (and as a multiple of a plain call of the consumer)",
         f"{'build':<10}{'dispatch':<14}{'one consumer':>18}{'each further':>18}{'floor':>10}",

@@ -62,6 +62,7 @@ def examine() -> list[Finding]:
         _compiled(),
         _event_loop(),
         _federation(),
+        _preemption(),
         *(_port(port) for port in FEDERATE_PROTOCOL_PORTS),
         _java(),
         _spark(),
@@ -116,6 +117,24 @@ def _federation() -> Finding:
             "federation", "missing", f"a trial federation delivered {heard!r} instead of one interaction"
         )
     return Finding("federation", "ok", "a trial federation of two federates works")
+
+
+def _preemption() -> Finding:
+    """What a preemptive dispatcher of the event channel can promise here."""
+    from weft.host.dispatch import realtime_standing
+
+    if not sys.platform.startswith("linux"):
+        return Finding("preemption", "note", "not here: consumers by priority in processes need Linux")
+    if realtime_standing().fifo:
+        return Finding(
+            "preemption", "ok", "SCHED_FIFO is allowed: an urgent consumer interrupts others at once"
+        )
+    return Finding(
+        "preemption",
+        "note",
+        "best effort: processes by niceness, an urgent consumer only gets more of the processor; SCHED_FIFO needs root, "
+        "CAP_SYS_NICE or an rtprio limit (ulimit -r)",
+    )
 
 
 def _port(port: int) -> Finding:

@@ -1,0 +1,144 @@
+"""A processor on virtual time, as a dispatcher: every push takes as long as `cost` says, and nothing else takes any time.
+
+Preemptive, what is more urgent interrupts at any moment, as processes under fixed priorities do on one real processor; otherwise
+a consumer that has begun runs to its end.  Within a priority nothing interrupts.  Consumers are called when their time is up, so
+what they push comes then.  With it a schedule can be tried without a clock, and the same run is the same every time.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from weft.channel.record import DROP
+from weft.channel.work import Work, WorkQueue
+
+if TYPE_CHECKING:
+    from weft.channel.channel import EventChannel
+    from weft.channel.protocols import Dispatcher
+
+
+class _Job:
+    def __init__(self, work: Work, cost: float) -> None:
+        self.work = work
+        self.cost = cost
+        self.left = cost
+
+
+class SimulatedProcessor:
+    """`cost`: the seconds of a push.  `now` is the virtual time, and `run` lets it pass."""
+
+    def __init__(self, cost: Callable[[Work], float], preemptive: bool) -> None:
+        self.cost = cost
+        self.preemptive = preemptive
+        self.now = 0.0
+        self.idle = 0.0  # for how long there was nothing to do
+        self._queues: dict[int, WorkQueue] = {}
+        self._priorities: list[int] = []
+        self._begun: dict[int, _Job] = {}  # at most one of each priority
+        self._arrived = 0
+        self._completing = False
+
+    def clock(self) -> float:
+        return self.now
+
+    def run(self, channel: EventChannel, until: float) -> None:
+        """Timers and consumers of a channel that dispatches here, as time passes."""
+        while True:
+            due = channel.next_due()
+            if due is not None and due <= min(self.now, until):
+                channel.expire(self.now)
+                continue
+            job = self._chosen()
+            end = None if job is None else self.now + job.left
+            if end is not None and end <= until and (due is None or end <= due):
+                self._pass(job, end)
+                self._complete(job)
+            elif due is not None and due <= until:
+                self._pass(job, due)
+            else:
+                self._pass(job, until)
+                return
+
+    # As a dispatcher
+
+    def dispatch(self, work: Work) -> None:
+        self._arrived += 1
+        work.number = self._arrived
+        queue = self._queues.get(work.preemption)
+        if queue is None:
+            queue = WorkQueue(ages=False)
+            self._queues[work.preemption] = queue
+            insort(self._priorities, work.preemption)
+        queue.put(work)
+
+    def must_yield(self) -> bool:
+        return False
+
+    def pending(self) -> int:
+        return sum(queue.length for queue in self._queues.values()) + len(self._begun)
+
+    def run_one(self) -> bool:
+        """What comes first, to its end."""
+        job = None if self._completing else self._chosen()
+        if job is None:
+            return False
+        self._pass(job, self.now + job.left)
+        self._complete(job)
+        return True
+
+    def hand_over(self, successor: Dispatcher) -> list[Work]:
+        found: list[Work] = []
+        for priority in self._priorities:
+            if priority in self._begun:
+                found.append(self._begun.pop(priority).work)
+            queue = self._queues[priority]
+            while queue.length:
+                found.append(queue.take())
+        return found
+
+    def take_over(self, work: list[Work]) -> None:
+        for one in work:
+            self.dispatch(one)
+
+    # Inside
+
+    def _chosen(self) -> _Job | None:
+        if not self.preemptive and self._begun:
+            return next(iter(self._begun.values()))
+        for priority in self._priorities:
+            job = self._begun.get(priority) or self._start(self._queues[priority])
+            if job is not None:
+                self._begun[priority] = job
+                return job
+        return None
+
+    def _start(self, queue: WorkQueue) -> _Job | None:
+        while queue.length:
+            work = queue.take()
+            if work.receiver.connected:
+                work.starts(self.now, queue.length)
+                return _Job(work, self.cost(work))
+            work.receiver.happened(DROP, work, self.now, 0, "disconnected")
+        return None
+
+    def _pass(self, job: _Job | None, until: float) -> None:
+        if job is None:
+            self.idle += until - self.now
+        else:
+            job.left -= until - self.now
+        self.now = until
+
+    def _complete(self, job: _Job | None) -> None:
+        if job is None:
+            return
+        work = job.work
+        del self._begun[work.preemption]
+        self._completing = True
+        try:
+            work.complete()
+        finally:
+            self._completing = False
+        work.account(self.now - job.cost, self.now)
+        work.finished()

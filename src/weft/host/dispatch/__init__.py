@@ -1,0 +1,21 @@
+"""The event channel in real time: clocks, threads and processes for `weft.channel` (docs/channel.md, "In real time")."""
+
+from weft.host.dispatch.desks import ConsumerDied, HostDispatcher
+from weft.host.dispatch.processes import Preemptive
+from weft.host.dispatch.realtime import RealTimeChannel, RealTimeConsumer, RealTimeSupplier
+from weft.host.dispatch.standing import Standing, realtime_standing, standing_for
+from weft.host.dispatch.threads import OneThread, ThreadPerConsumer
+
+__all__ = [
+    "ConsumerDied",
+    "HostDispatcher",
+    "OneThread",
+    "Preemptive",
+    "RealTimeChannel",
+    "RealTimeConsumer",
+    "RealTimeSupplier",
+    "Standing",
+    "ThreadPerConsumer",
+    "realtime_standing",
+    "standing_for",
+]
