@@ -219,3 +219,18 @@ def test_units_are_those_one_can_read() -> None:
         "s",
     ]
     assert [number(value, 1) for value in (-0.04, -0.06, 1.0)] == ["0.0", f"{MINUS}0.1", "1.0"]
+
+
+def test_consumers_that_differ_much_have_a_logarithmic_axis() -> None:
+    """So that the laxity of a fast one is still seen beside that of a slow one; order and sign are kept."""
+    rows = [*run_of("fast", 0, 1_200_000, 1_000_000), *run_of("fast", 2_000_000, 2_100_000, 3_000_000),
+            *run_of("slow", 0, 5_000_000, 5_000_000_000, 1)]  # fmt: skip
+    made = drawn(rows)
+    fast, slow = made.laxities
+    assert made.laxity.zero is not None
+    assert 0 <= fast.low < made.laxity.zero < fast.average < fast.high < slow.low == slow.high <= 1
+    assert fast.high - fast.low > 0.1
+    assert made.laxity.title.startswith("laxity (logarithmic)")
+    assert [text for _, text in made.laxity.ticks] == ["0", "1 ms", "10 ms", "100 ms", "1 s"]
+    places = [place for place, _ in made.laxity.ticks]
+    assert places == sorted(places)

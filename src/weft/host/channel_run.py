@@ -177,7 +177,21 @@ def _read_file(file: Path) -> tuple[int, Iterator[Row]]:
         table = table.filter(chosen)
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise OSError(" ".join(str(error).split())) from None
-    columns = {name: table[name].to_pylist() for name in wanted}
+    columns = {name: _values(table[name]) for name in wanted}
     columns["node"] = [unquote(file.parent.name.partition("=")[2])] * len(table)
     rows = rows_of(columns)
     return opened.metadata.num_rows, (row for row in rows if row.kind != "drop" or row.priority is not None)
+
+
+def _values(column: Any) -> list[Any]:
+    """Words are looked up once each, and not for every row."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        values: list[Any] = column.to_pylist()
+        return values
+    found: list[Any] = []
+    for chunk in column.chunks:
+        words = chunk.dictionary.to_pylist()
+        found += [None if code is None else words[code] for code in chunk.indices.to_pylist()]
+    return found

@@ -191,19 +191,19 @@ def lanes(rows: Iterable[Row]) -> list[Lane]:
 
 
 def endings(rows: Iterable[Row]) -> list[Ended]:
-    found: dict[str, Ended] = {}
+    """For each node, in the order of their first rows."""
     ordered = list(rows)
-    clock = clocks(ordered)
+    until: dict[str, int] = {}
+    stopped: dict[str, bool] = {}
     for row in ordered:
-        at = row.mono_ns + clock[row.node].shift
-        before = found.get(row.node, Ended(row.node, at, None))
-        stopped = before.stopped
+        if row.mono_ns > until.setdefault(row.node, row.mono_ns):
+            until[row.node] = row.mono_ns
         if row.kind == "stop":
-            stopped = True
-        elif row.kind == "start" and stopped is None:
-            stopped = False
-        found[row.node] = Ended(row.node, max(before.until, at), stopped)
-    return list(found.values())
+            stopped[row.node] = True
+        elif row.kind == "start":
+            stopped.setdefault(row.node, False)
+    clock = clocks(ordered)
+    return [Ended(node, last + clock[node].shift, stopped.get(node)) for node, last in until.items()]
 
 
 def share_processor(found: Iterable[Lane]) -> None:

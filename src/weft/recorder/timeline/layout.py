@@ -7,6 +7,7 @@ they stand for.  No miss is left out that way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from weft.recorder.timeline.figures import Figures, Laxity, Window, cut, figures
 from weft.recorder.timeline.lanes import Lane
 from weft.recorder.timeline.marks import BINS, MOST_MARKS, Drawing, LaneRow, count
 from weft.recorder.timeline.tables import Table, lane_table, priority_table
-from weft.recorder.timeline.units import Unit, digits_for, number, span, ticks, unit_for
+from weft.recorder.timeline.units import UNITS, Unit, digits_for, number, span, ticks, unit_for
 
 MOST_LANES = 120
 COLOURS = 6
@@ -108,6 +109,50 @@ def _colours(chosen: list[Lane]) -> dict[int | None, int]:
 
 # Laxity
 
+UNEVEN = 30
+"""If the largest laxity of one consumer is so many times that of another, the axis is logarithmic on both sides of 0."""
+
+
+class _Scale:
+    """Where a laxity is on its axis, between 0 and 1."""
+
+    def __init__(self, known: Sequence[Laxity]) -> None:
+        sizes = [max(-laxity.least, laxity.most, 1) for laxity in known]
+        self.bend = min(sizes) / 3 if max(sizes) > UNEVEN * min(sizes) else 0.0
+        low = self._bent(min(0, *(laxity.least for laxity in known)))
+        high = self._bent(max(0, *(laxity.most for laxity in known)))
+        margin = (high - low) * 0.03 or 1.0
+        self.begin, self.end = low - (margin if low else 0.0), high + margin
+
+    def place(self, value: float) -> float:
+        return (self._bent(value) - self.begin) / (self.end - self.begin)
+
+    def axis(self) -> Axis:
+        words = "deadline less end; negative: missed"
+        if not self.bend:
+            unit = unit_for(max(-self.begin, self.end))
+            values = ticks(self.begin / unit.size, self.end / unit.size, 12)
+            digits = digits_for(values)
+            places = tuple((self.place(value * unit.size), number(value, digits)) for value in values)
+            return Axis(f"laxity ({unit.name}): {words}", places, self.place(0))
+        powers = [10.0**power for power in range(math.ceil(math.log10(self.bend)), 20)]
+        values = [*(-power for power in reversed(powers)), 0.0, *powers]
+        inside = [value for value in values if self.begin <= self._bent(value) <= self.end]
+        places = tuple((self.place(value), _power(value)) for value in inside)
+        return Axis(f"laxity (logarithmic): {words}", places, self.place(0))
+
+    def _bent(self, value: float) -> float:
+        return math.copysign(math.log1p(abs(value) / self.bend), value) if self.bend else value
+
+
+def _power(value: float) -> str:
+    """A power of ten, with its unit."""
+    if not value:
+        return "0"
+    unit = next((unit for unit in UNITS if abs(value) < 1000 * unit.size), UNITS[-1])
+    digits = max(0, -math.floor(math.log10(abs(value) / unit.size) + 1e-9))
+    return f"{number(value / unit.size, digits)} {unit.name}"
+
 
 def _laxities(
     ranges: list[tuple[Lane, Laxity | None]], colours: dict[int | None, int], label: Callable[[Lane], str]
@@ -115,31 +160,17 @@ def _laxities(
     known = [(lane, laxity) for lane, laxity in ranges if laxity is not None]
     if not known:
         return Axis("laxity", ()), ()
-    low = min(0, *(laxity.least for _, laxity in known))
-    high = max(0, *(laxity.most for _, laxity in known))
-    unit = unit_for(max(-low, high, 1))
-    margin = max(1.0, (high - low) * 0.03)
-    begin, end = low - (margin if low else 0), high + margin
-    values = ticks(begin / unit.size, end / unit.size, 12)
-    digits = digits_for(values)
-
-    def place(value: float) -> float:
-        return (value - begin) / (end - begin)
-
-    axis = Axis(
-        f"laxity ({unit.name}): deadline less end; negative: missed",
-        tuple((place(value * unit.size), number(value, digits)) for value in values),
-        place(0),
-    )
-    rows = [
-        LaxityRow(
-            label(lane), colours[lane.priority], place(laxity.least), place(laxity.average), place(laxity.most),
+    scale = _Scale([laxity for _, laxity in known])
+    rows = []
+    for lane, laxity in known:
+        unit = unit_for(max(-laxity.least, laxity.most))
+        tip = (
             f"{lane.name}: laxity at least {span(laxity.least, unit)}, on average {span(laxity.average, unit)}, "
-            f"at most {span(laxity.most, unit)}",
+            f"at most {span(laxity.most, unit)}"
         )
-        for lane, laxity in known
-    ]  # fmt: skip
-    return axis, tuple(rows)
+        low, average, high = (scale.place(value) for value in laxity)
+        rows.append(LaxityRow(label(lane), colours[lane.priority], low, average, high, tip))
+    return scale.axis(), tuple(rows)
 
 
 # Notes

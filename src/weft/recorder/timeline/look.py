@@ -20,7 +20,7 @@ DARK: Final = {
 
 LANE_HEIGHT: Final = 52
 LAXITY_HEIGHT: Final = 30
-LABELS: Final = 210  # pixels for the names of lanes
+LABELS: Final = 244  # pixels for the names of lanes
 RIGHT: Final = 56  # so that the last label of a miss has room
 AXIS: Final = 46
 

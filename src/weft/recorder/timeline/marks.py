@@ -49,10 +49,9 @@ class Drawing:
         return f"{lane.name} @ {lane.node}" if self.with_node else lane.name
 
     def lane(self, lane: Lane, known: Figures, colours: dict[int | None, int]) -> LaneRow:
-        marks = self.exact(lane)
-        binned = len(marks) > self.share
-        if binned:
-            marks = self.bins(lane)
+        parts = sum(len(one.parts) for one in lane.activations)
+        binned = parts + len(lane.activations) + len(lane.pushes) + len(lane.lost) > self.share
+        marks = self.bins(lane) if binned else self.exact(lane)
         work = f"{count(known.runs, 'run')}" if lane.consumes else f"{count(known.pushes, 'push', 'pushes')}"
         missed = f", {count(known.misses, 'miss', 'misses')}" if known.misses else ""
         tip = f"{lane.name}, {lane.role} at node {lane.node or '(none)'}, {', '.join(lane.operations) or 'no operation'}"

@@ -121,13 +121,16 @@ def _tick(x: float, height: int, text: str) -> str:
 
 
 def _names(lane: LaneRow, top: int) -> Iterator[str]:
-    label = lane.label if len(lane.label) <= 26 else lane.label[:25] + "…"
     yield (
         f"<g><title>{_text(lane.tip)}</title>"
         f'<rect class="p{lane.colour}" x="4" y="{top + 9}" width="4" height="{LANE_HEIGHT - 18}"/>'
-        f'<text class="name" x="16" y="{top + 23}">{_text(label)}</text>'
-        f'<text class="note" x="16" y="{top + 39}">{_text(lane.note)}</text></g>'
+        f'<text class="name" x="16" y="{top + 23}">{_text(_short(lane.label, 29))}</text>'
+        f'<text class="note" x="16" y="{top + 39}">{_text(_short(lane.note, 37))}</text></g>'
     )
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 RECTS = ("run", "wait", "open", "busy", "late")
@@ -225,9 +228,8 @@ def _laxities(picture: Picture) -> Iterator[str]:
     yield f'<text class="axis title" x="{_x(0.5):.2f}" y="{height + 38}">{_text(axis.title)}</text>'
     for at, row in enumerate(picture.laxities):
         middle = at * LAXITY_HEIGHT + LAXITY_HEIGHT / 2
-        label = row.label if len(row.label) <= 26 else row.label[:25] + "…"
         x, width = _x(row.low), max(1.0, (row.high - row.low) * _plot())
-        yield f'<text class="name" x="16" y="{middle + 4:g}">{_text(label)}</text>'
+        yield f'<text class="name" x="16" y="{middle + 4:g}">{_text(_short(row.label, 29))}</text>'
         yield (
             f'<rect class="t range p{row.colour}" data-a="{row.low:.9g}" data-b="{row.high:.9g}" x="{x:.2f}" y="{middle - 2:g}" '
             f'width="{width:.2f}" height="4"><title>{_text(row.tip)}</title></rect>'
@@ -259,7 +261,8 @@ def _table(table: Table) -> Iterator[str]:
         cells = []
         for column, text in enumerate(row):
             bad = ' class="n bad"' if (at, column) in table.bad else _number(table, column)
-            cells.append(f"<td{bad}>{_text(text)}</td>")
+            whole = "" if column else f' title="{_text(text)}"'  # the first may be cut
+            cells.append(f"<td{bad}{whole}>{_text(text)}</td>")
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
 

@@ -55,9 +55,9 @@ rect.open.p3{stroke:var(--p3)}rect.open.p4{stroke:var(--p4)}rect.open.p5{stroke:
 .legend span{display:inline-flex;align-items:center;gap:6px}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-th,td{padding:3px 11px;border-bottom:1px solid var(--grid);text-align:left;white-space:nowrap}
+th,td{padding:3px 9px;border-bottom:1px solid var(--grid);text-align:left;white-space:nowrap}
 th{color:var(--muted);font-weight:600;white-space:normal;vertical-align:bottom}
-td:first-child{max-width:340px;overflow:hidden;text-overflow:ellipsis}
+td:first-child{max-width:240px;overflow:hidden;text-overflow:ellipsis}
 .n{text-align:right}
 .bad{color:var(--miss);font-weight:700}
 .sub.bad{color:var(--text);font-weight:400}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from channel.simulation import responses
 from weft.channel.analysis import Task
-from weft.host.simulated_processor import NANO, PAPER, Pair, simulate
+from weft.host.simulated_rates import NANO, PAPER, Pair, simulate
 from weft.model.errors import SettingsError
 from weft.recorder.timeline import Figures, Row, extent, figures, lanes, share_processor
 

@@ -1,4 +1,4 @@
-"""One processor on virtual time, for an event channel: what dispatchers do with deadlines, without a real clock (S3-14).
+"""Work at several rates on one processor, on virtual time: what dispatchers make of deadlines, without a real clock (S3-14).
 
 The channel and its dispatchers are the real ones.  Each consumer takes a fixed time on the processor.  It is a generator that
 yields whenever a timer goes off, which is the only thing that can make something else ready while it runs:
@@ -54,7 +54,7 @@ period."""
 def simulate(pairs: Sequence[Pair], seconds: float, preemptive: bool, node: str = "processor") -> list[Row]:
     """The rows of that long; what has begun by then is still done."""
     if not pairs or seconds <= 0:
-        raise SettingsError("a simulated processor needs at least one pair, and a time longer than 0 s")
+        raise SettingsError("a simulation of rates needs at least one pair, and a time longer than 0 s")
     return _Processor(pairs, preemptive, node).run(round(seconds * NANO))
 
 
