@@ -152,6 +152,8 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert [row._replace(epoch_ns=None) for row in read.rows] == [
         row._replace(node="S1/x", seq=at) for at, row in enumerate(ordered, 1)
     ]
+    assert json.loads((run / "run.json").read_text())["federation"] == "a/b c"
+    assert json.loads((run / "nodes" / "S1%2Fx.json").read_text())["rows"] == len(rows)
     (file,) = run.glob("rows/*/*.parquet")
     assert parquet.read_schema(file).names == [column.name for column in COLUMNS if column.name != "node"]
 
@@ -209,6 +211,7 @@ def test_a_node_that_crashed_is_named(tmp_path: Path, capsys: Capture) -> None:
         Row("start", 0),
         *run_of("fuse", 10, 20, 30),
         *run_of("fuse", 40, None, 50),
+        Row("dropped", 60, queue=1234),
         Row("push", 90, "radar"),
     ]
     run = write_run(tmp_path, "lost", rows, node="S2")
@@ -216,6 +219,7 @@ def test_a_node_that_crashed_is_named(tmp_path: Path, capsys: Capture) -> None:
     assert main(["timeline", str(run), "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "node S2 did not say that it stopped: it crashed, or still runs" in shown
+    assert "node S2 could not keep 1,234 rows" in shown
     assert "1 runs in" in shown
     page = out.read_text()
     for text in ("did not say that it stopped", "1 run without an end", "no end known"):

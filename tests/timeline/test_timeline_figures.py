@@ -156,14 +156,10 @@ def test_machines_are_brought_together_by_wall_clock() -> None:
 
 
 def test_a_node_that_did_not_stop() -> None:
-    """`start` without `stop`: it crashed or still runs.  Neither: nobody can say."""
+    """`start` without `stop`: it crashed or still runs.  Neither: nobody can say.  Rows that were not kept are counted."""
     rows = [Row("start", 0, node="A"), Row("push", 4, "a", "A"), Row("start", 1, node="B"), Row("stop", 9, node="B"),
-            Row("push", 3, "c", "C")]  # fmt: skip
-    assert [(one.node, one.until, one.stopped) for one in endings(rows)] == [
-        ("A", 4, False),
-        ("B", 9, True),
-        ("C", 3, None),
-    ]
+            Row("push", 3, "c", "C"), Row("dropped", 2, node="C", queue=7), Row("dropped", 3, node="C", queue=1)]  # fmt: skip
+    assert [tuple(one) for one in endings(rows)] == [("A", 4, False, 0), ("B", 9, True, 0), ("C", 3, None, 8)]
     assert [lane.name for lane in lanes(rows)] == ["a", "c"]
 
 

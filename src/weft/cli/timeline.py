@@ -153,12 +153,15 @@ def _nothing(run: str, read: RunRows) -> str:
 
 
 def _troubles(read: RunRows) -> list[str]:
-    quiet = [
-        f"node {one.node or '(none)'} did not say that it stopped: it crashed, or still runs"
-        for one in endings(read.rows)
-        if one.stopped is False
-    ]
-    return [*read.troubles, *quiet]
+    found = list(read.troubles)
+    for one in endings(read.rows):
+        if one.dropped:
+            found.append(
+                f"node {one.node} could not keep {one.dropped:,} rows: what is shown of it is not all there was"
+            )
+        if one.stopped is False:
+            found.append(f"node {one.node} did not say that it stopped: it crashed, or still runs")
+    return found
 
 
 def _progress(read: int, files: int) -> None:

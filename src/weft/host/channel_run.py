@@ -3,7 +3,7 @@
 A run is a folder as the recorder lays it out; a file of rows is whole if its name does not begin with a dot:
 
     runs/<channel>/<start time>-<id>/
-        run.json
+        run.json, nodes/<node>.json
         rows/node=<node>/<began>-<number>.parquet
 """
 
@@ -66,13 +66,7 @@ def write_run(
             _write_file(
                 folder / f"{began}-{number:06d}.parquet", _columns(part, first, shift), run.name, node
             )
-        about = {
-            "federation": channel,
-            "id": run.name.partition("-")[2],
-            "start_ns": began,
-            "schema": VERSION,
-        }
-        _write_whole(run / "run.json", json.dumps(about, indent=2).encode() + b"\n")
+        _describe(run, channel, node, began, len(rows))
     except OSError as error:
         raise SettingsError(f"{run}: cannot be written: {error.strerror or error}") from None
     return run
@@ -113,6 +107,26 @@ def _row_files(run: Path) -> list[Path]:
 
 
 # Files
+
+
+def _describe(run: Path, channel: str, node: str, began: int, rows: int) -> None:
+    """What the recorder of a node says of its runs, as far as it applies."""
+    start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began // 10**9))
+    about = {
+        "federation": channel, "id": run.name.partition("-")[2], "start": start, "start_ns": began, "node": node,
+        "modules": [], "rid": None, "settings": {}, "schema": VERSION,
+    }  # fmt: skip
+    this = {
+        "node": node,
+        "began_ns": began,
+        "ended_ns": time.time_ns(),
+        "rows": rows,
+        "dropped": 0,
+        "others": [],
+    }
+    (run / "nodes").mkdir()
+    for path, data in ((run / "nodes" / f"{quote(node, safe='')}.json", this), (run / "run.json", about)):
+        _write_whole(path, json.dumps(data, indent=2).encode() + b"\n")
 
 
 def _columns(rows: list[Any], first: int, shift: int | None) -> dict[str, list[Any]]:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from weft.recorder.timeline.rows import Clock, Row, clocks
+from weft.recorder.timeline.rows import OF_NODES, Clock, Row, clocks
 
 Part = tuple[int, int]
 
@@ -175,6 +175,7 @@ class Ended(NamedTuple):
     node: str
     until: int
     stopped: bool | None  # None: it never said that it began, either
+    dropped: int  # rows that it could not keep
 
 
 def lanes(rows: Iterable[Row]) -> list[Lane]:
@@ -184,7 +185,7 @@ def lanes(rows: Iterable[Row]) -> list[Lane]:
     last = {one.node: one.until for one in endings(ordered)}
     grouped: dict[tuple[str, str], list[Row]] = {}
     for row in ordered:
-        if row.kind not in ("start", "stop"):
+        if row.kind not in OF_NODES:
             grouped.setdefault((row.node, row.name), []).append(row)
     made = [_lane(node, name, found, clock[node], last[node]) for (node, name), found in grouped.items()]
     return sorted(made, key=_order)
@@ -195,6 +196,7 @@ def endings(rows: Iterable[Row]) -> list[Ended]:
     ordered = list(rows)
     until: dict[str, int] = {}
     stopped: dict[str, bool] = {}
+    dropped: dict[str, int] = {}
     for row in ordered:
         if row.mono_ns > until.setdefault(row.node, row.mono_ns):
             until[row.node] = row.mono_ns
@@ -202,8 +204,13 @@ def endings(rows: Iterable[Row]) -> list[Ended]:
             stopped[row.node] = True
         elif row.kind == "start":
             stopped.setdefault(row.node, False)
+        elif row.kind == "dropped":
+            dropped[row.node] = dropped.get(row.node, 0) + (row.queue or 0)
     clock = clocks(ordered)
-    return [Ended(node, last + clock[node].shift, stopped.get(node)) for node, last in until.items()]
+    return [
+        Ended(node, last + clock[node].shift, stopped.get(node), dropped.get(node, 0))
+        for node, last in until.items()
+    ]
 
 
 def share_processor(found: Iterable[Lane]) -> None:

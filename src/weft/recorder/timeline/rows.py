@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-KINDS = ("start", "stop", "push", "dispatch", "done", "miss", "overrun", "drop")
+OF_NODES = ("start", "stop", "dropped")
+KINDS = (*OF_NODES, "push", "dispatch", "done", "miss", "overrun", "drop")
 SAME_MACHINE_NS = 10**9
 """Clocks of one machine differ from wall-clock time by the same; so much may the wall clock have been set meanwhile."""
 
