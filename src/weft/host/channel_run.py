@@ -81,7 +81,7 @@ def read_run(path: str | Path, progress: Callable[[int, int], None] | None = Non
         try:
             table = _read_file(file)
         except OSError as error:
-            found.troubles.append(f"{file}: cannot be read, and is left out: {error}")
+            found.troubles.append(f"{file} cannot be read, and is ignored: {error}")
             continue
         found = found._replace(total=found.total + table[0])
         found.rows.extend(table[1])
@@ -101,9 +101,7 @@ def _row_files(run: Path) -> list[Path]:
     inside = sorted(one.parent.name for one in run.glob("*/rows"))
     if inside:
         raise SettingsError(f"{run} holds {len(inside)} runs; name one of them, like {run / inside[-1]}")
-    raise SettingsError(
-        f"{run}: this is no run, or nothing was recorded yet: there is no file {run / 'rows' / 'node=…' / '….parquet'}"
-    )
+    raise SettingsError(f"{run} is no recorded run, or nothing was written yet: it has no files of rows")
 
 
 # Files
@@ -180,11 +178,14 @@ def _read_file(file: Path) -> tuple[int, Iterator[Row]]:
 
     try:
         opened = parquet.ParquetFile(file)
-        version = int((opened.schema_arrow.metadata or {}).get(VERSION_KEY, b"1"))
+        version = int((opened.schema_arrow.metadata or {}).get(VERSION_KEY, b"0"))
         if version > VERSION:
             raise SettingsError(
-                f"{file} was written by a newer Weft (rows of version {version}; this one reads up to {VERSION}): update this one"
+                f"{file} was written with version {version} of the row schema; this Weft reads versions up to {VERSION}. "
+                "Use the Weft that recorded the run, or a newer one"
             )
+        if not version:
+            raise OSError("it names no version of the row schema, so something else wrote it")
         wanted = [name for name in opened.schema_arrow.names if name in Row._fields]
         table = opened.read(wanted)
         chosen = pc.is_in(table["kind"].cast(pa.string()), value_set=pa.array(KINDS))
