@@ -41,6 +41,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("ddm.md", (5, 3)),
         ("channel.md", (1, 1)),
         ("realtime.md", (1, 1)),
+        ("timeline.md", (1, 3)),
     ],
 )
 def test_a_document_word_for_word(document: str, shown: tuple[int, int], tmp_path: Path) -> None:

@@ -62,6 +62,11 @@ PUBLIC = {
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
         "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_tags", "encode_text", "forwards",
     ],
+    "weft.recorder.timeline": [
+        "Activation", "Ended", "Figures", "KINDS", "Lane", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "Window",
+        "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page", "lanes", "laxity", "picture",
+        "rows_of", "share_processor",
+    ],
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],

@@ -1,0 +1,1 @@
+"""Tests of `weft.recorder.timeline`; `reference` has its rules, read literally."""
