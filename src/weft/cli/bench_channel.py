@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from weft.cli import bench_channel_remote
 from weft.cli.arguments import whole
 from weft.cli.benchmarks.channel import CONSUMERS, FEW, MANY, STAGES, SUPPLIERS
 from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
@@ -47,6 +48,7 @@ def measure(repeats: int) -> dict[str, Any]:
         results["latency"] += _latency(build, found[_LATENCY, build])
         results["costs"] += _costs(build, found[_COSTS, build])
         results["filtering"].append(_filtering(build, found[_FILTERING, build]))
+    results["latency"] += bench_channel_remote.measure(builds, repeats)
     results["machine"]["load_average_after"] = load()["load_average"]
     return results
 
@@ -124,12 +126,13 @@ def as_text(results: dict[str, Any]) -> str:
         "Latency until the first and the last consumer is called, in µs: median (p99)",
         f"{'build':<10}{'dispatch':<14}{'where':<8}{'suppliers':>9}{'consumers':>11}{'first':>18}{'last':>18}",
     ]
-    for row in results["latency"]:
+    for row in [row for row in results["latency"] if not row.get("federated")]:
         cells = [f"{row[word]['median']:.2f} ({row[word]['p99']:.2f})" for word in ("first_us", "last_us")]
         lines.append(
             f"{row['build']:<10}{row['dispatch']:<14}{row['where']:<8}{row['suppliers']:>9}{row['consumers']:>11}"
             f"{cells[0]:>18}{cells[1]:>18}"
         )
+    lines += bench_channel_remote.as_text(results["latency"])
     lines += [
         "",
         f"A push among {FEW} and {MANY:,} subscriptions, in µs",
