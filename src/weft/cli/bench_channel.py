@@ -1,4 +1,4 @@
-"""`weft bench channel`: what the event channel costs (S3-16; Tables 1 and 2 of the paper, as far as one process goes)."""
+"""`weft bench channel`: what the event channel costs (S3-16; Tables 1 and 2 of the paper)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compil
 _MODULE = "weft.cli.benchmarks.channel"
 _LATENCY, _COSTS, _FILTERING = (f"{_MODULE}:{name}" for name in ("latency", "costs", "filtering"))
 _WORDS = ("min", "median", "p99", "max")
+_OTHERS = (
+    bench_channel_remote,
+)  # further parts: each measures, and shows, those of its PARTS that are asked for
+PARTS = ("push", *(part for module in _OTHERS for part in module.PARTS))
 
 # CPU µs without dispatching: compiled no slower than TAO, pure Python at most four times that.
 AIMS = {COMPILED: {"one": 2.4, "further": 1.1}, PURE: {"one": 9.6, "further": 4.4}}
@@ -25,12 +29,26 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--repeats", type=whole(1), default=3, help="rounds to take the median of (default %(default)s)"
     )
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    results = measure(arguments.repeats)
-    print(json.dumps(results, indent=2) if arguments.json else as_text(results))
+    parts = arguments.part or PARTS
+    results: dict[str, Any] = {"benchmark": "channel", "machine": load()}
+    shown = []
+    if "push" in parts:
+        results = measure(arguments.repeats)
+        shown.append(as_text(results))
+    for module in _OTHERS:
+        found = module.measure(parts, arguments.repeats)
+        shown.append(module.as_text(found))
+        for key, rows in found.items():
+            results[key] = results.get(key, []) + rows
+    results["machine"]["load_average_after"] = load()["load_average"]
+    if "push" not in parts:
+        shown.insert(0, _machine(results["machine"]))
+    print(json.dumps(results, indent=2) if arguments.json else "\n".join(text for text in shown if text))
     return 0
 
 
@@ -48,7 +66,6 @@ def measure(repeats: int) -> dict[str, Any]:
         results["latency"] += _latency(build, found[_LATENCY, build])
         results["costs"] += _costs(build, found[_COSTS, build])
         results["filtering"].append(_filtering(build, found[_FILTERING, build]))
-    results["latency"] += bench_channel_remote.measure(builds, repeats)
     results["machine"]["load_average_after"] = load()["load_average"]
     return results
 
@@ -103,11 +120,14 @@ def _filtering(build: str, found: dict[str, float]) -> dict[str, Any]:
     return row
 
 
-def as_text(results: dict[str, Any]) -> str:
-    machine = results["machine"]
+def _machine(machine: dict[str, Any]) -> str:
     loads = f"load {machine['load_average']:.2f} before and {machine['load_average_after']:.2f} after"
+    return f"{machine['cores']} cores, {loads}, Python {machine['python']}"
+
+
+def as_text(results: dict[str, Any]) -> str:
     lines = [
-        f"{machine['cores']} cores, {loads}, Python {machine['python']}",
+        _machine(results["machine"]),
         "",
         "CPU of a push, in µs (and as a multiple of a plain call of the consumer)",
         f"{'build':<10}{'dispatch':<14}{'one consumer':>18}{'each further':>18}{'floor':>10}",
@@ -126,13 +146,12 @@ def as_text(results: dict[str, Any]) -> str:
         "Latency until the first and the last consumer is called, in µs: median (p99)",
         f"{'build':<10}{'dispatch':<14}{'where':<8}{'suppliers':>9}{'consumers':>11}{'first':>18}{'last':>18}",
     ]
-    for row in [row for row in results["latency"] if not row.get("federated")]:
+    for row in results["latency"]:
         cells = [f"{row[word]['median']:.2f} ({row[word]['p99']:.2f})" for word in ("first_us", "last_us")]
         lines.append(
             f"{row['build']:<10}{row['dispatch']:<14}{row['where']:<8}{row['suppliers']:>9}{row['consumers']:>11}"
             f"{cells[0]:>18}{cells[1]:>18}"
         )
-    lines += bench_channel_remote.as_text(results["latency"])
     lines += [
         "",
         f"A push among {FEW} and {MANY:,} subscriptions, in µs",

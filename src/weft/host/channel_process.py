@@ -23,6 +23,7 @@ from weft.channel import (
     Event,
     EventChannel,
     Events,
+    Gateway,
     ProxyPushConsumer,
     ProxyPushSupplier,
     PushConsumer,
@@ -255,6 +256,10 @@ class ProcessChannel:
     def linked(self) -> tuple[str, ...]:
         """The nodes to whose channel there is a link just now."""
         return self._joined.linked()
+
+    def gateways(self) -> list[Gateway]:
+        """Those of the links that are up; each says what is wanted beyond it (`counts`), and how many events it has sent."""
+        return list(self._joined.border.gateways.values())
 
     def reaches(self) -> dict[str, tuple[str, ...]]:
         """The nodes that have this channel and can be reached, each with the way there."""

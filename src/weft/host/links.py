@@ -111,7 +111,9 @@ class Links:
         self._listening_context = link_context(domains, node, folder, server_side=True)
         self._dialing_context = link_context(domains, node, folder, server_side=False)
         self._heartbeat = settings.lost_seconds / 4
-        self._answer_bytes = settings.queue_bytes // 16  # as much as comes before it is acknowledged without an occasion
+        self._answer_bytes = (
+            settings.queue_bytes // 16
+        )  # as much as comes before it is acknowledged without an occasion
         self._session_settings = SessionSettings(
             history_frames=1 << 20,
             history_bytes=4 * settings.queue_bytes,

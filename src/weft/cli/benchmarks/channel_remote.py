@@ -161,25 +161,26 @@ def measure(build: str, folder: str, pinned: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     for dispatch in DISPATCHES:
         first, second = places(folder)
-        with _role(build, pinned, "far", first, dispatch) as other:
+        with process(__name__, build, pinned, "far", first, dispatch) as other:
             assert other.stdout is not None
             other.stdout.readline()
-            with _role(build, pinned, "near", second, dispatch, str(EVENTS[build])) as process:
-                said, complaint = process.communicate(timeout=600)
-                if process.returncode:
+            with process(__name__, build, pinned, "near", second, dispatch, str(EVENTS[build])) as one:
+                said, complaint = one.communicate(timeout=600)
+                if one.returncode:
                     raise RuntimeError(f"the measurement of remote consumers ({build}) failed:\n{complaint}")
                 found |= json.loads(said)
     return found
 
 
 @contextlib.contextmanager
-def _role(build: str, pinned: bool, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def process(module: str, build: str, pinned: bool, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A process of a benchmark, which runs `main` of a module; it is gone at the end."""
     environment = {key: value for key, value in os.environ.items() if key != "WEFT_PURE"}
     environment["WEFT_FABRIC_RETRY_SECONDS"] = "0.02"
     if build == PURE:
         environment["WEFT_PURE"] = "1"
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__, *arguments],
+    made = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -187,10 +188,10 @@ def _role(build: str, pinned: bool, *arguments: str) -> Iterator[subprocess.Pope
         preexec_fn=pin if pinned else None,
     )
     try:
-        yield process
+        yield made
     finally:
-        process.kill()
-        process.communicate()
+        made.kill()
+        made.communicate()
 
 
 def pin() -> None:
