@@ -39,7 +39,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("agents.md", (2, 2)),
         ("ddm-services.md", (5, 3)),
         ("ddm.md", (5, 3)),
-        ("channel.md", (1, 1)),
+        ("channel.md", (4, 2)),
         ("realtime.md", (1, 1)),
         ("timeline.md", (1, 3)),
     ],

@@ -18,14 +18,14 @@ PUBLIC = {
         "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
-        "RtiConfiguration", "Source", "errors", "join", "load_fom", "stop_node",
+        "RtiConfiguration", "Source", "errors", "join", "load_fom", "open_channel", "stop_node",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces", "join",
     ],
     "weft.host": [
-        "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
+        "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",
         "read_sources", "shared_node", "stop_node",
     ],
     "weft.host.dispatch": [

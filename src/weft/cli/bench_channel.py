@@ -1,4 +1,4 @@
-"""`weft bench channel`: what the event channel costs (S3-16; Tables 1 and 2 of the paper, as far as one process goes)."""
+"""`weft bench channel`: what the event channel costs (S3-16; Tables 1 and 2 of the paper)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from weft.cli import bench_realtime
+from weft.cli import bench_channel_remote, bench_realtime
 from weft.cli.arguments import whole
 from weft.cli.benchmarks.channel import CONSUMERS, FEW, MANY, STAGES, SUPPLIERS
 from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
@@ -14,7 +14,11 @@ from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compil
 _MODULE = "weft.cli.benchmarks.channel"
 _LATENCY, _COSTS, _FILTERING = (f"{_MODULE}:{name}" for name in ("latency", "costs", "filtering"))
 _WORDS = ("min", "median", "p99", "max")
-PARTS = ("push", *bench_realtime.PARTS)
+_OTHERS: tuple[Any, ...] = (
+    bench_realtime,
+    bench_channel_remote,
+)  # further parts: each measures, and shows, those of its PARTS that are asked for
+PARTS = ("push", *(part for module in _OTHERS for part in module.PARTS))
 
 # CPU µs without dispatching: compiled no slower than TAO, pure Python at most four times that.
 AIMS = {COMPILED: {"one": 2.4, "further": 1.1}, PURE: {"one": 9.6, "further": 4.4}}
@@ -35,18 +39,19 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(arguments: argparse.Namespace) -> int:
     parts = arguments.part or PARTS
     results: dict[str, Any] = {"benchmark": "channel", "machine": load()}
-    text = ""
+    shown = []
     if "push" in parts:
         results = measure(arguments.repeats)
-        text = as_text(results)
-    hosted = bench_realtime.measure(parts, arguments.repeats)
-    shown = [text, bench_realtime.as_text(hosted)]
-    results["latency"] = results.get("latency", []) + hosted.pop("latency", [])
-    results |= hosted
+        shown.append(as_text(results))
+    for module in _OTHERS:
+        found = module.measure(parts, arguments.repeats)
+        shown.append(module.as_text(found))
+        for key, value in found.items():
+            results[key] = results[key] + value if key in results else value
     results["machine"]["load_average_after"] = load()["load_average"]
-    if not text:
-        shown[0] = _machine(results["machine"])
-    print(json.dumps(results, indent=2) if arguments.json else "\n".join(part for part in shown if part))
+    if "push" not in parts:
+        shown.insert(0, _machine(results["machine"]))
+    print(json.dumps(results, indent=2) if arguments.json else "\n".join(text for text in shown if text))
     return 0
 
 

@@ -3,6 +3,7 @@
 from weft.host.connection import Connection, NodeHost
 from weft.host.embedded import EmbeddedConnection, EmbeddedNode, shared_node
 from weft.host.modules import Designator, load_fom, read_source, read_sources
+from weft.host.own_channels import open_channel
 from weft.host.own_nodes import stop_node
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "EmbeddedNode",
     "NodeHost",
     "load_fom",
+    "open_channel",
     "read_source",
     "read_sources",
     "shared_node",

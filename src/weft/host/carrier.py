@@ -1,4 +1,4 @@
-"""The port between what lives on a node (its federations, its agents) and the fabric that joins it to the others.
+"""The port between what lives on a node (federations, agents, event channels) and the fabric that joins it to the others.
 
 A `Carrier` takes messages for other nodes, whatever the topology, and hands over what comes for this one.  There are two: the
 mesh of a real process (`weft.host.mesh`), with links and a journal, and that of the simulated network.
@@ -35,6 +35,7 @@ class ServiceClass(IntEnum):
 class Port(IntEnum):
     FEDERATIONS = 1
     AGENTS = 2
+    EVENTS = 3  # of event channels; never by the causal class
 
 
 class Resident(Protocol):

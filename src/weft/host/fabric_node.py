@@ -1,4 +1,5 @@
-"""A node of the fabric, put together: the mesh, the agents that live on it, and the place where federations join it.
+"""A node of the fabric, put together: the mesh, the agents and event channels that live on it, and the place where federations
+join it.
 
     node = FabricNode(domains, "S3", report, settings, journal, folder, agents)
     await node.start()
@@ -13,12 +14,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from weft.fabric import Domains, parse_domains
 from weft.host.carrier import Port
+from weft.host.channel_links import ChannelLinks
 from weft.host.engine import Engine, Reacting, load_agent
 from weft.host.mesh import Mesh
 from weft.host.settings import Ddm, Fabric
@@ -49,14 +52,32 @@ class FabricNode:
         living.update(agents or {})
         directory = {agent: place.server for agent, place in domains.agents.items()}
         self.engine = Engine(self.mesh, living, directory, report, self.mesh.settings.tries)
+        topology = domains.topology
+        self._first_hops = {
+            node: topology.numbers[hop.receiver] for node, hop in topology.next_hops(name).items()
+        }
+        self.channels = ChannelLinks(
+            self.mesh,
+            topology.neighbours(name),
+            name in topology.routers(),
+            lambda: time.time_ns() // 1000,
+            report,
+            self.has_room,
+        )
 
     async def start(self) -> None:
         self.mesh.settle(Port.AGENTS, self.engine)
+        self.mesh.settle(Port.EVENTS, self.channels)
         self.engine.begin()
         await self.mesh.start()
 
     async def stop(self) -> None:
         await self.mesh.stop()
+
+    def has_room(self, node: str) -> bool:
+        """On the way to a node: at most half of what a link may hold before it is cut."""
+        session = self.mesh.links.links[self._first_hops[node]].session
+        return session is None or 2 * session.unacknowledged_bytes < self.mesh.settings.queue_bytes
 
     def status(self) -> dict[str, Any]:
         return {**self.mesh.status(), "reactions": self.engine.reactions}

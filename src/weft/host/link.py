@@ -51,6 +51,7 @@ class Link:
         self.dropped = 0  # reliable messages that were lost because the link was down
         self.owed = 0  # acknowledgements that have not gone out yet …
         self.overdue = False  # … and have waited for a while
+        self.unanswered = 0  # bytes that have come since something last went there, and with it word of them
         self._items = bytearray()
         self._pending: deque[tuple[int, bytes]] = deque()  # with the kind of item
         self._under_way: dict[int, deque[int]] = {kind: deque() for kind in PORTS_OF_PACKETS}  # sizes
@@ -106,6 +107,7 @@ class Link:
         if self._items:
             self._frame()
             self.said_at = now
+            self.unanswered = 0
         self.owed = 0
         self.overdue = False
         if self.line is not None and session.state is not State.DROPPED:

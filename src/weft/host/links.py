@@ -111,6 +111,9 @@ class Links:
         self._listening_context = link_context(domains, node, folder, server_side=True)
         self._dialing_context = link_context(domains, node, folder, server_side=False)
         self._heartbeat = settings.lost_seconds / 4
+        self._answer_bytes = (
+            settings.queue_bytes // 16
+        )  # as much as comes before it is acknowledged without an occasion
         self._session_settings = SessionSettings(
             history_frames=1 << 20,
             history_bytes=4 * settings.queue_bytes,
@@ -343,6 +346,7 @@ class Links:
         if session is None or link.line is not line:
             return
         before = session.state
+        link.unanswered += len(data)
         session.feed(data, now)
         while link.session is session and session.next():
             self._frame(line, link, session.frame.payload)
@@ -355,6 +359,9 @@ class Links:
             if before is State.NEW:
                 self._say_hello(link)
             link.flush(now)
+        elif link.up and link.unanswered > self._answer_bytes:
+            link.put(PING, b"")  # who only listens, too, has to say what has come, lest it pass for unread
+            self._touched.add(link)
         elif link.waiting:
             self._touched.add(link)  # there may be room for it now
         else:

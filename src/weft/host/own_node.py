@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.fabric import Domains
+from weft.host.channel_links import ChannelLinks
 from weft.host.connection import drop_federation
 from weft.host.drive import Drive
 from weft.host.fabric_node import FabricNode
@@ -86,6 +87,26 @@ class OwnNode:
         self._gathers = False  # something of it waits for more
         self._alarm_at = NEVER
         self._started = False
+
+    # --- for event channels (weft.host.channel_process) -------------------------------------------------------
+
+    @property
+    def drive(self) -> Drive:
+        return self._drive
+
+    @property
+    def channels(self) -> ChannelLinks:
+        return self._fabric.channels
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a node that is away counts as lost."""
+        return self._mesh.settings.lost_seconds
+
+    def pushed(self, now: float) -> None:
+        """Something was pushed, with the mutex held: what of it goes to others leaves, as messages do."""
+        if self._mesh.turn_due:
+            self._send(True, now)
 
     # --- its life ---------------------------------------------------------------------------------------------
 

@@ -187,7 +187,7 @@ class FabricNetwork(SimulatedNetwork):
         self.lives = dict.fromkeys(topology.servers, 0)
         self.carriers: dict[str, SimulatedCarrier] = {}
         self.meshed: dict[str, MeshedNode] = {}
-        self._lodger: Callable[[SimulatedCarrier], Resident] | None = None
+        self._lodgers: dict[Port, Callable[[SimulatedCarrier], Resident]] = {}
         self._fabric_profile = profile or FabricProfile()
         self.commit_within = self._fabric_profile.commit
         self.loss = self._fabric_profile.loss  # of datagrams to groups, which take no link
@@ -215,15 +215,15 @@ class FabricNetwork(SimulatedNetwork):
         self.meshed[name] = made
         self._nodes[name] = made.node
 
-    def lodge(self, made: Callable[[SimulatedCarrier], Resident]) -> None:
-        """Let something of the test's own live on every node, now and after each restart: it has the port of agents."""
-        self._lodger = made
+    def lodge(self, made: Callable[[SimulatedCarrier], Resident], port: Port = Port.AGENTS) -> None:
+        """Let something of the test's own live on every node, now and after each restart, at this port."""
+        self._lodgers[port] = made
         for carrier in self.carriers.values():
-            carrier.settle(Port.AGENTS, made(carrier))
+            carrier.settle(port, made(carrier))
 
     def _begin(self, name: str) -> None:
-        if self._lodger is not None:
-            self.carriers[name].settle(Port.AGENTS, self._lodger(self.carriers[name]))
+        for port, made in self._lodgers.items():
+            self.carriers[name].settle(port, made(self.carriers[name]))
         self.meshed[name].recover(self.clock.now)
         self.carriers[name].handle()
 

@@ -2,6 +2,7 @@
  *
  *   floor relay PORT            pairs connections two by two and passes on what each sends
  *   floor pingpong PORT N SIZE  two ends through the relay; prints a round trip in nanoseconds on each of N lines
+ *   floor direct N SIZE         two ends without a relay; prints the same
  *   floor responder PORT        the least that can answer a Federate Protocol client: accepts a session, and answers every
  *                               call with an empty response of the next number (enough for send-interaction)
  *
@@ -31,14 +32,20 @@ static void quick(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
-static int listening(int port) {
+static int bound(int port, int *chosen) {
     int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in a = here(port);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(fd, (struct sockaddr *)&a, sizeof a) || listen(fd, LIMIT)) { perror("floor: listen"); exit(1); }
     socklen_t size = sizeof a;
     getsockname(fd, (struct sockaddr *)&a, &size);
-    printf("%d\n", ntohs(a.sin_port));
+    *chosen = ntohs(a.sin_port);
+    return fd;
+}
+
+static int listening(int port) {
+    int chosen, fd = bound(port, &chosen);
+    printf("%d\n", chosen);
     fflush(stdout);
     return fd;
 }
@@ -97,9 +104,8 @@ static int64_t now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void pingpong(int port, int turns, size_t size) {
+static void bounce(int near, int far, int turns, size_t size) {
     static char room[ROOM];
-    int near = connected(port), far = connected(port);
     if (fork() == 0) {
         close(near);
         for (;;) { get(far, room, size); put(far, room, size); }
@@ -111,6 +117,17 @@ static void pingpong(int port, int turns, size_t size) {
         get(near, room, size);
         if (i >= 0) printf("%lld\n", (long long)(now() - before));
     }
+}
+
+static void pingpong(int port, int turns, size_t size) {
+    int near = connected(port);
+    bounce(near, connected(port), turns, size);
+}
+
+static void direct(int turns, size_t size) {
+    int port, fd = bound(0, &port), near = connected(port), far = accept(fd, 0, 0);
+    quick(far);
+    bounce(near, far, turns, size);
 }
 
 static uint32_t u32(const unsigned char *p) { return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3]; }
@@ -185,6 +202,7 @@ int main(int count, char **word) {
     if (count == 3 && !strcmp(word[1], "relay")) relay(atoi(word[2]));
     else if (count == 3 && !strcmp(word[1], "responder")) responder(atoi(word[2]));
     else if (count == 5 && !strcmp(word[1], "pingpong")) pingpong(atoi(word[2]), atoi(word[3]), (size_t)atoi(word[4]));
+    else if (count == 4 && !strcmp(word[1], "direct")) direct(atoi(word[2]), (size_t)atoi(word[3]));
     else { fprintf(stderr, "floor: see the head of floor.c\n"); return 2; }
     return 0;
 }

@@ -25,7 +25,7 @@ def measure(build: str, folder: str) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, pinned in (("", True), ("_cores", False)):
         say(f"{build}: round trip{', on all cores' if name else ''}")
-        first, second = _places(folder)
+        first, second = places(folder)
         taken = fedpro.round_trips(build, second, first, pinned=pinned)
         figures[f"round_trip{name}_us"] = statistics.median(taken)
         figures[f"round_trip{name}_p99_us"] = fedpro.percentile(taken, 99)
@@ -40,7 +40,7 @@ def measure(build: str, folder: str) -> dict[str, float]:
 
 def _throughput(build: str, folder: str) -> dict[str, float]:
     turns = fedpro.MESSAGES[build]
-    first, second = _places(folder)
+    first, second = places(folder)
     ear = fedpro.role(build, "receive", first, turns)
     fedpro.ready(ear)
     sender = fedpro.role(build, "send", second, turns, "async")
@@ -53,7 +53,7 @@ def _throughput(build: str, folder: str) -> dict[str, float]:
     }
 
 
-def _places(folder: str) -> tuple[str, str]:
+def places(folder: str) -> tuple[str, str]:
     """Two servers of a new domains file, with ports that nobody uses just now; the first has the directory."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
     ports = [one.getsockname()[1] for one in sockets]
