@@ -88,7 +88,7 @@ def _spread(found: dict[str, float], name: str) -> dict[str, float]:
 
 
 def _utilisation(build: str, folder: str, repeats: int) -> dict[str, Rows]:
-    return {"utilisation": [channel_utilisation.search(build, folder)]}
+    return {"federated": [channel_utilisation.search(build, folder)]}
 
 
 PARTS: dict[str, Callable[[str, str, int], dict[str, Rows]]] = {
@@ -99,7 +99,7 @@ PARTS: dict[str, Callable[[str, str, int], dict[str, Rows]]] = {
 
 def as_text(results: dict[str, Rows]) -> str:
     lines = _latency_lines(results["latency"]) if "latency" in results else []
-    for row in results.get("utilisation", []):
+    for row in results.get("federated", []):
         lines += _utilisation_lines(row)
     return "\n".join(lines)
 
