@@ -182,6 +182,14 @@ def test_what_a_lane_shows() -> None:
         assert text in page
 
 
+def test_a_window_in_which_nothing_happens() -> None:
+    """It is drawn all the same, and says so."""
+    made = drawn([*run_of("c", 0, 10, 20), *run_of("c", 90, 95, 99)], Window(30, 60))
+    assert (made.lanes, made.laxities, made.misses) == ((), (), 0)
+    assert made.notes[0].startswith("Nothing of what was chosen")
+    stands_alone(html_page(made))
+
+
 def test_a_window_shows_what_falls_into_it() -> None:
     """Bars are cut at its edges, and the axis counts from the start of the record."""
     rows = [row for at in range(10) for row in run_of("c", 1_000_000 * at, 1_000_000 * at + 500_000, None)]

@@ -179,7 +179,7 @@ def _laxities(
 def _notes(
     chosen: list[Lane], shown: list[Lane], known: dict[int, Figures], rows: Sequence[LaneRow], one: bool
 ) -> list[str]:
-    notes = []
+    notes = [] if chosen else ["Nothing of what was chosen happened in this part of the run."]
     left_out = [lane for lane in chosen if all(lane is not other for other in shown)]
     if left_out:
         missed = sum(known[id(lane)].misses for lane in left_out)
