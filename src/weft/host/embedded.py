@@ -19,15 +19,18 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from weft.host.connection import UrgentFirst, drop_federation
+from weft.channel import Plan
+from weft.host.connection import drop_federation
 from weft.host.reports import ReportFiles
 from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
+from weft.host.schedules import class_schedule, read_schedule
 from weft.kernel import (
     PAUSES,
     Alarm,
     Callback,
     Effect,
     Fetch,
+    LastMile,
     Node,
     Notice,
     Record,
@@ -44,7 +47,8 @@ _NAP = 1.0
 class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation.
 
-    Saves go to `save_directory`, which is made when the first one is asked for.
+    Saves go to `save_directory`, which is made when the first one is asked for.  `schedule`: how urgent classes are for federates
+    that join here, a plan or its file (docs/urgency.md).
     """
 
     def __init__(
@@ -52,9 +56,13 @@ class EmbeddedNode:
         name: str = "embedded",
         save_directory: str | Path = DEFAULT_DIRECTORY,
         run_directory: str = "runs",
+        schedule: str | Path | Plan = "",
     ) -> None:
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
+        self._node.schedule = (
+            class_schedule(schedule) if isinstance(schedule, Plan) else read_schedule(schedule)
+        )
         self._reports = ReportFiles(lambda text: print(f"weft: {text}", file=sys.stderr))
         self.saves = Path(save_directory)
         self._saves = SaveDirectory(self.saves)
@@ -120,6 +128,18 @@ class EmbeddedNode:
         with self._lock:
             self._node.took(session, method)
 
+    def done(self, session: int, ticket: int) -> None:
+        with self._lock:
+            self._perform(self._node.done(session, ticket, time.monotonic()))
+
+    def began(self, session: int, ticket: int) -> None:
+        with self._lock:
+            self._perform(self._node.began(session, ticket, time.monotonic()))
+
+    @property
+    def records(self) -> bool:
+        return self._node.records
+
     @property
     def holding(self) -> bool:
         return self._node.holding
@@ -170,7 +190,7 @@ class EmbeddedConnection:
         self._host = host
         self._session = session
         self._inbox: deque[Callback] = deque()
-        self._urgent: UrgentFirst | None = None  # since there was the first message in priority order
+        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
         self._arrived = threading.Event()
         self._asleep = False
         self._closed = False
@@ -182,7 +202,7 @@ class EmbeddedConnection:
 
     def put(self, callback: Callback) -> None:
         if isinstance(callback, UrgentCallback) and self._urgent is None:
-            self._urgent = UrgentFirst()
+            self._urgent = LastMile()
         self._inbox.append(callback)
         if self._asleep:
             self._arrived.set()
@@ -203,10 +223,16 @@ class EmbeddedConnection:
             return None
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
+        if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):
+            self._host.began(self._session, callback.ticket)
         return callback
 
+    def finished(self, callback: UrgentCallback) -> None:
+        if not self._closed:
+            self._host.done(self._session, callback.ticket)
+
     def pending(self) -> bool:
-        return bool(self._inbox) or (self._urgent is not None and bool(self._urgent.waiting))
+        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
 
     def now(self) -> float:
         return time.monotonic()
@@ -243,7 +269,7 @@ class EmbeddedConnection:
     def forget_federation(self) -> None:
         self._host.forget_federation(self._inbox)
         if self._urgent is not None:
-            self._urgent.waiting.clear()
+            self._urgent.clear()
 
     def close(self) -> None:
         self._host.close(self._session)
