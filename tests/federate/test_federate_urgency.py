@@ -133,14 +133,11 @@ def test_a_plan_says_how_urgent_classes_are() -> None:
     ):
         order: list[str] = []
         tower.on_interaction("Fire")(lambda shot: order.append(shot["Target"]))
-        tower.on_update("Vehicle")(lambda one, changes: order.append(one.name))
+        for kind in ("Aircraft", "Tank"):
+            tower.on_update(kind)(lambda one, changes: order.append(one.name))
         for kind, name in (("Aircraft", "hornet"), ("Tank", "leopard")):
             north.register(kind, name).update(State="Intact")
         north.send("Fire", Target="one")
         tower.poll()
-        assert order == [
-            "one",
-            "hornet",
-            "leopard",
-        ]  # discoveries keep their order, and what follows them waits
+        assert order == ["one", "leopard", "hornet"]  # a discovery is as urgent as what waits for it
         assert tower.rti.query_qos()["classes"] == []  # nothing that it said itself

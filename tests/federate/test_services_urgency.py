@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
 from support.federation import Federation, federation, refused
+from support.fom import PRIVILEGE
 from support.mom import Mom
 from support.refusals import TANK
-from weft import QOS_MODULE, OrderType, heard
+from weft import QOS_MODULE, HLAfloat64Interval, HLAfloat64Time, OrderType, heard
 from weft.channel import Urgency, all_of, any_of, deadline, interval, on
 from weft.model.errors import (
     AttributeNotDefined,
@@ -297,3 +299,96 @@ def test_what_makes_no_sense_is_refused() -> None:
             rti._call("correlate", (["all"], False, 0))
         assert rti.query_qos()["groups"] == [number]
         assert f.state().members[f.handle(0)].qos.classes == {}
+
+
+# --- the law, from end to end -------------------------------------------------------------------------------------
+
+URGENCY = {"Event": 2, "Fire": 0, "Hit": 1, "Command": None, "Halt": 3}
+
+
+@sorted_here
+@pytest.mark.parametrize("seed", range(4))
+def test_every_order_is_kept_and_what_is_free_goes_by_urgency(seed: int) -> None:
+    """All that was sent comes once; receive, causal and time stamp order and the story of each object hold, and interactions in
+    receive order, which nothing else binds, come by urgency alone."""
+    dice = random.Random(seed)
+    with federation(3) as f:
+        words = talking(f)
+        for name, urgency in URGENCY.items():
+            f.rti[2].publish_interaction_class(words[name])
+            f.rti[1].set_class_qos(words[name], urgency)
+        f.rti[1].set_class_qos(f.object_class(TANK), urgency=1)
+        for i in (0, 2):
+            f.publish(i, TANK, "Name", PRIVILEGE)
+            f.rti[i].enable_time_regulation(HLAfloat64Interval(1.0))
+        f.subscribe(1, TANK, "Name")
+        f.rti[1].enable_time_constrained()
+        f.rti[1].enable_asynchronous_delivery()
+        for _ in range(3):
+            f.quiet()
+        sent = _chatter(f, dice, words)
+        for i in (0, 1, 2):
+            f.rti[i].time_advance_request(HLAfloat64Time(20.0))
+        f.drain(0, 2)
+        calls: list[Any] = []
+        while "time_advance_grant" not in [method for method, _ in calls]:
+            f.rti[1].evoke_callback(5.0)
+            calls += f.log[1].take()
+        said = [args[2] for method, args in calls if method == HEAR]
+        assert sorted(said) == sorted(sent)
+        heard_tags = [tag.decode().split() for tag in said]
+        plain = [(order, who, word, int(n)) for order, who, word, n in heard_tags]
+        for who in "02":
+            numbers = [n for order, one, _, n in plain if one == who and order == "causal"]
+            assert numbers == sorted(numbers)
+        streams: dict[Any, list[int]] = {}
+        for order, who, word, n in plain:
+            streams.setdefault((order, who, word), []).append(n)
+        assert all(numbers == sorted(numbers) for key, numbers in streams.items() if key[0] != "time")
+        times = [args[6].value for method, args in calls if method == HEAR and len(args) > 6]
+        assert times == sorted(times)
+        free = [URGENCY[word] for order, _, word, _ in plain if order == "receive"]
+        assert free == sorted(free, key=lambda urgency: 99 if urgency is None else urgency)
+        _check_stories(calls)
+
+
+def _chatter(f: Federation, dice: random.Random, words: dict[str, InteractionClassHandle]) -> list[bytes]:
+    sent = []
+    tanks: list[tuple[int, Any]] = []
+    for n in range(40):
+        who = dice.choice((0, 2))
+        kind = dice.choice(("receive", "receive", "receive", "causal", "time", "object"))
+        word = dice.choice(list(URGENCY))
+        tag = f"{kind} {who} {word} {n}".encode()
+        if kind == "receive":
+            f.rti[who].send_interaction(words[word], {}, tag)
+        elif kind == "causal":
+            f.rti[who].send_interaction(words[word], {}, tag, order=OrderType.CAUSAL)
+        elif kind == "time":
+            f.rti[who].change_interaction_order_type(words[word], OrderType.TIMESTAMP)
+            f.rti[who].send_interaction(words[word], {}, tag, HLAfloat64Time(float(dice.randint(2, 15))))
+            f.rti[who].change_interaction_order_type(words[word], OrderType.RECEIVE)
+        elif tanks and dice.random() < 0.7:
+            owner, instance = dice.choice(tanks)
+            if dice.random() < 0.8:
+                f.update(owner, instance, TANK, "Name", tag=str(n).encode())
+            else:
+                f.rti[owner].delete_object_instance(instance, b"")
+                tanks.remove((owner, instance))
+        else:
+            tanks.append((who, f.register(who, TANK)))
+        if kind != "object":
+            sent.append(tag)
+    return sent
+
+
+def _check_stories(calls: list[Any]) -> None:
+    stories: dict[Any, list[Any]] = {}
+    for method, args in calls:
+        if method in (DISCOVER, REFLECT, REMOVE):
+            stories.setdefault(args[0], []).append(int(args[2]) if method == REFLECT else method)
+    assert stories
+    for story in stories.values():
+        assert story[0] == DISCOVER
+        inner = story[1:-1] if story[-1] == REMOVE else story[1:]
+        assert inner == sorted(inner)  # numbers only: neither comes in between

@@ -25,7 +25,7 @@ def plain_events(events: tuple[CorrelatedEvent, ...]) -> list[list[Any]]:
 
 def _plain(event: CorrelatedEvent) -> list[Any]:
     if event.class_handle is None:
-        return [*event.arguments, None]
+        return ["timeout", *event.arguments]
     arguments = tuple([one.unpack() if isinstance(one, PackedValues) else one for one in event.arguments])
     payload = callbacks.encode_callback(event.method, arguments)
     order = ORDERS.index(event.order)
@@ -42,8 +42,9 @@ def read_group(arguments: tuple[Any, ...], time: Time) -> tuple[int, tuple[Corre
 
 
 def _event(data: list[Any], time: Time) -> CorrelatedEvent:
-    if len(data) == 4:
-        return CorrelatedEvent("timeout", None, tuple(data[:3]))
+    if data[0] == "timeout":
+        _, due, seconds, missed = data
+        return CorrelatedEvent("timeout", None, (float(due), float(seconds), int(missed)))
     order, number, payload = data
     method, arguments = callbacks.decode_callback(base64.b64decode(payload, validate=True), time)
     kind = ObjectClassHandle if method == "reflect_attribute_values" else InteractionClassHandle
