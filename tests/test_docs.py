@@ -40,6 +40,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("ddm-services.md", (5, 3)),
         ("ddm.md", (5, 3)),
         ("channel.md", (1, 1)),
+        ("urgency.md", (1, 1)),
     ],
 )
 def test_a_document_word_for_word(document: str, shown: tuple[int, int], tmp_path: Path) -> None:

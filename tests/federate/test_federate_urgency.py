@@ -11,9 +11,18 @@ import pytest
 import weft
 from weft import CallbackModel, Interaction, Update, heard
 from weft.channel import RtInfo, Timeout, all_of, any_of, deadline, plan
+from weft.host.dispatch_rows import dispatch_row
+from weft.kernel import Dispatch
 from weft.model.errors import NameNotFound, RTIinternalError
+from weft.recorder.schema import COLUMNS, KINDS
 
 RANGE = Path(__file__).parents[2] / "src" / "weft" / "cli" / "data" / "range.xml"
+
+
+def hear(federate: weft.Federate) -> None:
+    """All that waits, however slow the machine is just now."""
+    while federate.poll():
+        continue
 
 
 @pytest.fixture
@@ -36,7 +45,7 @@ def test_urgency_with_a_subscription(pair: Any) -> None:
     north.send("Fire", Target="one")
     tank.update(State="Destroyed")
     north.send("Fire", Target="two")
-    tower.poll()
+    hear(tower)
     assert order == ["one", "two", "leopard", "leopard"]
 
 
@@ -50,7 +59,7 @@ def test_misses_are_heard(pair: Any) -> None:
     assert misses[0].class_name == "HLAinteractionRoot.Fire"
     tower.qos("Fire")
     north.send("Fire", Target="two")
-    tower.poll()
+    hear(tower)
     assert len(misses) == 1
 
 
@@ -62,7 +71,7 @@ def test_groups_have_values(pair: Any) -> None:
     tank = north.register("Tank", "leopard")
     tank.update(State="Destroyed", tag=b"t")
     north.send("Fire", Target="leopard")
-    tower.poll()
+    hear(tower)
     ((update, shot),) = groups
     assert isinstance(update, Update)
     assert isinstance(shot, Interaction)
@@ -75,7 +84,7 @@ def test_groups_have_values(pair: Any) -> None:
     tank.update(State="Intact")
     tank.delete()
     north.send("Fire", Target="nothing")
-    tower.poll()
+    hear(tower)
     assert shots == ["nothing"]
     assert [one.object for one in groups[1] if isinstance(one, Update)] == [None]
     tower.uncorrelate(groups.append)
@@ -106,7 +115,7 @@ def test_who_joins_again_asks_again() -> None:
         tower.resign()
         tower.join()
         north.send("Fire", Target="one")
-        tower.poll()
+        hear(tower)
         assert [[one["Target"] for one in group] for group in groups] == [["one"]]
         tower.resign()
 
@@ -138,6 +147,54 @@ def test_a_plan_says_how_urgent_classes_are() -> None:
         for kind, name in (("Aircraft", "hornet"), ("Tank", "leopard")):
             north.register(kind, name).update(State="Intact")
         north.send("Fire", Target="one")
-        tower.poll()
+        hear(tower)
         assert order == ["one", "leopard", "hornet"]  # a discovery is as urgent as what waits for it
         assert tower.rti.query_qos()["classes"] == []  # nothing that it said itself
+
+
+def test_a_save_keeps_what_was_asked_for(tmp_path: Path) -> None:
+    """QoS and groups of the save are those after a restore; what a group had is not kept."""
+    node = weft.EmbeddedNode(save_directory=tmp_path)
+    with weft.join("F", "tower", fom=RANGE, host=node) as tower:
+        tower.qos("Fire", 3, 0.5)
+        groups: list[Any] = []
+        tower.correlate(any_of(heard("Fire"), deadline(0.01)), groups.append)
+        assert tower.save("noon")
+        tower.qos("Fire")
+        tower.uncorrelate(groups.append)
+        assert tower.rti.query_qos()["classes"] == []
+        assert tower.restore("noon")
+        (kept,) = tower.rti.query_qos()["classes"]
+        assert (kept["class"], kept["urgency"], kept["deadline"]) == (
+            "HLAinteractionRoot.Fire",
+            [3, 0, None],
+            0.5,
+        )
+        assert len(tower.rti.query_qos()["groups"]) == 1
+
+
+def test_what_happens_to_a_callback_with_a_deadline_is_recorded() -> None:
+    """Rows of the recorder's kinds and columns: issued, begun, over, and missed."""
+    node = weft.EmbeddedNode()
+    happened: list[Dispatch] = []
+    node.record(happened.append)
+    with (
+        weft.join("F", "north", fom=RANGE, host=node) as north,
+        weft.join("F", "tower", fom=RANGE, host=node) as tower,
+    ):
+        tower.subscribe("Fire", urgency=2, deadline=1e-9)
+        tower.subscribe("Hit", deadline=1000.0)
+        north.send("Fire", Target="one")
+        hear(tower)
+        north.send("Hit", Target="one")
+        hear(tower)
+    rows = [dispatch_row(one) for one in happened]
+    assert sorted(row["kind"] for row in rows[:4]) == ["dispatch", "done", "miss", "push"]
+    assert [row["kind"] for row in rows[4:]] == ["push", "dispatch", "done"]
+    columns = {column.name for column in COLUMNS}
+    for row in rows:
+        assert set(row) <= columns
+        assert row["kind"] in KINDS
+        assert row["name"] == "tower"
+    assert [rows[0]["priority"], rows[-1]["priority"]] == [2, 255]
+    assert rows[-1]["deadline_ns"] > rows[-1]["mono_ns"]  # in time

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from weft.kernel import (
     PAUSES,
     Alarm,
     Callback,
+    Dispatch,
     Effect,
     Fetch,
     LastMile,
@@ -68,7 +70,13 @@ class EmbeddedNode:
         self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
+        self._record: Callable[[Dispatch], None] | None = None
         self.alarmed = False  # something is to be done when its time has come
+
+    def record(self, keep: Callable[[Dispatch], None]) -> None:
+        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
+        self._record = keep
+        self._node.records = True
 
     def connect(self) -> EmbeddedConnection:
         with self._lock:
@@ -107,6 +115,8 @@ class EmbeddedNode:
                     sleeper.wake()
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
+            elif isinstance(effect, Dispatch) and self._record is not None:
+                self._record(effect)
             elif isinstance(effect, (Store, Fetch, Notice)):
                 self._keep(effect)
 

@@ -33,6 +33,7 @@ from weft.kernel import (
     Alarm,
     Callback,
     Carried,
+    Dispatch,
     Effect,
     Fetch,
     LastMile,
@@ -96,6 +97,7 @@ class OwnNode:
         self._keeping: set[threading.Thread] = set()
         self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
         self._connections: dict[int, OwnConnection] = {}
+        self._record: Callable[[Dispatch], None] | None = None
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
@@ -158,6 +160,12 @@ class OwnNode:
         self._drive.notify()
 
     # --- calls ------------------------------------------------------------------------------------------------
+
+    def record(self, keep: Callable[[Dispatch], None]) -> None:
+        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
+        with self._drive.mutex:
+            self._record = keep
+            self._node.records = True
 
     def connect(self) -> OwnConnection:
         with self._drive.mutex:
@@ -247,6 +255,8 @@ class OwnNode:
                 self._alarm(effect.when)
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
+            elif isinstance(effect, Dispatch) and self._record is not None:
+                self._record(effect)
             elif isinstance(effect, (Store, Fetch)):
                 self._keep(effect)
             elif isinstance(effect, Notice):

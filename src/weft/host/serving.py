@@ -171,9 +171,7 @@ class Switchboard:
         self.reports = ReportFiles(report, report_bytes)
         self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
-        self.record: Callable[[Dispatch], None] | None = (
-            None  # of callbacks with a deadline; with `Node.records`
-        )
+        self._record: Callable[[Dispatch], None] | None = None  # see `record`
         self._limits = limits
         self._report = report
         self._calls_in_a_row = calls_in_a_row
@@ -508,10 +506,15 @@ class Switchboard:
 
     def _happened(self, effects: list[Effect]) -> None:
         """For the record of the run, if somebody keeps one."""
-        if self.record is not None:
+        if self._record is not None:
             for effect in effects:
                 if isinstance(effect, Dispatch):
-                    self.record(effect)
+                    self._record(effect)
+
+    def record(self, keep: Callable[[Dispatch], None]) -> None:
+        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
+        self._record = keep
+        self.node.records = True
 
     # --- what can be sorted (weft.host.backlog) ---------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from weft.kernel import (
     Callback,
     Carried,
     Cast,
+    Dispatch,
     Effect,
     Fetch,
     LastMile,
@@ -116,6 +117,7 @@ class SimulatedNetwork:
         self.writing = 0.01  # how long a save takes to write or to read
         self.saves = {name: MemorySaves() for name in nodes}  # each node's disk; it outlives a crash
         self.notices: list[str] = []  # what the nodes report
+        self.dispatches: list[Dispatch] = []  # of nodes with `records` set
         self._profile = profile or LinkProfile()
         self._directory = nodes[0]
         self._nodes: dict[str, Node] = {}
@@ -277,6 +279,8 @@ class SimulatedNetwork:
                 self._keep(name, self._incarnations[name], effect)
             elif isinstance(effect, Notice):
                 self.notices.append(effect.text)
+            elif isinstance(effect, Dispatch):
+                self.dispatches.append(effect)
 
     def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
         def tick() -> None:

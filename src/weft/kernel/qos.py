@@ -138,10 +138,12 @@ class Qos:
             order = OrderType.RECEIVE
         entry = self.class_of(method, arguments)
         wish = NOTHING if entry is None else self.wish(entry)
+        before = len(turn.effects)
         if self.groups and entry is not None and not self._offer(turn, entry, method, arguments, order):
             return
         name = "" if entry is None else entry.name
         self._send(turn, method, arguments, order, wish, name, _sender(method, arguments))
+        turn.effects.insert(before, turn.effects.pop())  # a message goes before the groups that it completes
 
     def _send(
         self,

@@ -1,7 +1,7 @@
 """Groups of correlated messages as plain data and back: each message as the callback it would have been, in base64.
 
 [order, number of the class, callback]      1 receive, 2 time stamp, 3 causal, 4 total, 5 priority, 0 not known
-[due, seconds, missed, null]                a timeout
+["timeout", due, seconds, missed]           a timeout
 """
 
 from __future__ import annotations
