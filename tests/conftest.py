@@ -21,7 +21,7 @@ settings.load_profile("weft")
 
 ONE_NODE = "one_node"
 # Of those, the other groups say little more about a node inside the process, which has the same kernel.
-OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks", "ddm", "sync")
+OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks", "ddm", "sync", "urgency")
 BARE = "bare"
 CAUSAL = "causal middleware"
 

@@ -42,6 +42,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("channel.md", (4, 2)),
         ("realtime.md", (1, 1)),
         ("timeline.md", (1, 3)),
+        ("urgency.md", (1, 1)),
     ],
 )
 def test_a_document_word_for_word(document: str, shown: tuple[int, int], tmp_path: Path) -> None:

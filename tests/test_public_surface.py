@@ -18,11 +18,13 @@ PUBLIC = {
         "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
-        "RtiConfiguration", "Source", "errors", "join", "load_fom", "open_channel", "stop_node",
+        "QOS_MODULE", "RtiConfiguration", "Source", "Update", "errors", "heard", "join", "load_fom", "open_channel",
+        "stop_node",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
-        "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces", "join",
+        "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
+        "QOS_MODULE", "Update", "heard", "join",
     ],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",
@@ -71,9 +73,9 @@ PUBLIC = {
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
     "weft.kernel": [
-        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SERVICES", "URGENT",
-        "Alarm", "Callback", "Carried", "Cast", "Effect", "Fetch", "Lane", "Listen", "Named", "Node", "Notice", "Record",
-        "Refuse", "Remember", "Reply", "Store", "Transmit", "UrgentCallback",
+        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SERVICES", "LEAST_URGENT",
+        "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Dispatch", "Effect", "Fetch", "Lane", "LastMile", "Listen",
+        "Named", "Node", "Notice", "Record", "Refuse", "Remember", "Reply", "Store", "Transmit", "UrgentCallback", "Wish",
     ],
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ del prefer_source_if_asked
 
 from weft.federate import (  # noqa: E402
     CAUSAL_MODULE,
+    QOS_MODULE,
     Agent,
     CausalRTIambassador,
     Federate,
@@ -22,6 +23,8 @@ from weft.federate import (  # noqa: E402
     RoutingRegion,
     RoutingSpaces,
     RTIambassador,
+    Update,
+    heard,
     join,
 )
 from weft.host import EmbeddedNode, load_fom, open_channel, stop_node  # noqa: E402
@@ -39,6 +42,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CAUSAL_MODULE",
+    "QOS_MODULE",
     "Agent",
     "CallbackModel",
     "CausalRTIambassador",
@@ -62,7 +66,9 @@ __all__ = [
     "RoutingSpaces",
     "RtiConfiguration",
     "Source",
+    "Update",
     "errors",
+    "heard",
     "join",
     "load_fom",
     "open_channel",

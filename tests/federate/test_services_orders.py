@@ -170,4 +170,4 @@ def test_urgent_messages_come_first() -> None:
         f.update(0, instance, TANK, "Name")
         heard = f.take(1)
         tags = [args[2] if method == HEAR else method for method, args in heard]
-        assert tags == [b"c", b"e", b"b", b"d", b"a", "discover_object_instance", b"f", REFLECT]
+        assert tags == [b"c", b"e", b"f", b"b", b"d", b"a", "discover_object_instance", REFLECT]

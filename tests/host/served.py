@@ -16,7 +16,7 @@ from weft import CallbackModel, FederateAmbassador, ResignAction, RTIambassador,
 from weft.cli.data import object_model
 from weft.host.guard import Guard
 from weft.host.server import Server, run_loop
-from weft.host.settings import Limits, Serve, Settings
+from weft.host.settings import Channel, Limits, Serve, Settings
 
 WAIT = 20.0  # a bound for waiting, far beyond what anything takes
 
@@ -54,9 +54,15 @@ class Running:
 
 @contextmanager
 def serving(
-    guard: Guard | None = None, serve: Serve | None = None, run_directory: str = "", **limits: Any
+    guard: Guard | None = None,
+    serve: Serve | None = None,
+    run_directory: str = "",
+    channel: Channel | None = None,
+    **limits: Any,
 ) -> Iterator[Running]:
-    settings = Settings(replace(serve or Serve(), port=0), replace(Limits(), **limits))
+    settings = Settings(
+        replace(serve or Serve(), port=0), replace(Limits(), **limits), channel=channel or Channel()
+    )
     started = threading.Event()
     found: list[Running] = []
     reports: list[str] = []

@@ -39,7 +39,7 @@ from weft.model.time import (
     HLAinteger64Time,
     time_factory,
 )
-from weft.wire import CALLBACK_SUCCEEDED, Codec, CompressedModule, ModuleUrl, WireError
+from weft.wire import CALLBACK_SUCCEEDED, Codec, CompressedModule, ModuleUrl, WireError, extensions
 from weft.wire.callbacks import callback_forms
 from weft.wire.calls import call_forms
 from weft.wire.schema import HLA4_EXCEPTIONS, schema
@@ -127,7 +127,7 @@ class Notebook:
         """There is nothing to forget."""
 
 
-OWN = ("query_blocking", "query_status", "set_time_advance_patience")
+OWN = sorted(extensions.SERVICES)
 """Weft's own services, which go another way (`test_extensions`)."""
 
 
@@ -320,7 +320,7 @@ def _exception(name: str, details: str) -> bytes:
 
 def callbacks() -> Iterator[tuple[str, tuple[Any, ...]]]:
     for name, method in inspect.getmembers(FederateAmbassador, inspect.isfunction):
-        if name == "time_advance_blocked":
+        if name in extensions.CALLBACKS:
             continue  # Weft's own
         forms = callback_forms().by_service[name]
         for arguments in argument_lists(method):

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.model.enums import OrderType
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    MessageRetractionHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+from weft.model.records import CorrelatedEvent
+from weft.model.time import HLAinteger64Time, time_factory
 from weft.wire import Codec, WireError
-from weft.wire.extensions import CALLBACKS, NUMBER, SERVICES
+from weft.wire.extensions import CALLBACKS, CORRELATION, NUMBER, SERVICES, encode_own
 
 PLAIN = st.recursive(
     st.none()
@@ -30,11 +45,55 @@ def test_own_calls_go_there_and_back(service: str, arguments: list[object], resu
     assert codec.decode_response(number, codec.encode_response(number, result)) == result
 
 
-@given(st.sampled_from(sorted(CALLBACKS)), st.lists(PLAIN, max_size=2))
+@given(st.sampled_from(sorted(CALLBACKS - {CORRELATION})), st.lists(PLAIN, max_size=2))
 def test_own_callbacks_go_there_and_back(method: str, arguments: list[object]) -> None:
     codec = Codec()
     found, back = codec.decode_callback(codec.encode_callback(method, tuple(arguments)))
     assert (found, list(back)) == (method, arguments)
+
+
+WAY, SENDER = TransportationTypeHandle.of(1), FederateHandle.of(2)
+TIME = (HLAinteger64Time(7), OrderType.TIMESTAMP, OrderType.TIMESTAMP, MessageRetractionHandle(b"12345678"))
+HANDLES = st.integers(1, 1 << 20)
+
+
+@st.composite
+def events(draw: st.DrawFn) -> CorrelatedEvent:
+    """As they come out: values as dicts."""
+    order = draw(st.sampled_from([None, *OrderType]))
+    stamp = TIME if draw(st.booleans()) else ()
+    number, data = draw(HANDLES), draw(st.binary(max_size=50))
+    kind = draw(st.sampled_from(["timeout", "interaction", "update", "directed"]))
+    if kind == "timeout":
+        return CorrelatedEvent("timeout", None, (1.5, 0.25, number))
+    if kind == "update":
+        given: tuple[Any, ...] = (ObjectInstanceHandle.of(number), {AttributeHandle.of(number): data})
+        handle = ObjectClassHandle.of(number)
+        return CorrelatedEvent(
+            "reflect_attribute_values", handle, (*given, data, WAY, SENDER, None, *stamp), order
+        )
+    word = InteractionClassHandle.of(number)
+    values = {ParameterHandle.of(number): data}
+    if kind == "directed":
+        given = (word, ObjectInstanceHandle.of(number), values, data, WAY, SENDER, *stamp)
+        return CorrelatedEvent("receive_directed_interaction", word, given, order)
+    return CorrelatedEvent(
+        "receive_interaction", word, (word, values, data, WAY, SENDER, None, *stamp), order
+    )
+
+
+@given(st.integers(0, 1 << 30), st.lists(events(), min_size=1, max_size=4))
+def test_groups_go_there_and_back(number: int, group: list[CorrelatedEvent]) -> None:
+    """Issue 7, item 7: each event as the callback it would have been, with its order and its class."""
+    codec = Codec(time_factory("HLAinteger64Time"))
+    found, back = codec.decode_callback(codec.encode_callback(CORRELATION, (number, tuple(group))))
+    assert (found, back) == (CORRELATION, (number, tuple(group)))
+
+
+@given(st.lists(PLAIN, max_size=3))
+def test_nonsense_in_a_group_is_a_wire_error(nonsense: list[object]) -> None:
+    with pytest.raises(WireError):
+        Codec().decode_callback(encode_own(CORRELATION, (1, [[0, *nonsense]])))
 
 
 def test_the_status_of_many_federates_comes_whole() -> None:

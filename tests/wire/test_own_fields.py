@@ -19,8 +19,9 @@ from weft.model.handles import (
 from weft.model.time import HLAinteger64Time, time_factory
 from weft.wire import Codec, WireError
 from weft.wire.codec_hot import read_hot
-from weft.wire.own_fields import own_of_callback, with_own
+from weft.wire.own_fields import with_own
 from weft.wire.schema import schema
+from weft.wire.urgent_fields import read_urgent, with_urgent
 
 CODEC = Codec(time_factory("HLAinteger64Time"))
 CLASS, INSTANCE = InteractionClassHandle.of(3), ObjectInstanceHandle.of(4)
@@ -68,6 +69,32 @@ def test_a_number_that_is_no_order_is_refused() -> None:
 def test_a_callback_says_how_urgent_it_is(value: int, tag: bytes) -> None:
     arguments: tuple[Any, ...] = (CLASS, {}, tag, TransportationTypeHandle.of(1), FederateHandle.of(2), None)
     payload = CODEC.encode_callback("receive_interaction", arguments)
-    assert own_of_callback(payload) is None
-    assert own_of_callback(with_own(payload, value)) == value
-    assert CODEC.decode_callback(with_own(payload, value)) == CODEC.decode_callback(payload)
+    assert read_urgent(payload) is None
+    assert read_urgent(with_own(payload, value + 1)) == (value, OrderType.PRIORITY, 0.0, 0, False)
+    assert CODEC.decode_callback(with_own(payload, value + 1)) == CODEC.decode_callback(payload)
+
+
+ORDERS = st.sampled_from([None, *OrderType])
+
+
+@given(
+    st.integers(0, 1 << 30),
+    ORDERS,
+    st.floats(allow_nan=False),
+    st.integers(-(1 << 31), (1 << 31) - 1),
+    st.booleans(),
+)
+def test_a_callback_says_all_of_its_urgency(
+    priority: int, order: OrderType | None, dynamic: float, sub: int, watched: bool
+) -> None:
+    """Issue 7, item 7: whoever sorts has the same key as the node; callbacks of Weft's own say it, too."""
+    urgent = (priority, order, dynamic, sub, watched)
+    arguments: tuple[Any, ...] = (CLASS, {}, b"t", TransportationTypeHandle.of(1), FederateHandle.of(2), None)
+    payload = CODEC.encode_callback("receive_interaction", arguments)
+    assert read_urgent(with_urgent(payload, urgent)) == urgent
+    assert CODEC.decode_callback(with_urgent(payload, urgent)) == CODEC.decode_callback(payload)
+    if abs(dynamic) != float("inf"):
+        own = CODEC.encode_callback("deadline_missed", ({"late": 1.0},))
+        assert read_urgent(own) is None
+        assert read_urgent(with_urgent(own, urgent)) == urgent
+        assert CODEC.decode_callback(with_urgent(own, urgent)) == CODEC.decode_callback(own)

@@ -43,6 +43,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
     parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
+    parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("--journal", arguments.journal),
         ("--settings", arguments.settings),
         ("--rid", arguments.rid),
+        ("--schedule", arguments.schedule),
     ):
         if value:
             extra += [flag, value]

@@ -34,6 +34,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument(
         "--rid", metavar="FILE", help="how federations created here distribute data (see docs/ddm.md)"
     )
+    parser.add_argument(
+        "--schedule",
+        metavar="FILE",
+        help="how urgent classes are for federates that join here (see docs/urgency.md)",
+    )
     parser.add_argument("--settings", help="settings file (TOML)")
     node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
@@ -71,6 +76,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "serve.save_directory": arguments.save_dir,
         "security.password_file": arguments.password_file,
         "ddm.rid": arguments.rid,
+        "channel.schedule": arguments.schedule,
     }
     text = ""
     if arguments.settings:

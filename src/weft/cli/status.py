@@ -79,7 +79,7 @@ def _table(federates: list[dict[str, Any]]) -> list[str]:
                 one["node"],
                 "" if time is None else str(time),
                 str(one["lookahead"]) if time is not None and one["regulating"] else "",
-                f"{role}{_waits(one)}",
+                f"{role}{_waits(one)}{_misses(one)}",
             )
         )
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
@@ -87,6 +87,16 @@ def _table(federates: list[dict[str, Any]]) -> list[str]:
         "  ".join([cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True)] + [row[5]])
         for row in rows
     ]
+
+
+def _misses(one: dict[str, Any]) -> str:
+    """Of federates that have deadlines."""
+    if not one.get("deadlines"):
+        return ""
+    by_class = ", ".join(f"{count} {name.rpartition('.')[2]}" for name, count in one["misses"].items())
+    return f", missed {sum(one['misses'].values())} of {one['deadlines']} deadlines" + (
+        f" ({by_class})" if by_class else ""
+    )
 
 
 def _waits(one: dict[str, Any]) -> str:

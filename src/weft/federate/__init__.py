@@ -2,9 +2,12 @@
 
 from weft.federate.agents import Agent
 from weft.federate.ambassador import RTIambassador
+from weft.federate.attentive import Update
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal import CAUSAL_MODULE, CausalCounts, CausalRTIambassador
+from weft.federate.correlation import heard
 from weft.federate.federate import Federate, join
+from weft.federate.qos_module import QOS_MODULE
 from weft.federate.regions import LocalRegion
 from weft.federate.space_regions import RoutingRegion
 from weft.federate.spaces import RoutingSpaces
@@ -12,6 +15,7 @@ from weft.federate.things import Interaction, LocalObject, RemoteObject
 
 __all__ = [
     "CAUSAL_MODULE",
+    "QOS_MODULE",
     "Agent",
     "CausalCounts",
     "CausalRTIambassador",
@@ -24,5 +28,7 @@ __all__ = [
     "RemoteObject",
     "RoutingRegion",
     "RoutingSpaces",
+    "Update",
+    "heard",
     "join",
 ]

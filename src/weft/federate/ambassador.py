@@ -26,10 +26,11 @@ from weft.federate.services.object import ObjectManagement
 from weft.federate.services.ownership import OwnershipManagement
 from weft.federate.services.support import SupportServices
 from weft.federate.services.time import TimeManagement
+from weft.federate.services.urgency import UrgencyServices
 from weft.host import Connection, Designator, NodeHost, own_nodes, read_source, read_sources, shared_node
 from weft.host.client_settings import client_settings
 from weft.host.remote import RemoteNode
-from weft.kernel import Callback
+from weft.kernel import Callback, UrgentCallback
 from weft.model.conveyed import conveyed_handle
 from weft.model.enums import AdditionalSettingsResultCode, CallbackModel, ResignAction
 from weft.model.errors import (
@@ -49,7 +50,14 @@ from weft.model.errors import (
     UnsupportedCallbackModel,
 )
 from weft.model.handles import FederateHandle
-from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration, blocking_from
+from weft.model.records import (
+    ConfigurationResult,
+    CorrelatedEvent,
+    Credentials,
+    DeadlineMiss,
+    RtiConfiguration,
+    blocking_from,
+)
 from weft.model.time import LogicalTimeFactory, time_factory
 
 HLA_VERSION = "IEEE 1516-2025"
@@ -64,6 +72,7 @@ _PAUSING: dict[str, type[RTIexception] | None] = {
 }
 
 _CONVEYING = frozenset(["reflect_attribute_values", "receive_interaction"])
+_OWN = frozenset(["time_advance_blocked", "deadline_missed", "receive_correlation"])
 
 
 class RTIambassador(
@@ -74,6 +83,7 @@ class RTIambassador(
     TimeManagement,
     DataDistributionManagement,
     SupportServices,
+    UrgencyServices,
     Factories,
 ):
     """One federate's access to the RTI.  `host` says which node to connect to; None: the one of this process."""
@@ -380,16 +390,17 @@ class RTIambassador(
         elif callback.method in _PAUSING:
             self._paused = _PAUSING[callback.method]
         arguments = callback.arguments
-        if callback.method == "time_advance_blocked":
-            arguments = (blocking_from(arguments[0]),)
+        if callback.method in _OWN:
+            arguments = _own_arguments(callback.method, arguments)
         elif len(arguments) > 5 and arguments[5] is not None and callback.method in _CONVEYING:
-            regions = frozenset(conveyed_handle(region) for region in arguments[5])
-            arguments = (*arguments[:5], regions, *arguments[6:])
+            arguments = _conveyed(arguments)
         self._calling_back = threading.get_ident()
         try:
             getattr(self._ambassador, callback.method)(*arguments)
         finally:
             self._calling_back = 0
+            if isinstance(callback, UrgentCallback) and callback.ticket and self._connection is not None:
+                self._connection.finished(callback)
 
     def _start_pump(self, connection: Connection) -> None:
         self._resume.set()
@@ -416,6 +427,27 @@ class RTIambassador(
                 except Exception:
                     hook_arguments = (*sys.exc_info(), threading.current_thread())
                     threading.excepthook(threading.ExceptHookArgs(hook_arguments))
+
+
+def _own_arguments(method: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Of a callback of Weft's own, which comes as plain data."""
+    if method == "time_advance_blocked":
+        return (blocking_from(arguments[0]),)
+    if method == "deadline_missed":
+        return (DeadlineMiss(**arguments[0]),)
+    number, events = arguments
+    return number, tuple(_correlated(event) for event in events)
+
+
+def _correlated(event: CorrelatedEvent) -> CorrelatedEvent:
+    if event.method in _CONVEYING and event.arguments[5] is not None:
+        return event._replace(arguments=_conveyed(event.arguments))
+    return event
+
+
+def _conveyed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    regions = frozenset(conveyed_handle(region) for region in arguments[5])
+    return (*arguments[:5], regions, *arguments[6:])
 
 
 def _refuse_credentials(credentials: Credentials | None) -> None:

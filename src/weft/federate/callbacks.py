@@ -27,7 +27,13 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
-from weft.model.records import Blocking, FederationExecutionInformation, FederationExecutionMemberInformation
+from weft.model.records import (
+    Blocking,
+    CorrelatedEvent,
+    DeadlineMiss,
+    FederationExecutionInformation,
+    FederationExecutionMemberInformation,
+)
 from weft.model.time import LogicalTime
 
 
@@ -369,3 +375,11 @@ class FederateAmbassador:
 
     def time_advance_blocked(self, blocking: Blocking) -> None:
         """Not of the standard: a time advance takes longer than `set_time_advance_patience` allowed; called again and again."""
+
+    # --- urgency ---------------------------------------------------------------------------------------------
+
+    def deadline_missed(self, miss: DeadlineMiss) -> None:
+        """Not of the standard: a callback was not dealt with within the deadline of its class (`set_class_qos`)."""
+
+    def receive_correlation(self, number: int, events: tuple[CorrelatedEvent, ...]) -> None:
+        """Not of the standard: the messages of a group have come (`correlate`), in the order of their arrival."""

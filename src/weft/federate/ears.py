@@ -13,6 +13,7 @@ from weft.model.handles import (
     ObjectClassHandle,
     ObjectInstanceHandle,
 )
+from weft.model.records import CorrelatedEvent, DeadlineMiss
 from weft.model.time import LogicalTime
 
 if TYPE_CHECKING:
@@ -65,6 +66,14 @@ class Ears(FederateAmbassador):
     @_heard
     def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
         self._federate._removed(object_instance)
+
+    @_heard
+    def deadline_missed(self, miss: DeadlineMiss) -> None:
+        self._federate._attention.missed(miss)
+
+    @_heard
+    def receive_correlation(self, number: int, events: tuple[CorrelatedEvent, ...]) -> None:
+        self._federate._attention.fired(number, events)
 
     @_heard
     def announce_synchronization_point(

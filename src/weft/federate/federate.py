@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from weft.channel import Dependency, Urgency
 from weft.federate.ambassador import RTIambassador
+from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.ears import Ears
 from weft.federate.pausing import Pauses
@@ -49,7 +51,7 @@ from weft.model.handles import (
     ParameterHandle,
     RegionHandle,
 )
-from weft.model.records import RtiConfiguration
+from weft.model.records import DeadlineMiss, RtiConfiguration
 from weft.model.time import LogicalTime
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -90,6 +92,7 @@ class Federate:
         self._subscriptions: list[Callable[[], None]] = []
         self._pauses = Pauses(self)
         self._regions = Regions(self)
+        self._attention = Attention(self)
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         # Of one stay in the federation, and forgotten with the next.
         self._announced: set[str] = set()  # synchronization points that are pending
@@ -123,6 +126,7 @@ class Federate:
             self._regions.come_again()
             for subscribe in self._subscriptions:
                 subscribe()
+            self._attention.come_again()
         except BaseException:
             self.rti.leave()
             raise
@@ -183,13 +187,18 @@ class Federate:
         rate: str = "",
         where: Where | None = None,
         time: LogicalTime | None = None,
+        urgency: int | Urgency | None = None,
+        deadline: float = 0.0,
     ) -> None:
         """Subscribe to a class: an interaction class, or attributes of an object class (all if none is named).
 
         `rate` is an update rate of the object model: of each attribute no more values come than that, and the newest always.
         `where`: only to what is sent there; of an object class to those attributes that have the regions' dimensions.
         `time`, with `where`: as of that logical time (docs/ddm-sync.md).
+        `urgency` and `deadline`: as for `qos`.
         """
+        if urgency is not None or deadline:
+            self.qos(name, urgency, deadline)
         where = self._regions.chosen(where)
         if time is not None and where is None:
             raise InvalidRegionContext(
@@ -285,19 +294,38 @@ class Federate:
 
     # --- hearing ----------------------------------------------------------------------------------------------
 
-    def on_interaction(self, name: str, *, where: Where | None = None) -> Callable[[Handler], Handler]:
+    def on_interaction(
+        self,
+        name: str,
+        *,
+        where: Where | None = None,
+        urgency: int | Urgency | None = None,
+        deadline: float = 0.0,
+    ) -> Callable[[Handler], Handler]:
         """Call the function with each interaction of this class (and of those below it); subscribes to it."""
         full, regions = self._vocabulary.interaction_class(name), self._regions.chosen(where)
-        return self._heard(self._hears, full, lambda: self.subscribe(full, where=regions))
+
+        def subscribe() -> None:
+            self.subscribe(full, where=regions, urgency=urgency, deadline=deadline)
+
+        return self._heard(self._hears, full, subscribe)
 
     def on_update(
-        self, name: str, *attributes: str, rate: str = "", where: Where | None = None
+        self,
+        name: str,
+        *attributes: str,
+        rate: str = "",
+        where: Where | None = None,
+        urgency: int | Urgency | None = None,
+        deadline: float = 0.0,
     ) -> Callable[[Handler], Handler]:
         """Call the function with an object and its changed values; subscribes to the attributes (all if none is named)."""
         full, regions = self._vocabulary.object_class(name), self._regions.chosen(where)
-        return self._heard(
-            self._reflects, full, lambda: self.subscribe(full, *attributes, rate=rate, where=regions)
-        )
+
+        def subscribe() -> None:
+            self.subscribe(full, *attributes, rate=rate, where=regions, urgency=urgency, deadline=deadline)
+
+        return self._heard(self._reflects, full, subscribe)
 
     def on_discovery(self, name: str, *, where: Where | None = None) -> Callable[[Handler], Handler]:
         """Call the function with each object that is discovered as this class or one below it."""
@@ -315,6 +343,7 @@ class Federate:
             subscribe()
             table.setdefault(full, []).append(handler)
             self._subscriptions.append(subscribe)
+            self._attention.handlers_changed()
             return handler
 
         return keep
@@ -322,6 +351,32 @@ class Federate:
     def _subscribe_if_new(self, full: str, where: Chosen | None) -> None:
         if where is not None or full not in self._reflects:
             self.subscribe(full, where=where)
+
+    # --- how urgently -----------------------------------------------------------------------------------------
+
+    def qos(self, name: str, urgency: int | Urgency | None = None, deadline: float = 0.0) -> None:
+        """How urgent a class is for this federate, and by when it should have dealt with each message of it (docs/urgency.md).
+
+        `urgency`: 0 is the most urgent, None less urgent than all numbers.  `deadline` is in seconds; 0: none.
+        """
+        self._attention.set(name, urgency, deadline)
+
+    def on_miss(self, handler: Callable[[DeadlineMiss], Any]) -> Callable[[DeadlineMiss], Any]:
+        """Call the function with each deadline that this federate has missed."""
+        self._attention.misses.append(handler)
+        self.rti.query_qos()
+        return handler
+
+    def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], Any]) -> None:
+        """Call the function with several interactions and updates at once; subscribes to them.
+
+        `all_of(heard("Fire"), heard("Tank", "Position"))`, for example; docs/urgency.md has the rules.
+        """
+        self._attention.correlate(dependency, handler)
+
+    def uncorrelate(self, handler: Callable[[list[Happened]], Any]) -> None:
+        """Do not call it any more; what its group has so far is dropped."""
+        self._attention.cancel(handler)
 
     # --- letting things happen --------------------------------------------------------------------------------
 
@@ -417,13 +472,25 @@ class Federate:
         time: LogicalTime | None,
     ) -> None:
         full = self._name(self.rti.get_interaction_class_name, interaction_class)
+        heard = self._interaction(interaction_class, parameters, tag, sender, regions, time)
+        self._tell(self._hears, full, heard)
+
+    def _interaction(
+        self,
+        interaction_class: InteractionClassHandle,
+        parameters: dict[ParameterHandle, bytes],
+        tag: bytes,
+        sender: FederateHandle,
+        regions: Set[RegionHandle] | None,
+        time: LogicalTime | None,
+    ) -> Interaction:
+        full = self._name(self.rti.get_interaction_class_name, interaction_class)
         values = {}
         for handle, data in parameters.items():
             name = self._name(self.rti.get_parameter_name, interaction_class, handle)
             values[name] = self._vocabulary.decode_parameter(full, name, data)
         told = self._regions.told(regions)
-        heard = Interaction(_short(full), self._federate_name(sender), values, tag, time, told)
-        self._tell(self._hears, full, heard)
+        return Interaction(_short(full), self._federate_name(sender), values, tag, time, told)
 
     def _discovered(
         self,
@@ -446,14 +513,19 @@ class Federate:
         found = self.objects.get(handle) or self._pauses.known(handle)
         if found is None:
             return
-        object_class = found.object_class
-        changes = {}
-        for attribute, data in attributes.items():
-            name = self._name(self.rti.get_attribute_name, object_class, attribute)
-            changes[name] = self._vocabulary.decode_attribute(found.full_kind, name, data)
+        changes = self._decoded(found.object_class, found.full_kind, attributes)
         found.values.update(changes)
         found.regions = self._regions.told(regions)
         self._tell(self._reflects, found.full_kind, found, changes)
+
+    def _decoded(
+        self, object_class: Handle, full: str, attributes: dict[AttributeHandle, bytes]
+    ) -> dict[str, Any]:
+        changes = {}
+        for attribute, data in attributes.items():
+            name = self._name(self.rti.get_attribute_name, object_class, attribute)
+            changes[name] = self._vocabulary.decode_attribute(full, name, data)
+        return changes
 
     def _removed(self, handle: ObjectInstanceHandle) -> None:
         found = self.objects.pop(handle, None)

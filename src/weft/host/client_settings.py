@@ -20,6 +20,8 @@ DEFAULT_PORTS = {"tcp": 15164, "tls": 15165, "websocket": 80, "websocketsecure":
 _SCHEMES = {"tcp": "tcp", "tls": "tls", "ws": "websocket", "wss": "websocketsecure"}
 GATHER_ANSWERS = "Weft.gatherAnswers=true"
 """By this setting a client tells Weft that it does not wait for the answers to its updates and interactions."""
+SORTS_CALLBACKS = "Weft.sortsCallbacks=true"
+"""By this one, that it sorts what waits for its federate by urgency, and answers callbacks with a deadline when they are over."""
 _BARE = ("FED_INT_HEART", "FED_TIMEOUT_HEART", "FED_TIMEOUT_RECONNECT")
 
 

@@ -7,10 +7,9 @@ same process (`weft.host.embedded`) or a simulated network (`weft.host.simulated
 from __future__ import annotations
 
 from collections import deque
-from heapq import heappop, heappush
 from typing import Any, Protocol
 
-from weft.kernel import URGENT, Callback, UrgentCallback
+from weft.kernel import Callback, UrgentCallback
 
 
 class Connection(Protocol):
@@ -20,6 +19,10 @@ class Connection(Protocol):
 
     def take(self) -> Callback | None:
         """The next callback, if one is there."""
+        ...
+
+    def finished(self, callback: UrgentCallback) -> None:
+        """The federate has dealt with a callback that has a ticket."""
         ...
 
     def pending(self) -> bool:
@@ -56,34 +59,6 @@ def drop_federation(inbox: deque[Callback]) -> None:
     kept = [callback for callback in inbox if callback.method in _WITHOUT_FEDERATION]
     inbox.clear()
     inbox.extend(kept)
-
-
-class UrgentFirst:
-    """What waits for a federate once there are messages in priority order: the most urgent of them come first.
-
-    They go before messages that are less urgent, those of other orders among them, but before no other callback: an object is
-    discovered before its values come, and what is said of the federation keeps its place.
-
-    Only whoever takes callbacks uses this; others go on to append to the inbox.
-    """
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[float, int, Callback]] = []
-        self._arrivals = 0
-
-    def take(self, inbox: deque[Callback]) -> Callback | None:
-        waiting = self.waiting
-        while inbox and inbox[0].method in URGENT:
-            callback = inbox.popleft()
-            urgency = float(callback.priority) if isinstance(callback, UrgentCallback) else _PLAIN
-            self._arrivals += 1
-            heappush(waiting, (urgency, self._arrivals, callback))
-        if waiting:
-            return heappop(waiting)[2]
-        return inbox.popleft() if inbox else None
-
-
-_PLAIN = float("inf")
 
 
 _WITHOUT_FEDERATION = (

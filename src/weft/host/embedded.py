@@ -16,18 +16,23 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from weft.host.connection import UrgentFirst, drop_federation
+from weft.channel import Plan
+from weft.host.connection import drop_federation
 from weft.host.reports import ReportFiles
 from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
+from weft.host.schedules import class_schedule, read_schedule
 from weft.kernel import (
     PAUSES,
     Alarm,
     Callback,
+    Dispatch,
     Effect,
     Fetch,
+    LastMile,
     Node,
     Notice,
     Record,
@@ -44,7 +49,8 @@ _NAP = 1.0
 class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation.
 
-    Saves go to `save_directory`, which is made when the first one is asked for.
+    Saves go to `save_directory`, which is made when the first one is asked for.  `schedule`: how urgent classes are for federates
+    that join here, a plan or its file (docs/urgency.md).
     """
 
     def __init__(
@@ -52,15 +58,25 @@ class EmbeddedNode:
         name: str = "embedded",
         save_directory: str | Path = DEFAULT_DIRECTORY,
         run_directory: str = "runs",
+        schedule: str | Path | Plan = "",
     ) -> None:
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
+        self._node.schedule = (
+            class_schedule(schedule) if isinstance(schedule, Plan) else read_schedule(schedule)
+        )
         self._reports = ReportFiles(lambda text: print(f"weft: {text}", file=sys.stderr))
         self.saves = Path(save_directory)
         self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
+        self._record: Callable[[Dispatch], None] | None = None
         self.alarmed = False  # something is to be done when its time has come
+
+    def record(self, keep: Callable[[Dispatch], None]) -> None:
+        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
+        self._record = keep
+        self._node.records = True
 
     def connect(self) -> EmbeddedConnection:
         with self._lock:
@@ -99,6 +115,8 @@ class EmbeddedNode:
                     sleeper.wake()
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
+            elif isinstance(effect, Dispatch) and self._record is not None:
+                self._record(effect)
             elif isinstance(effect, (Store, Fetch, Notice)):
                 self._keep(effect)
 
@@ -119,6 +137,18 @@ class EmbeddedNode:
     def took(self, session: int, method: str) -> None:
         with self._lock:
             self._node.took(session, method)
+
+    def done(self, session: int, ticket: int) -> None:
+        with self._lock:
+            self._perform(self._node.done(session, ticket, time.monotonic()))
+
+    def began(self, session: int, ticket: int) -> None:
+        with self._lock:
+            self._perform(self._node.began(session, ticket, time.monotonic()))
+
+    @property
+    def records(self) -> bool:
+        return self._node.records
 
     @property
     def holding(self) -> bool:
@@ -170,7 +200,7 @@ class EmbeddedConnection:
         self._host = host
         self._session = session
         self._inbox: deque[Callback] = deque()
-        self._urgent: UrgentFirst | None = None  # since there was the first message in priority order
+        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
         self._arrived = threading.Event()
         self._asleep = False
         self._closed = False
@@ -182,7 +212,7 @@ class EmbeddedConnection:
 
     def put(self, callback: Callback) -> None:
         if isinstance(callback, UrgentCallback) and self._urgent is None:
-            self._urgent = UrgentFirst()
+            self._urgent = LastMile()
         self._inbox.append(callback)
         if self._asleep:
             self._arrived.set()
@@ -203,10 +233,16 @@ class EmbeddedConnection:
             return None
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
+        if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):
+            self._host.began(self._session, callback.ticket)
         return callback
 
+    def finished(self, callback: UrgentCallback) -> None:
+        if not self._closed:
+            self._host.done(self._session, callback.ticket)
+
     def pending(self) -> bool:
-        return bool(self._inbox) or (self._urgent is not None and bool(self._urgent.waiting))
+        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
 
     def now(self) -> float:
         return time.monotonic()
@@ -243,7 +279,7 @@ class EmbeddedConnection:
     def forget_federation(self) -> None:
         self._host.forget_federation(self._inbox)
         if self._urgent is not None:
-            self._urgent.waiting.clear()
+            self._urgent.clear()
 
     def close(self) -> None:
         self._host.close(self._session)

@@ -27,8 +27,24 @@ from weft.host.fabric_node import FabricNode
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.reports import ReportFiles
 from weft.host.saves import SaveDirectory, fetch, store
+from weft.host.schedules import read_schedule
 from weft.host.settings import Settings, read_rid
-from weft.kernel import PAUSES, Alarm, Callback, Carried, Effect, Fetch, Notice, Record, Refuse, Reply, Store
+from weft.kernel import (
+    PAUSES,
+    Alarm,
+    Callback,
+    Carried,
+    Dispatch,
+    Effect,
+    Fetch,
+    LastMile,
+    Notice,
+    Record,
+    Refuse,
+    Reply,
+    Store,
+    UrgentCallback,
+)
 from weft.model.errors import NotConnected, RTIinternalError
 
 GATHER = 0.0005  # seconds that messages of a burst wait for one another
@@ -76,11 +92,13 @@ class OwnNode:
             mesh, self._perform, domains.topology, domains.releases, reports, read_rid(settings.ddm)
         )
         self._node = self._meshed.node
+        self._node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self._reports = ReportFiles(self._report, settings.limits.report_bytes)
         self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
         self._keeping: set[threading.Thread] = set()
         self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
         self._connections: dict[int, OwnConnection] = {}
+        self._record: Callable[[Dispatch], None] | None = None
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
@@ -163,6 +181,12 @@ class OwnNode:
         self._drive.notify()
 
     # --- calls ------------------------------------------------------------------------------------------------
+
+    def record(self, keep: Callable[[Dispatch], None]) -> None:
+        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
+        with self._drive.mutex:
+            self._record = keep
+            self._node.records = True
 
     def connect(self) -> OwnConnection:
         with self._drive.mutex:
@@ -252,6 +276,8 @@ class OwnNode:
                 self._alarm(effect.when)
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
+            elif isinstance(effect, Dispatch) and self._record is not None:
+                self._record(effect)
             elif isinstance(effect, (Store, Fetch)):
                 self._keep(effect)
             elif isinstance(effect, Notice):
@@ -305,6 +331,18 @@ class OwnNode:
     def holding(self) -> bool:
         return self._node.holding
 
+    @property
+    def records(self) -> bool:
+        return self._node.records
+
+    def done(self, session: int, ticket: int) -> None:
+        with self._drive.mutex:
+            self._perform(self._meshed, self._node.done(session, ticket, time.monotonic()))
+
+    def began(self, session: int, ticket: int) -> None:
+        with self._drive.mutex:
+            self._perform(self._meshed, self._node.began(session, ticket, time.monotonic()))
+
     def took(self, session: int, method: str) -> None:
         with self._drive.mutex:
             self._node.took(session, method)
@@ -336,6 +374,7 @@ class OwnConnection:
         self._drive = drive
         self._session = session
         self._inbox: deque[Callback] = deque()
+        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
         self._closed = False
         self._waits = False
 
@@ -345,29 +384,40 @@ class OwnConnection:
         return self._host.call(self._session, service, arguments)
 
     def put(self, callback: Callback) -> None:
+        if self._urgent is None and isinstance(callback, UrgentCallback):
+            self._urgent = LastMile()
         self._inbox.append(callback)
         if self._waits:
             self._drive.notify()
 
     def take(self) -> Callback | None:
-        if not self._inbox:
+        if not self._inbox or self._urgent is not None:
             self._wait(0.0)
-            if not self._inbox:
+            if not self.pending():
                 return None
-        callback = self._inbox.popleft()
+        urgent = self._urgent
+        callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
+        if callback is None:
+            return None
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
+        if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):
+            self._host.began(self._session, callback.ticket)
         return callback
 
+    def finished(self, callback: UrgentCallback) -> None:
+        if not self._closed:
+            self._host.done(self._session, callback.ticket)
+
     def pending(self) -> bool:
-        return bool(self._inbox)
+        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
 
     def now(self) -> float:
         return time.monotonic()
 
     def wait(self, seconds: float | None) -> bool:
         self._wait(_NAP if seconds is None else seconds)
-        return bool(self._inbox)
+        return self.pending()
 
     def _wait(self, seconds: float) -> None:
         drive = self._drive
@@ -375,17 +425,21 @@ class OwnConnection:
         try:
             self._host.flush()
             self._waits = True
-            drive.until(self._has_news, seconds)
+            # Something more urgent than what waits may have come to the sockets.
+            look = seconds <= 0.0 and self._urgent is not None
+            drive.until(_never if look else self._has_news, seconds)
         finally:
             self._waits = False
             drive.mutex.release()
 
     def _has_news(self) -> bool:
-        return bool(self._inbox) or self._closed
+        return self.pending() or self._closed
 
     def forget_federation(self) -> None:
         with self._drive.mutex:
             drop_federation(self._inbox)
+            if self._urgent is not None:
+                self._urgent.clear()
 
     def close(self) -> None:
         self._closed = True
@@ -397,6 +451,10 @@ class OwnConnection:
     def lose(self) -> None:
         self._closed = True
         self._host.lose(self._session)
+
+
+def _never() -> bool:
+    return False
 
 
 def _log(text: str) -> None:

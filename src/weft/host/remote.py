@@ -21,10 +21,10 @@ from collections import deque
 from dataclasses import replace
 from typing import Any, Final
 
-from weft.host.client_settings import GATHER_ANSWERS, ClientSettings
-from weft.host.connection import UrgentFirst, drop_federation
+from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS, ClientSettings
+from weft.host.connection import drop_federation
 from weft.host.streams import open_stream
-from weft.kernel import PAUSES, URGENT, Callback, UrgentCallback
+from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import (
     ConfigurationResult,
@@ -40,10 +40,10 @@ from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
 from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader, ProtocolError
 from weft.wire.hot_callbacks import HotCallbacks
-from weft.wire.own_fields import own_of_callback
 from weft.wire.packed import advance_number, encode_advance, encode_hot_call
 from weft.wire.session_client import ClientSession
 from weft.wire.session_state import Action, SessionSettings, State
+from weft.wire.urgent_fields import read_urgent
 
 # Looked up once: the attribute of an Enum costs more than the rest of what these are used in.
 _NEW: Final = State.NEW
@@ -89,14 +89,19 @@ class RemoteNode:
         configuration = self._configuration
         if self._settings.async_updates:
             # Weft then gathers the answers that nobody waits for; other RTIs know nothing of it.
-            told = f"{configuration.additional_settings}\n{GATHER_ANSWERS}".strip()
-            configuration = replace(configuration, additional_settings=told)
+            configuration = _told(configuration, GATHER_ANSWERS)
+        configuration = _told(configuration, SORTS_CALLBACKS)
         try:
             connection.result = connection.call("connect", (configuration, self._credentials))
         except BaseException:
             connection.lose()
             raise
         return connection
+
+
+def _told(configuration: RtiConfiguration, what: str) -> RtiConfiguration:
+    told = f"{configuration.additional_settings}\n{what}".strip()
+    return replace(configuration, additional_settings=told)
 
 
 class RemoteConnection:
@@ -110,7 +115,7 @@ class RemoteConnection:
         self._reading = False
         self._others = 0  # threads that wait for the one that reads
         self._inbox: deque[Callback] = deque()
-        self._urgent: UrgentFirst | None = None  # since there was the first message in priority order
+        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
         self._unanswered: deque[int] = deque()  # callbacks that are answered when they are taken
         self._answers: dict[int, bytes] = {}
         self._wanted: set[int] = set()  # calls somebody waits for
@@ -207,9 +212,9 @@ class RemoteConnection:
     # --- callbacks --------------------------------------------------------------------------------------------
 
     def take(self) -> Callback | None:
-        if not self._inbox:
+        if not self._inbox or self._urgent is not None:  # something more urgent than what waits may have come
             with self._lock:
-                if not self._reading and not self._inbox:
+                if not self._reading and (not self._inbox or self._urgent is not None):
                     self._send()
                     self._read_what_is_there()
         if not self.pending():
@@ -228,7 +233,13 @@ class RemoteConnection:
             self._session.send_callback_response(self._unanswered.popleft(), CALLBACK_SUCCEEDED)
 
     def pending(self) -> bool:
-        return bool(self._inbox) or (self._urgent is not None and bool(self._urgent.waiting))
+        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
+
+    def finished(self, callback: UrgentCallback) -> None:
+        """The RTI hears that it is over with whatever is sent next; who takes another callback sends first."""
+        with self._lock:
+            if self._session.state is not _TERMINATED:
+                self._session.send_callback_response(callback.ticket, CALLBACK_SUCCEEDED)
 
     def now(self) -> float:
         return time.monotonic()
@@ -242,7 +253,7 @@ class RemoteConnection:
         with self._lock:
             drop_federation(self._inbox)
             if self._urgent is not None:
-                self._urgent.waiting.clear()
+                self._urgent.clear()
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -386,13 +397,19 @@ class RemoteConnection:
             self._inbox.append(Callback(0, hot.method, arguments))
         else:
             found = self._codec.decode_callback(frame.payload)
-            urgency = own_of_callback(frame.payload) if found[0] in URGENT else None
-            if urgency:
-                if self._urgent is None:
-                    self._urgent = UrgentFirst()
-                self._inbox.append(UrgentCallback(0, found[0], found[1], urgency - 1))
-            else:
+            urgent = read_urgent(frame.payload)
+            if urgent is None:
                 self._inbox.append(Callback(0, found[0], found[1]))
+            else:
+                if self._urgent is None:
+                    self._urgent = LastMile()
+                priority, order, dynamic, sub, watched = urgent
+                ticket = frame.sequence if watched else 0
+                self._inbox.append(
+                    UrgentCallback(0, found[0], found[1], priority, order, dynamic, sub, ticket)
+                )
+                if watched:
+                    return  # it is answered when the federate has dealt with it
             if found[0] in PAUSES:
                 self._unanswered.append(frame.sequence)
                 return

@@ -21,6 +21,7 @@ from weft.host.fabric_node import FabricNode
 from weft.host.guard import Guard, OpenGuard, own_guard, read_password_file
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.saves import SaveDirectory, fetch, store
+from weft.host.schedules import read_schedule
 from weft.host.serving import NEVER, Served, Switchboard, trace_of
 from weft.host.settings import Settings, read_rid
 from weft.host.socket_lines import SocketLine, WebSocketLine
@@ -77,7 +78,10 @@ class Server:
             self._keep,
             limits.calls,
             self._meshed,
+            limits.queue_bytes,
+            settings.channel.window,
         )
+        self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Any]] = set()
         self.sessions: dict[int, Served] = {}
@@ -227,6 +231,7 @@ class Server:
             self._forget(served, now)
             return None
         self._report_of(served, "resumed")
+        self.board.drain(served)
         return served
 
     def _may_resume(self, served: Served | None, line: SocketLine, greeting: Greeting) -> int:
@@ -331,11 +336,13 @@ class Server:
         if self.board.alarm < NEVER:
             self._alarmed(now)
         limits = self.settings.limits
+        overfull, self.board.overfull = self.board.overfull, []
+        for served in overfull:
+            self.drop(served, f"it left {served.unread} bytes unread (limits.queue_bytes)", now)
         for served in busy:
-            line = served.line
-            if line is None:
+            if served.line is None:
                 continue
-            queued = line.queued()
+            queued = served.unread
             if queued > limits.queue_bytes:
                 self.drop(served, f"it left {queued} bytes unread (limits.queue_bytes)", now)
             elif queued > limits.slow_bytes and not served.slow:
@@ -370,7 +377,7 @@ class Server:
                         served.line = None
                     elif action is Action.END:
                         self._forget(served, now)
-            elif served.slow and served.line is not None and served.line.queued() == 0:
+            elif served.slow and served.line is not None and served.unread == 0:
                 self._caught_up(served, now)
             self._check_connected(served, now)
         for line in list(self._connections):

@@ -13,11 +13,13 @@ updates and interactions may wait a little longer, if the client said that it do
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from weft.host.client_settings import GATHER_ANSWERS
+from weft.host.backlog import Backlog, Encoded
+from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
 from weft.host.guard import Guard
 from weft.host.line import Line
 from weft.host.meshed import MeshedNode
@@ -28,6 +30,7 @@ from weft.kernel import (
     Alarm,
     Callback,
     Carried,
+    Dispatch,
     Effect,
     Fetch,
     Lane,
@@ -66,9 +69,9 @@ from weft.wire.codec_hot import (
 from weft.wire.codec_wire import WireError
 from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, has_handles, lane_content
-from weft.wire.own_fields import with_own
 from weft.wire.packed import Splicer, packed, read_advance
 from weft.wire.session_server import ServerSession
+from weft.wire.urgent_fields import with_urgent
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -77,6 +80,10 @@ NEVER = float("inf")
 EVOLVED = "API.version=IEEE 1516-2010"
 _GATHERED = 16 << 10  # bytes of answers that are sent without waiting longer
 _LANES = 4096  # of one session
+_FULL = (
+    64 << 10
+)  # bytes under way to a federate, above which what can be sorted waits; where asyncio pauses writing
+_WINDOW = 16  # callbacks under way to a federate that takes them as they come
 _ALIKE = 4  # lanes of one class or instance: as many sets of parameters or attributes
 
 
@@ -134,6 +141,15 @@ class Served:
         self.answers_wait = False
         self.lane: SplicedLane | None = None  # the one used last
         self.lanes: dict[int, list[SplicedLane]] = {}  # by class or instance
+        self.backlog: Backlog | None = None  # since there was something urgent for it
+        self.sorts = False  # its client sorts what waits for the federate
+        self.resigning = NONE  # the number of a call to resign that is under way
+
+    @property
+    def unread(self) -> int:
+        """Bytes that wait to be taken by the client."""
+        waiting = 0 if self.line is None else self.line.queued()
+        return waiting if self.backlog is None else waiting + self.backlog.bytes
 
 
 class Switchboard:
@@ -147,12 +163,15 @@ class Switchboard:
         keep: Callable[[Store | Fetch], None],
         calls_in_a_row: int = 1 << 30,
         meshed: MeshedNode | None = None,
+        most_unread: int = 1 << 62,
+        window: int = _WINDOW,
     ) -> None:
         self.node = node
         self._meshed = meshed  # joins the node to others; it hands `perform` what they bring about
         self.reports = ReportFiles(report, report_bytes)
         self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
+        self._record: Callable[[Dispatch], None] | None = None  # see `record`
         self._limits = limits
         self._report = report
         self._calls_in_a_row = calls_in_a_row
@@ -166,6 +185,9 @@ class Switchboard:
         self.spliced = 0  # of these, the ones that took a lane
         self.frames = 0  # sent
         self.writes = 0  # and in how many pieces
+        self.overfull: list[Served] = []  # they leave too much unread, and are to be dropped
+        self._most_unread = most_unread
+        self._window = window
         self.alarm = NEVER  # when the node is to be ticked, as far as it has said since somebody last looked
 
     # --- from the federate ------------------------------------------------------------------------------------
@@ -191,8 +213,11 @@ class Switchboard:
                     left -= 1
                     if left == 0:
                         return True
-            elif served.pauses and frame.type == CALLBACK_RESPONSE and frame.answers in served.pauses:
-                self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+            elif frame.type == CALLBACK_RESPONSE:
+                if served.pauses and frame.answers in served.pauses:
+                    self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+                if served.backlog is not None:
+                    self._dealt_with(served, served.backlog, frame.answers, now)
         return False
 
     def _along_lane(self, served: Served, frame: FrameReader, now: float) -> bool:
@@ -388,6 +413,8 @@ class Switchboard:
             arguments = (name, kind, federate, unpack_modules(modules, self._limits))
             served.federation = name
             served.joining = sequence
+        elif service == "resign_federation_execution":
+            served.resigning = sequence
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
 
     def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
@@ -405,6 +432,7 @@ class Switchboard:
         served.admitted = True
         served.codec.evolved = EVOLVED in configuration.additional_settings
         served.patient = GATHER_ANSWERS in configuration.additional_settings
+        served.sorts = SORTS_CALLBACKS in configuration.additional_settings
         served.kernel_session = self.node.open_session()
         self._by_kernel[served.kernel_session] = served
         return ConfigurationResult(
@@ -455,13 +483,14 @@ class Switchboard:
                         found = None if made is None else made.get(id(arguments))
                         if found is None:
                             payload = self._encode(served, effect.method, arguments)
-                            if isinstance(effect, UrgentCallback):
-                                payload = with_own(payload, effect.priority + 1)
                             if made is not None:
                                 made[id(arguments)] = payload
                         else:
                             payload = found
                         last = arguments
+                    if served.backlog is not None or isinstance(effect, UrgentCallback):
+                        self._queue(served, effect, payload)
+                        continue
                     sent = served.wire.send_callback(payload)
                     if self.node.holding and effect.method in PAUSES:
                         served.pauses[sent] = effect.method
@@ -472,6 +501,81 @@ class Switchboard:
                 self.reports.write(effect.file, effect.line)
             elif isinstance(effect, Carried) and self._meshed is not None:
                 self._meshed.carry(effect)
+            elif isinstance(effect, Dispatch):
+                self._happened([effect])
+
+    def _happened(self, effects: list[Effect]) -> None:
+        """For the record of the run, if somebody keeps one."""
+        if self._record is not None:
+            for effect in effects:
+                if isinstance(effect, Dispatch):
+                    self._record(effect)
+
+    def record(self, keep: Callable[[Dispatch], None]) -> None:
+        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
+        self._record = keep
+        self.node.records = True
+
+    # --- what can be sorted (weft.host.backlog) ---------------------------------------------------------------
+
+    def _queue(self, served: Served, effect: Callback, payload: bytes) -> None:
+        backlog = served.backlog
+        if backlog is None:
+            backlog = served.backlog = Backlog()
+            self.node.attend(served.kernel_session)  # lanes would pass what waits here
+        if isinstance(effect, UrgentCallback):
+            watched = effect.ticket > 0
+            payload = with_urgent(
+                payload, (effect.priority, effect.order, effect.dynamic, effect.sub, watched)
+            )
+        backlog.put(Encoded(effect, payload))
+        self.drain(served)
+        if backlog.bytes > self._most_unread and served not in self.overfull:
+            self.overfull.append(served)
+
+    def drain(self, served: Served) -> None:
+        """Send of what waits for it as much as it may have under way, the most urgent first."""
+        backlog = served.backlog
+        line = served.line
+        if backlog is None:
+            return
+        self._touch(served)
+        while backlog.waiting and line is not None:
+            if not served.sorts and len(backlog.sent) >= self._window:
+                break
+            if line.queued() + served.wire.waiting_bytes > _FULL:
+                break
+            found = backlog.take()
+            if found is None:
+                break
+            sent = served.wire.send_callback(found.payload)
+            if found.ticket or not served.sorts:
+                backlog.sent[sent] = found.ticket
+            if self.node.holding and found.method in PAUSES:
+                served.pauses[sent] = found.method
+            if found.ticket and self.node.records:
+                self._happened(self.node.began(served.kernel_session, found.ticket, time.monotonic()))
+
+    def _dealt_with(self, served: Served, backlog: Backlog, number: int, now: float) -> None:
+        for ticket in backlog.answered(number, not served.sorts):
+            self.perform(self.node.done(served.kernel_session, ticket, now))
+        if backlog.waiting:
+            self.drain(served)
+
+    def _end_backlog(self, served: Served, joined: bool) -> None:
+        """It has resigned, or joins anew: what is left goes out, and nothing is sorted until there is something urgent."""
+        backlog = served.backlog
+        if backlog is None:
+            return
+        served.backlog = None
+        if not joined:
+            for found in backlog.leave_federation():
+                served.wire.send_callback(found.payload)
+            return
+        left = backlog.take()
+        while left is not None:
+            served.wire.send_callback(left.payload)
+            left = backlog.take()
 
     def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
         if len(arguments) > 1 and isinstance(arguments[1], PackedValues):
@@ -489,11 +593,17 @@ class Switchboard:
         if sequence == served.joining:
             served.joining = NONE
             served.codec.time = time_factory(value[1])
+            self._end_backlog(served, True)
+        elif sequence == served.resigning:
+            served.resigning = NONE
+            self._end_backlog(served, False)
         served.wire.send_call_response(sequence, served.codec.encode_response(number, value))
         self._touch(served)
 
     def _refused(self, served: Served, sequence: int, error: Exception) -> None:
         served.calls.pop(sequence, None)
+        if sequence == served.resigning:
+            served.resigning = NONE
         name = type(error).__name__ if isinstance(error, RTIexception) else RTIinternalError.__name__
         served.wire.send_call_response(sequence, served.codec.encode_exception(name, str(error)))
         self._touch(served)
@@ -514,7 +624,8 @@ class Switchboard:
 
     def note_waiting(self, served: Served) -> None:
         if served.kernel_session:
-            self.node.note_waiting(served.kernel_session, served.wire.unacknowledged)
+            behind = 0 if served.backlog is None else served.backlog.waiting
+            self.node.note_waiting(served.kernel_session, served.wire.unacknowledged + behind)
 
     def report_waiting(self, served: Served, now: float) -> None:
         """It has become slow, or has caught up: the MOM tells all who want to know, itself too."""
@@ -546,6 +657,11 @@ class Switchboard:
                         busy.append(served)
                 elif heard:
                     line.acknowledge_soon()
+                if served.backlog is not None and served.backlog.waiting:
+                    if served not in busy:
+                        busy.append(served)
+                    if parts and not line.queued():
+                        self.drain(served)
         return busy
 
     def hurry(self) -> None:
@@ -560,7 +676,7 @@ class Switchboard:
     @property
     def is_restless(self) -> bool:
         """Is there something to do soon: answers that wait, or an alarm?"""
-        return self.has_waiting or self.alarm < NEVER
+        return self.has_waiting or self.alarm < NEVER or bool(self.overfull)
 
     @property
     def has_waiting(self) -> bool:

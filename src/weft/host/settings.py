@@ -123,12 +123,28 @@ class Ddm:
 
 
 @dataclass(frozen=True)
+class Channel:
+    """How urgently callbacks are handed over; see docs/urgency.md."""
+
+    schedule: str = ""  # a schedule file: how urgent classes are for federates that join here
+    deadlines: bool = (
+        False  # the period of an operation of the schedule is also the deadline of its callbacks
+    )
+    window: int = 16  # callbacks under way to a federate in another language, once some are urgent for it
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise SettingsError(f"channel.window is {self.window}; it must be at least 1")
+
+
+@dataclass(frozen=True)
 class Settings:
     serve: Serve = field(default_factory=Serve)
     limits: Limits = field(default_factory=Limits)
     security: Security = field(default_factory=Security)
     fabric: Fabric = field(default_factory=Fabric)
     ddm: Ddm = field(default_factory=Ddm)
+    channel: Channel = field(default_factory=Channel)
 
 
 _SECTIONS: dict[str, type] = {
@@ -137,6 +153,7 @@ _SECTIONS: dict[str, type] = {
     "security": Security,
     "fabric": Fabric,
     "ddm": Ddm,
+    "channel": Channel,
 }
 
 
@@ -157,6 +174,7 @@ def load_settings(
         Security(**chosen["security"]),
         Fabric(**chosen["fabric"]),
         Ddm(**chosen["ddm"]),
+        Channel(**chosen["channel"]),
     )
 
 

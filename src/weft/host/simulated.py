@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.host.connection import UrgentFirst, drop_federation
+from weft.host.connection import drop_federation
 from weft.host.saves import MemorySaves, fetch, store
 from weft.kernel import (
     PAUSES,
@@ -30,8 +30,10 @@ from weft.kernel import (
     Callback,
     Carried,
     Cast,
+    Dispatch,
     Effect,
     Fetch,
+    LastMile,
     Node,
     Notice,
     Record,
@@ -39,6 +41,7 @@ from weft.kernel import (
     Reply,
     Store,
     Transmit,
+    UrgentCallback,
 )
 from weft.model.errors import NotConnected, RTIinternalError
 from weft.model.records import Source
@@ -114,6 +117,7 @@ class SimulatedNetwork:
         self.writing = 0.01  # how long a save takes to write or to read
         self.saves = {name: MemorySaves() for name in nodes}  # each node's disk; it outlives a crash
         self.notices: list[str] = []  # what the nodes report
+        self.dispatches: list[Dispatch] = []  # of nodes with `records` set
         self._profile = profile or LinkProfile()
         self._directory = nodes[0]
         self._nodes: dict[str, Node] = {}
@@ -275,6 +279,8 @@ class SimulatedNetwork:
                 self._keep(name, self._incarnations[name], effect)
             elif isinstance(effect, Notice):
                 self.notices.append(effect.text)
+            elif isinstance(effect, Dispatch):
+                self.dispatches.append(effect)
 
     def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
         def tick() -> None:
@@ -390,7 +396,7 @@ class SimulatedConnection:
         self._numbers = 0
         self._pending: dict[int, PendingCall] = {}
         self._inbox: deque[Callback] = deque()
-        self._urgent = UrgentFirst()
+        self._urgent = LastMile()
         self._gone = False
 
     @property
@@ -434,10 +440,22 @@ class SimulatedConnection:
         callback = self._urgent.take(self._inbox)
         if callback is not None and callback.method in PAUSES and not self._gone:
             self._network.node(self._node).took(self._session, callback.method)
+        if isinstance(callback, UrgentCallback) and not self._gone:
+            node = self._network.node(self._node)
+            if node.records and callback.ticket:
+                self._network.perform(
+                    self._node, node.began(self._session, callback.ticket, self._network.clock.now)
+                )
         return callback
 
+    def finished(self, callback: UrgentCallback) -> None:
+        if not self._gone:
+            node = self._network.node(self._node)
+            effects = node.done(self._session, callback.ticket, self._network.clock.now)
+            self._network.perform(self._node, effects)
+
     def pending(self) -> bool:
-        return bool(self._inbox) or bool(self._urgent.waiting)
+        return bool(self._inbox) or self._urgent.waiting > 0
 
     def wait(self, seconds: float | None) -> bool:
         deadline = None if seconds is None else self._network.clock.now + seconds
@@ -446,7 +464,7 @@ class SimulatedConnection:
 
     def forget_federation(self) -> None:
         drop_federation(self._inbox)
-        self._urgent.waiting.clear()
+        self._urgent.clear()
 
     def close(self) -> None:
         if not self._gone:

@@ -67,7 +67,10 @@ class SocketLine:
         """What waits to be written is looked at after each flush."""
 
     def resume_writing(self) -> None:
-        pass
+        """There is room again: what could be sorted has waited for it."""
+        if self._served is not None and self._served.backlog is not None:
+            self._board.drain(self._served)
+            self._server.flush_soon()
 
     def _read(self, data: bytes) -> None:
         now = time.monotonic()

@@ -1,11 +1,12 @@
 """The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
 
-from weft.kernel.causal import URGENT
 from weft.kernel.effects import (
+    LEAST_URGENT,
     Alarm,
     Callback,
     Carried,
     Cast,
+    Dispatch,
     Effect,
     Fetch,
     Listen,
@@ -20,24 +21,29 @@ from weft.kernel.effects import (
     UrgentCallback,
 )
 from weft.kernel.lanes import Lane
+from weft.kernel.last_mile import LastMile
 from weft.kernel.node import Node
 from weft.kernel.pausing import PAUSES
+from weft.kernel.qos import ClassSchedule, Wish
 from weft.kernel.services import DURING_RESTORE, DURING_SAVE, INTERNAL, SERVICES
 
 __all__ = [
     "DURING_RESTORE",
     "DURING_SAVE",
     "INTERNAL",
+    "LEAST_URGENT",
     "PAUSES",
     "SERVICES",
-    "URGENT",
     "Alarm",
     "Callback",
     "Carried",
     "Cast",
+    "ClassSchedule",
+    "Dispatch",
     "Effect",
     "Fetch",
     "Lane",
+    "LastMile",
     "Listen",
     "Named",
     "Node",
@@ -49,4 +55,5 @@ __all__ = [
     "Store",
     "Transmit",
     "UrgentCallback",
+    "Wish",
 ]

@@ -48,12 +48,29 @@ def wrapped(federation: Federation, value: Any) -> LogicalTime:
 # --- messages for a federate ----------------------------------------------------------------------------------
 
 
-def hand(turn: Turn, member: Member, method: str, arguments: tuple[Any, ...]) -> None:
-    """In receive order, to a member that may be time-constrained."""
+def hand(
+    turn: Turn,
+    member: Member,
+    method: str,
+    arguments: tuple[Any, ...],
+    order: OrderType | None = OrderType.RECEIVE,
+) -> None:
+    """In receive order or one of Weft's own, to a member that may be time-constrained."""
     if member.timing.is_holding():
         member.timing.held.append((method, arguments))
-    else:
+    elif member.qos is None:
         turn.effects.append(Callback(member.session, method, arguments))
+    else:
+        member.qos.issue(turn, method, arguments, order)
+
+
+def _issue(
+    turn: Turn, member: Member, method: str, arguments: tuple[Any, ...], order: OrderType | None
+) -> None:
+    if member.qos is None:
+        turn.effects.append(Callback(member.session, method, arguments))
+    else:
+        member.qos.issue(turn, method, arguments, order)
 
 
 def arrived(
@@ -72,7 +89,7 @@ def arrived(
     time, _, _, retraction = stamp
     if not timing.constrained:
         timing.delivered[retraction] = time.value
-        turn.effects.append(Callback(member.session, method, _at_once(arguments)))
+        _issue(turn, member, method, _at_once(arguments), OrderType.RECEIVE)
     elif (time.value, 0) < timing.reached:
         # Its sender was taken for lost, and time went on without it.
         for one, given in wanted(federation, member, method, arguments):
@@ -133,7 +150,7 @@ def _deliver(turn: Turn, federation: Federation, member: Member, messages: list[
                 handle = arguments[0]
                 member.timing.gone[handle] = None
                 turn.order(federation, member, "instance_removed", (handle.number,))
-            turn.effects.append(Callback(member.session, method, arguments))
+            _issue(turn, member, method, arguments, OrderType.TIMESTAMP)
 
 
 def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
@@ -164,10 +181,12 @@ def remember(member: Member, message: Stamped) -> None:
         given[message.retraction] = (given.get(message.retraction) or {}) | dict.fromkeys(sent)
 
 
-def release_held(turn: Turn, member: Member) -> None:
+def release_held(turn: Turn, federation: Federation, member: Member) -> None:
+    """Where there are orders of Weft's own, it is not known any more which of them were in receive order."""
     held, member.timing.held = member.timing.held, []
+    order = None if federation.ordered else OrderType.RECEIVE
     for method, arguments in held:
-        turn.effects.append(Callback(member.session, method, arguments))
+        _issue(turn, member, method, arguments, order)
 
 
 # --- asking ---------------------------------------------------------------------------------------------------
@@ -181,7 +200,7 @@ def ask(turn: Turn, federation: Federation, member: Member, mode: int, time: Any
     timing.mode = mode
     timing.requested = time
     timing.prune()
-    release_held(turn, member)
+    release_held(turn, federation, member)
     federation.horizon.waiting[member.handle] = None
     told_state(turn, federation, member)
     changed(turn, federation, member)
@@ -197,7 +216,7 @@ def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None
     _spend(turn, member)
     timing.floor = timing.promise()
     timing.mode = TAR  # what is delivered now is delivered while it advances
-    release_held(turn, member)
+    release_held(turn, federation, member)
     if _must_wait(turn, federation, member, time):
         federation.horizon.waiting[member.handle] = None
         told_state(turn, federation, member)

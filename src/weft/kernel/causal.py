@@ -33,7 +33,8 @@ from typing import Any
 from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import matching, path, rates
-from weft.kernel.effects import Callback, Cast, Notice, Transmit, UrgentCallback
+from weft.kernel.effects import LEAST_URGENT, Callback, Cast, Notice, Transmit, UrgentCallback
+from weft.kernel.last_mile import MESSAGES
 from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process, Way
 from weft.kernel.parcels import Data, Ordered
 from weft.kernel.placing import Extents, Where
@@ -43,9 +44,6 @@ from weft.model.enums import OrderType
 from weft.model.errors import InvalidOrderType, OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
 from weft.ordering import Message, Mses, Tag, decode_tag, encode_tags
-
-URGENT = frozenset(["receive_interaction", "reflect_attribute_values", "receive_directed_interaction"])
-"""Callbacks that may be sorted by priority."""
 
 ORDERS_USED = "orders_used"
 """The command that says: messages of such orders are sent, though the object model names none."""
@@ -560,7 +558,11 @@ def hurry(turn: Turn, before: int, priority: int) -> None:
     effects = turn.effects
     for at in range(before, len(effects)):
         effect = effects[at]
-        if isinstance(effect, Callback) and effect.method in URGENT:
+        if isinstance(effect, UrgentCallback):
+            effect.order = OrderType.PRIORITY
+            if effect.priority == LEAST_URGENT:  # the receiver has said nothing of its own about it
+                effect.priority = priority
+        elif isinstance(effect, Callback) and effect.method in MESSAGES:
             effects[at] = UrgentCallback(effect.session, effect.method, effect.arguments, priority)
         elif isinstance(effect, Transmit) and isinstance(effect.parcel, Data):
             urgent = Ordered(*effect.parcel, tag=b"", priority=priority)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from weft.kernel.parcels import Commit
+from weft.model.enums import OrderType
+
+LEAST_URGENT: Final = 1 << 30
+"""The priority of a message that nobody called urgent: after all others."""
 
 
 class Effect:
@@ -42,15 +46,68 @@ class Callback(Effect):
 
 
 class UrgentCallback(Callback):
-    """A message in priority order: it is taken before messages that wait and are less urgent (a higher number)."""
+    """A message that says how urgent it is: by its priority order, or because its receiver has said so (`weft.kernel.qos`).
 
-    def __init__(self, session: int, method: str, arguments: tuple[Any, ...], priority: int) -> None:
+    It is taken before callbacks that wait and are less urgent, as far as orders allow (`weft.kernel.last_mile`).  Lower numbers
+    are more urgent: `priority`, then `dynamic`, then `sub`.  `order` is the order it was delivered in; None: not known any more.
+    With a `ticket`, whoever hands it over says when that is over (`Node.done`): it has a deadline.
+    """
+
+    def __init__(
+        self,
+        session: int,
+        method: str,
+        arguments: tuple[Any, ...],
+        priority: int,
+        order: OrderType | None = OrderType.PRIORITY,
+        dynamic: float = 0.0,
+        sub: int = 0,
+        ticket: int = 0,
+    ) -> None:
         super().__init__(session, method, arguments)
         self.priority = priority
+        self.order = order
+        self.dynamic = dynamic
+        self.sub = sub
+        self.ticket = ticket
+
+
+class Dispatch(Effect):
+    """For a record of the run, where the host keeps one (`Node.records`): a message with a deadline was issued to a federate
+    ("push"), the federate began with it ("dispatch") or ended ("done"), or the deadline was missed ("miss").
+
+    Times are the node's, in seconds.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        at: float,
+        federation: str,
+        federate: int,
+        name: str,
+        class_name: str,
+        source: int,
+        priority: int,
+        sub_priority: int,
+        deadline: float,
+        queue: int,
+    ) -> None:
+        self.kind = kind
+        self.at = at
+        self.federation = federation
+        self.federate = federate
+        self.name = name
+        self.class_name = class_name
+        self.source = source
+        self.priority = priority
+        self.sub_priority = sub_priority
+        self.deadline = deadline
+        self.queue = queue
 
 
 class Alarm(Effect):
-    """Call `Node.tick` at that time: something waits for that session, or comes again and again (`recurring`).
+    """Call `Node.tick` at that time: something waits for that session, or watches it or comes again and again (`recurring`).
 
     `Node.next_tick` says so, too; the alarm is for hosts that would not ask in time.
     """

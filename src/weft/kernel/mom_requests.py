@@ -155,6 +155,26 @@ def federate_module(turn: Turn, federation: Federation, member: Member, given: P
         send(turn, federation, entry, HLAfederate=member.handle, **values)
 
 
+def deadline_misses(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+    """A report for each class of which a deadline was missed; one without a class if none was."""
+    missed: dict[str, int] = {} if member.qos is None else member.qos.missed
+    entry = heard(turn, federation, f"{FEDERATE}.WeftReportDeadlineMisses")
+    if entry is not None:
+        for name in list(missed) or [""]:
+            send(
+                turn,
+                federation,
+                entry,
+                HLAfederate=member.handle,
+                WeftClass=name,
+                WeftSender="",
+                WeftDeadline=0,
+                WeftLate=0,
+                WeftMisses=missed.get(name, 0),
+                WeftMissesInAll=sum(missed.values()),
+            )
+
+
 OF_FEDERATE: dict[str, Request] = {
     "HLArequestPublications": publications,
     "HLArequestSubscriptions": subscriptions,
@@ -183,6 +203,7 @@ OF_FEDERATE: dict[str, Request] = {
     ),
     "HLArequestObjectInstanceInformation": instance_information,
     "HLArequestFOMmoduleData": federate_module,
+    "WeftRequestDeadlineMisses": deadline_misses,
 }
 
 # --- about the federation -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from weft.kernel import (
     mom_reports,
     path,
     pausing,
+    qos,
     rates,
     restoring,
     saving,
@@ -96,6 +97,8 @@ class Node(Peers):
         """
         super().__init__(name, directory, reports, boot << 32, rid)
         self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
+        self.schedule: qos.ClassSchedule = {}  # how urgent classes are for federates that join here from now on
+        self.records = False  # the host keeps a record of what federates do with callbacks that have a deadline (`Dispatch`)
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -130,6 +133,30 @@ class Node(Peers):
             turn.note(found.federation, found.member, "HLAROlength")
         return self._end(turn)
 
+    # --- deadlines (weft.kernel.qos) --------------------------------------------------------------------------
+
+    def attend(self, session: int) -> None:
+        """What is for this federate can be sorted where it waits: it goes by no lane any more."""
+        found = self.sessions.get(session)
+        if found is not None and found.federation is not None and found.member is not None:
+            qos.begin(found.federation, found.member, self.schedule)
+
+    def began(self, session: int, ticket: int, now: float) -> list[Effect]:
+        """The federate begins with a callback that has this ticket; for the record only."""
+        turn = Turn(self.name, now)
+        found = self.sessions.get(session)
+        if found is not None and found.member is not None and found.member.qos is not None:
+            found.member.qos.began(turn, ticket)
+        return turn.effects
+
+    def done(self, session: int, ticket: int, now: float) -> list[Effect]:
+        """The federate has dealt with the callback that has this ticket."""
+        turn = Turn(self.name, now)
+        found = self.sessions.get(session)
+        if found is not None and found.member is not None and found.member.qos is not None:
+            found.member.qos.done(turn, ticket)
+        return self._end(turn) if turn.effects else turn.effects
+
     # --- time -------------------------------------------------------------------------------------------------
 
     def next_tick(self) -> float | None:
@@ -137,7 +164,8 @@ class Node(Peers):
         soonest: float | None = None
         for federation in self.federations.values():
             waited = advancing.next_due(federation, self.name)
-            for due in (mom_objects.next_due(federation), rates.next_due(federation), waited):
+            missed = qos.next_due(federation) if federation.attended else None
+            for due in (mom_objects.next_due(federation), rates.next_due(federation), waited, missed):
                 if due is not None and (soonest is None or due < soonest):
                     soonest = due
         return soonest
@@ -150,6 +178,8 @@ class Node(Peers):
             if federation.paces is not None:
                 rates.release(turn, federation)
             advancing.remind(turn, federation)
+            for attended in list(federation.attended.values()):
+                attended.tick(turn)
         return self._end(turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
@@ -365,7 +395,7 @@ class Node(Peers):
         """Let go what may go, while a federation is saved or restored."""
         if not turn.pauses and not self.holding:
             return turn.effects
-        effects = pausing.hold(self.sessions, turn.effects)
+        effects = pausing.hold(turn, self.sessions, turn.effects)
         self.holding = any(session.held is not None for session in self.sessions.values())
         return effects
 
@@ -503,6 +533,8 @@ class Node(Peers):
                 self.federations[federation.name] = federation
                 changing.restored(turn, federation)
                 advancing.restored(turn, federation)
+                federation.schedule, federation.dispatches = self.schedule, self.records
+                qos.restored(turn, federation, self.schedule)
             mom.commanded(turn, federation, member, service, arguments)
             if reply is not None and (observed or member.handle in federation.observed):
                 mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
@@ -594,9 +626,13 @@ class Node(Peers):
         else:
             session.federation = federation
             session.member = member
+            federation.schedule, federation.dispatches = self.schedule, self.records
+            if self.schedule and qos.concerns(self.schedule, federation, member):
+                qos.begin(federation, member, self.schedule)
 
     def _departed(self, federation: Federation, member: Member) -> None:
         """A member has left: its session is free again, and a node without members leaves the federation."""
+        qos.left(federation, member)
         if member.node == self.name:
             session = self.sessions.get(member.session)
             if session is not None and session.member is member:

@@ -939,6 +939,7 @@ def _hand_directed(
     received: InteractionClassEntry,
     sender: Member,
     message: tuple[Any, ...],
+    order: OrderType = OrderType.RECEIVE,
 ) -> None:
     interaction_class, object_instance, values, tag, transportation, stamp = message
     kept = {handle: value for handle, value in values.items() if handle in received.parameters}
@@ -948,7 +949,7 @@ def _hand_directed(
     if time_services.is_stamped(stamp):
         advancing.arrived(turn, federation, member, sender, method, arguments, stamp)
     else:
-        advancing.hand(turn, member, method, arguments)
+        advancing.hand(turn, member, method, arguments, order)
 
 
 # --- in -------------------------------------------------------------------------------------------------------
@@ -1011,7 +1012,7 @@ def hand_interaction(
     if stamp:
         arguments += stamp
     add(member.tally.interactions_received, interaction_class, transportation)
-    advancing.hand(turn, member, "receive_interaction", arguments)
+    advancing.hand(turn, member, "receive_interaction", arguments, OrderType.CAUSAL)
 
 
 def hand_directed(
@@ -1025,7 +1026,8 @@ def hand_directed(
     entry = federation.catalog.interaction_classes[message[0]]
     received = directed_to(instance, entry, member)
     if received is not None and instance.knowledge.mask & member.bit:
-        _hand_directed(turn, federation, member, received, _sender(federation, producer), message)
+        sender = _sender(federation, producer)
+        _hand_directed(turn, federation, member, received, sender, message, OrderType.CAUSAL)
 
 
 def hand_update(
@@ -1056,7 +1058,7 @@ def hand_update(
         arguments = (instance.handle, kept, tag, leg.transportation, producer, leg.regions, *stamp)
         add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
         instance.reflected |= member.bit
-        advancing.hand(turn, member, "reflect_attribute_values", arguments)
+        advancing.hand(turn, member, "reflect_attribute_values", arguments, OrderType.CAUSAL)
 
 
 def _sender(federation: Federation, handle: FederateHandle) -> Member:

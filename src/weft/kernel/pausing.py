@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import saving, snapshot
-from weft.kernel.effects import Callback, Effect, Fetch, Store, Transmit
+from weft.kernel.effects import Callback, Effect, Fetch, Store, Transmit, UrgentCallback
 from weft.kernel.parcels import Mark, Share
 from weft.kernel.pauses import Saving
 from weft.kernel.services import DURING_RESTORE, DURING_SAVE
@@ -105,7 +105,7 @@ def answered(session: Session, service: str) -> None:
 # --- callbacks ------------------------------------------------------------------------------------------------
 
 
-def hold(sessions: dict[int, Session], effects: list[Effect]) -> list[Effect]:
+def hold(turn: Turn, sessions: dict[int, Session], effects: list[Effect]) -> list[Effect]:
     """The effects without the callbacks that are to wait; in front of them, what has waited long enough."""
     out: list[Effect] = []
     for effect in effects:
@@ -120,12 +120,28 @@ def hold(sessions: dict[int, Session], effects: list[Effect]) -> list[Effect]:
             out.append(effect)
             if session.held is not None and effect.method != _RESTORED:
                 out.extend(session.held)
+                _resume(turn, session)
             release(session)
         elif session.held is None or effect.method in _MEANWHILE:
             out.append(effect)
         else:
             session.held.append(effect)
+            if (
+                isinstance(effect, UrgentCallback)
+                and session.member is not None
+                and session.member.qos is not None
+            ):
+                session.member.qos.suspend(effect)
     return out
+
+
+def _resume(turn: Turn, session: Session) -> None:
+    """Deadlines of what was held run from now on."""
+    qos = None if session.member is None else session.member.qos
+    if qos is not None:
+        for effect in session.held or ():
+            if isinstance(effect, UrgentCallback):
+                qos.resume(turn, effect)
 
 
 def release(session: Session) -> None:
@@ -199,7 +215,7 @@ def told(federation: Federation, sender: str, parcel: Mark | Share) -> bool:
 
 def _share(turn: Turn, federation: Federation, going: Saving, sessions: dict[int, Session]) -> None:
     federation.count_up()
-    turn.effects = hold(sessions, turn.effects)
+    turn.effects = hold(turn, sessions, turn.effects)
     data: dict[int, Any] = {}
     for member in federation.members.values():
         if member.node == turn.node:

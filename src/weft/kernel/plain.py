@@ -12,7 +12,7 @@ from weft.model import enums
 from weft.model.errors import WeftError
 from weft.model.handles import AttributeHandle, Handle, MessageRetractionHandle, ParameterHandle
 from weft.model.packed import PackedValues
-from weft.model.records import RangeBounds
+from weft.model.records import CorrelatedEvent, RangeBounds
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 
 _TIMES: dict[str, Any] = {"HLAfloat64Time": HLAfloat64Time, "HLAinteger64Time": HLAinteger64Time}
@@ -25,6 +25,7 @@ _KEYS: dict[str, type[Handle]] = {
     "reflect_attribute_values": AttributeHandle,
     "send_interaction": ParameterHandle,  # as they wait for their time (`weft.kernel.late`)
     "update_attribute_values": AttributeHandle,
+    "receive_directed_interaction": ParameterHandle,
 }
 
 
@@ -64,6 +65,9 @@ def to_plain(value: Any) -> Any:
         return ["set", [to_plain(item) for item in _ordered(value)]]
     if isinstance(value, RangeBounds):
         return ["bounds", *value]
+    if isinstance(value, CorrelatedEvent):
+        content = callback_to_plain(value.method, value.arguments)
+        return ["event", to_plain(value.class_handle), content, to_plain(value.order)]
     if isinstance(value, (tuple, list)):
         return ["tuple" if isinstance(value, tuple) else "list", [to_plain(item) for item in value]]
     raise SnapshotError(f"{type(value).__name__} cannot be saved")
@@ -89,6 +93,9 @@ def from_plain(data: Any) -> Any:
         return _TIMES[rest[0]].decode(rest[1])
     if kind == "bounds":
         return RangeBounds(*rest)
+    if kind == "event":
+        method, arguments = callback_from_plain(rest[1])
+        return CorrelatedEvent(method, from_plain(rest[0]), arguments, from_plain(rest[2]))
     if kind == "map":
         return {from_plain(key): from_plain(item) for key, item in rest[0]}
     made: dict[str, Any] = {"set": frozenset, "tuple": tuple, "list": list}

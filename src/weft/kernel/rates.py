@@ -98,8 +98,10 @@ def _hand_over(
     )
     if member.timing.is_holding():
         member.timing.held.append(("reflect_attribute_values", arguments))
-    else:
+    elif member.qos is None:
         turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments))
+    else:
+        member.qos.issue(turn, "reflect_attribute_values", arguments, None)
 
 
 def _arm(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:

@@ -23,6 +23,7 @@ from weft.kernel import (
     objects,
     ownership,
     path,
+    qos_services,
     restoring,
     saving,
     support,
@@ -235,6 +236,7 @@ SERVICES: dict[str, Service] = {
         name: Service(getattr(data_distribution, name), False, "support")
         for name in ("get_dimension_handle_set", "get_range_bounds", "set_range_bounds")
     },
+    **{name: Service(getattr(qos_services, name), False, "object") for name in qos_services.SERVICES},
     **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
     **_control(causal, causal.ORDERS_USED),
     **_control(views, views.VIEW_ENDS, views.VIEW_BEGINS),
@@ -247,6 +249,7 @@ _ALWAYS = frozenset(
         *_LOOK_UPS,
         "query_blocking",
         "set_time_advance_patience",
+        *qos_services.ALWAYS,
         RESIGN,
         *INTERNAL,
         "abort_federation_save",

@@ -165,6 +165,7 @@ def private_data(member: Member, due: float | None) -> dict[str, Any]:
         "reports": member.reports_made,
         "due": due,
         "clock": clock_data(member.timing),
+        "qos": member.saved_qos if member.qos is None else member.qos.data(),
         "held": [],
     }
 
@@ -189,5 +190,6 @@ def add_private(member: Member, data: dict[str, Any]) -> float | None:
         setattr(tally, name, count)
     member.reports_made = data["reports"]
     add_clock(member.timing, data["clock"])
+    member.saved_qos = data.get("qos")
     due: float | None = data["due"]
     return due

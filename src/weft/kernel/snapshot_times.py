@@ -45,7 +45,7 @@ def flags_data(timing: Timing) -> list[Any]:
 def add_flags(member: Member, data: list[Any]) -> None:
     for name, value in zip(_FLAGS, data, strict=True):
         setattr(member.timing, name, value)
-    member.holds = member.timing.constrained
+    member.holds = member.timing.constrained or member.qos is not None
 
 
 def clock_data(timing: Timing) -> dict[str, Any]:

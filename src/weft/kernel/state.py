@@ -141,7 +141,11 @@ class Member:
         self.reports_made = 0
         # Time management (`weft.kernel.timing`).
         self.timing = Timing()
-        self.holds = False  # it is here and time-constrained: not everything may be handed to it at once
+        self.holds = False  # it is time-constrained, or has QoS: not everything may be handed to it at once
+        self.qos: Any = (
+            None  # at its own node: what it has said of urgency, deadlines and groups (`weft.kernel.qos`)
+        )
+        self.saved_qos: Any = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
 
@@ -391,6 +395,10 @@ class Federation:
         self.distribution = Distribution()
         self.points: dict[str, SynchronizationPoint] = {}
         # Worked out on demand, valid until a declaration or the membership changes (`changed`).
+        # At this node: members with QoS (`weft.kernel.qos`), and what the node's schedule says of classes.
+        self.attended: dict[FederateHandle, Any] = {}
+        self.schedule: Any = {}
+        self.dispatches = False  # the host keeps a record of callbacks with a deadline
         self.generation = 1
         self.audiences: dict[tuple[InteractionClassHandle, FederateHandle], Audience] = {}
         self.routes: list[Route] = []

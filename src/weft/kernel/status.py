@@ -50,6 +50,9 @@ def _member(
         report = timetable.report_of(member)
         found["queued"] = len(timing.queue)
         found["traffic"] = member.traffic.data()
+        if member.qos is not None:
+            found["deadlines"] = member.qos.handed
+            found["misses"] = dict(member.qos.missed)
     elif federation.home == node and federation.timetable is not None:
         report = federation.timetable.reports.get(member.handle)
     if report is not None and (timing.regulating or timing.constrained or report.time):

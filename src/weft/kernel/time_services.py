@@ -241,10 +241,10 @@ def time_constrained_ended(turn: Turn, federation: Federation, member: Member) -
     timing = member.timing
     timing.constrained = False
     turn.note(federation, member, "HLAtimeConstrained")
-    member.holds = False
+    member.holds = member.qos is not None
     federation.changed()
     if member.node == turn.node:
-        advancing.release_held(turn, member)
+        advancing.release_held(turn, federation, member)
         advancing.deliver_rest(turn, federation, member)
         advancing.check(turn, federation, member)
     if federation.home == turn.node:
@@ -323,7 +323,7 @@ def enable_asynchronous_delivery(turn: Turn, federation: Federation, member: Mem
             raise AsynchronousDeliveryAlreadyEnabled(f"{member!r} has enabled asynchronous delivery")
         member.timing.asynchronous = True
         turn.note(federation, member, "HLAasynchronousDelivery")
-        advancing.release_held(turn, member)
+        advancing.release_held(turn, federation, member)
 
 
 def disable_asynchronous_delivery(turn: Turn, federation: Federation, member: Member) -> None:

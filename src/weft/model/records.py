@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from weft.model.enums import AdditionalSettingsResultCode, RestoreStatus
-from weft.model.handles import FederateHandle, MessageRetractionHandle
+from weft.model.enums import AdditionalSettingsResultCode, OrderType, RestoreStatus
+from weft.model.handles import FederateHandle, Handle, MessageRetractionHandle
 from weft.model.time import LogicalTime
 
 
@@ -190,3 +190,32 @@ def blocking_from(data: dict[str, Any]) -> Blocking:
     others = tuple(Blocker(**one) for one in data["blocked_by"])
     settling = tuple(Settling(time, tuple(nodes)) for time, nodes in data.get("settling", ()))
     return Blocking(**{**data, "blocked_by": others, "settling": settling})
+
+
+class DeadlineMiss(NamedTuple):
+    """A callback that a federate had not dealt with in time (no part of the standard)."""
+
+    class_name: str  # in full; of a group the class of the message whose deadline it was
+    sender: str  # the name of the federate that sent the message; empty if it has left, and for timeouts
+    deadline: float  # seconds, from when the callback was issued
+    late: float  # by how many seconds, so far
+    taken: bool  # it was dealt with, too late; else it is still waiting or under way
+    misses: int  # of this federate and class since it joined, this one included
+
+    def __str__(self) -> str:
+        state = "was dealt with" if self.taken else "is not dealt with yet,"
+        whom = f" of {self.sender!r}" if self.sender else ""
+        return f"{self.class_name}{whom} {state} {self.late:.6g} s after its deadline of {self.deadline:g} s"
+
+
+class CorrelatedEvent(NamedTuple):
+    """One of the events of a group (no part of the standard)."""
+
+    method: str
+    """`receive_interaction`, `reflect_attribute_values`, `receive_directed_interaction`, or `timeout`."""
+    class_handle: Handle | None
+    """At which class it is received, or the object is known; None for a timeout."""
+    arguments: tuple[Any, ...]
+    """As that callback has them; of a timeout when it was due, its seconds, and how many periods were missed before."""
+    order: OrderType | None = None
+    """The order it was delivered in, as far as the node knows it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.wire import callbacks, calls, extensions
+from weft.wire import callbacks, calls, extensions, groups
 from weft.wire.calls import DecodedCall
 from weft.wire.codec_scalars import Time
 
@@ -40,6 +40,9 @@ class Codec:
         return calls.encode_exception(name, details, self.evolved)
 
     def encode_callback(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+        if method == extensions.CORRELATION:
+            number, events = arguments
+            return extensions.encode_own(method, (number, groups.plain_events(events)))
         if method in extensions.CALLBACKS:
             return extensions.encode_own(method, arguments)
         return callbacks.encode_callback(method, arguments)
@@ -65,7 +68,10 @@ class Codec:
     def decode_callback(self, payload: bytes) -> tuple[str, tuple[Any, ...]]:
         """The method to invoke, and its arguments."""
         if extensions.is_own(payload):
-            return extensions.decode_own(payload, extensions.CALLBACKS)
+            method, arguments = extensions.decode_own(payload, extensions.CALLBACKS)
+            if method == extensions.CORRELATION:
+                return method, groups.read_group(arguments, self.time)
+            return method, arguments
         return callbacks.decode_callback(payload, self.time)
 
     def encode_callback_failure(self, name: str, details: str) -> bytes:

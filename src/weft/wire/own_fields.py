@@ -4,7 +4,7 @@ The protocol's schema has two orders and no place for the order of a single call
 schema will hardly come to; whoever does not know them passes over them, as protobuf demands.
 
     1000 in a call        the order the message is sent in (`OrderType`): send-interaction, update-attributes and the like
-    1000 in a callback    how urgent the message is, and one more: of those that are in priority order
+    1000 in a callback    how urgent the message is, and one more; with 1002 for the rest (`weft.wire.urgent_fields`)
     1001 in a call        the logical time, encoded, as of which a region or a subscription with regions changes
 """
 
@@ -59,14 +59,15 @@ be left out where there is no time."""
 
 def with_own(payload: bytes, value: int) -> bytes:
     """The message with a field of its own at the end; the payload is a union with that message in it."""
-    return _with(payload, _TAG + varint(value))
+    return add_field(payload, _TAG + varint(value))
 
 
 def with_time(payload: bytes, time: bytes) -> bytes:
-    return _with(payload, _TIME_TAG + varint(len(time)) + time)
+    return add_field(payload, _TIME_TAG + varint(len(time)) + time)
 
 
-def _with(payload: bytes, field: bytes) -> bytes:
+def add_field(payload: bytes, field: bytes) -> bytes:
+    """The message with a field at its end; the payload is a union with that message in it."""
     try:
         key, at = read_tag(payload, 0, len(payload))
         start, end = read_length(payload, at, len(payload))
@@ -98,12 +99,6 @@ def own_time(data: bytes, position: int, end: int) -> bytes | None:
         else:
             position = skip(key & 7, data, position, end)
     return found
-
-
-def own_of_callback(payload: bytes) -> int | None:
-    _, at = read_tag(payload, 0, len(payload))
-    start, end = read_length(payload, at, len(payload))
-    return own_field(payload, start, end)
 
 
 def split_order(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], OrderType | None]:

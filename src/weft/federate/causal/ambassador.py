@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
+from weft.channel import Dependency
 from weft.federate.ambassador import RTIambassador, _join_arguments
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.causal.declaring import Declaring
@@ -30,6 +31,7 @@ from weft.model.errors import (
     InvalidFOM,
     NameNotFound,
     RTIexception,
+    RTIinternalError,
 )
 from weft.model.handles import FederateHandle
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration, Source
@@ -167,6 +169,13 @@ class CausalRTIambassador(Sending, Declaring):
         refuse = getattr(self._rti, "_refuse_within_callback", None)
         if refuse is not None:
             refuse("resign_federation_execution")
+
+    def correlate(self, dependency: Dependency, singly: bool = False, number: int = 0) -> int:
+        """Refused: the RTI would make up groups before causal order is known here."""
+        raise RTIinternalError(
+            "correlate: groups are made at the RTI, which knows nothing of the causal order of this ambassador; "
+            "use RTIambassador, and OrderType.CAUSAL for the classes"
+        )
 
     def leave(self) -> None:
         with self._lock:
