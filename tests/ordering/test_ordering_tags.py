@@ -18,7 +18,7 @@ from weft.ordering import (
     encode_tags,
     encode_text,
 )
-from weft.ordering.tags import ALIKE, GROUPS, ROWS
+from weft.ordering.tags import ALIKE, GROUPS, ROWS, _encode_alike, _needed, _row_of_all
 
 
 @st.composite
@@ -51,6 +51,17 @@ def alike(draw: st.DrawFn) -> Tag:
     return tag
 
 
+@st.composite
+def split(draw: st.DrawFn, destinations: list[int]) -> list[list[int]]:
+    """Destinations at nodes: some at the same one, or each at its own."""
+    if draw(st.booleans()):
+        return [[k] for k in destinations]
+    nodes = draw(st.lists(st.integers(0, 3), min_size=len(destinations), max_size=len(destinations)))
+    return [
+        [k for k, at in zip(destinations, nodes, strict=True) if at == node] for node in sorted(set(nodes))
+    ]
+
+
 def without(row: list[int], process: int) -> list[int]:
     return [n for at in range(0, len(row), 2) if row[at] != process for n in row[at : at + 2]]
 
@@ -79,13 +90,7 @@ def test_what_is_written_is_read(tag: Tag, user_tag: bytes) -> None:
 @given(st.one_of(tags(), alike()), st.data())
 def test_tags_for_several_nodes(tag: Tag, data: st.DataObject) -> None:
     """S0-17: each recipient finds its own row and those of all who are not addressed, in one tag for all or in its own."""
-    nodes = data.draw(
-        st.lists(st.integers(0, 3), min_size=len(tag.destinations), max_size=len(tag.destinations))
-    )
-    groups = [
-        [k for k, at in zip(tag.destinations, nodes, strict=True) if at == node]
-        for node in sorted(set(nodes))
-    ]
+    groups = data.draw(split(tag.destinations))
     written = encode_tags(tag, groups)
     assert len(written) == len(groups)
     for recipients, one in zip(groups, written, strict=True):
@@ -108,20 +113,33 @@ def trimmed_to(tag: Tag, recipients: list[int]) -> list[list[int]]:
 
 @given(alike())
 def test_one_tag_does_where_rows_are_alike(tag: Tag) -> None:
-    """S0-17: all recipients share it, whole; with nobody else to speak of it takes hardly more bytes than one for each."""
+    """S0-17: all recipients share it, whole, unless one for each takes fewer bytes."""
     groups = [[k] for k in tag.destinations]
     written = encode_tags(tag, groups)
-    assert all(one is written[0] for one in written)
-    if len(groups) > 1:
-        assert written[0][0] >= ALIKE
+    apart = sum(len(encode_tag(tag, k)) for k in tag.destinations)
+    if any(one is not written[0] for one in written):
+        assert sum(map(len, written)) == apart
+        return
     read = decode_tag(written[0])
+    assert written[0][0] >= ALIKE or len(groups) == 1
     read.rows = [without(row, k) if k in tag.destinations else row for k, row in enumerate(read.rows)]
     assert fields(read) == fields(tag)
-    for k in range(len(tag.rows)):
-        if k not in tag.destinations:
-            tag.rows[k] = []
-    apart = sum(len(encode_tag(tag, k)) for k in tag.destinations)
-    assert sum(map(len, encode_tags(tag, groups))) <= apart + 2 * len(groups)
+
+
+@given(st.one_of(tags(), alike()), st.data())
+def test_no_way_to_write_the_tags_takes_fewer_bytes(tag: Tag, data: st.DataObject) -> None:
+    """S0-17: trimmed for each node, grouped by message, whole for all, or one row for all: what is written is the least of these."""
+    groups = data.draw(split(tag.destinations))
+    size = sum(map(len, encode_tags(tag, groups)))
+    apart = [
+        encode_tag(Tag(tag.view, tag.source, tag.time, tag.destinations, trimmed_to(tag, one)))
+        for one in groups
+    ]
+    assert size <= sum(map(len, apart))
+    assert size <= len(encode_tag(tag)) * len(groups)
+    row = _row_of_all(tag)
+    if row is not None and len(groups) > 1:
+        assert size <= len(_encode_alike(tag, row, _needed(tag, [], False))) * len(groups)
 
 
 def test_where_all_talk_to_all_one_tag_does() -> None:

@@ -20,7 +20,8 @@ before many destinations.  A tag for one recipient leaves out the rows of the ot
 
 Rows are alike if they hold the same pairs, but for those of the destination itself: nobody waits for a message of its own, so
 those are in nobody's row, and may be in the one row that stands for all.  It is so whenever all talk to all, and then one tag
-does for all recipients; it is no longer than that for a single one.
+does for all recipients.  Where it would take more bytes in all than a tag for each, as with few pairs of high age, each gets its
+own.
 """
 
 from __future__ import annotations
@@ -43,17 +44,61 @@ def encode_tag(tag: Tag, recipient: int = -1) -> bytes:
 
 
 def encode_tags(tag: Tag, groups: list[list[int]]) -> list[bytes]:
-    """For each group of recipients a tag; the same one for all where their rows are alike."""
+    """For each group of recipients a tag: one for all where their rows are alike, or one for each, whichever is less in all."""
     others = _needed(tag, NOTHING, False)
-    if len(groups) > 1 or not others:  # a single one may be shorter with all rows in one form
+    row: list[int] | None = None
+    if len(groups) > 1 or not others:  # a single one is mostly shorter with all rows in one form
         row = _row_of_all(tag)
-        if row is not None:
-            return [_encode_alike(tag, row, others)] * len(groups)
+    if row is None:
+        return _apart(tag, groups)
+    written = _encode_alike(tag, row, others)
+    if not others and _is_surely_shorter(tag, row):
+        return [written] * len(groups)
+    apart = _apart(tag, groups)
+    bytes_apart = 0
+    for one in apart:
+        bytes_apart += len(one)
+    return apart if bytes_apart < len(written) * len(groups) else [written] * len(groups)
+
+
+def _apart(tag: Tag, groups: list[list[int]]) -> list[bytes]:
+    """Each with the rows of its own recipients."""
     found: list[bytes] = []
     for recipients in groups:
         form, rows = _shorter(tag, _needed(tag, recipients, False))
         found.append(bytes(_head(tag, form) + rows))
     return found
+
+
+def _is_surely_shorter(tag: Tag, row: list[int]) -> bool:
+    """Is one row for all no longer than any recipient's own?  It is, mostly, and then nobody need try.
+
+    A row of its own takes three numbers before its pairs (how many rows, whose, how many pairs), and may lack one pair,
+    that of the recipient itself; with nothing left it is not written at all.
+    """
+    time = tag.time
+    alike = 1
+    own = 3
+    longest = 0
+    last = -1
+    for at in range(0, len(row), 2):
+        gap = row[at] - last - 1
+        age = _size(time[row[at]] - row[at + 1])
+        alike += _size(2 * gap + 1) + (0 if time[row[at]] == row[at + 1] else age)
+        pair = _size(gap) + age
+        own += pair
+        longest = max(longest, pair)
+        last = row[at]
+    return not row or (len(row) > 2 and alike <= own - longest)
+
+
+def _size(number: int) -> int:
+    """Bytes that it takes."""
+    size = 1
+    while number > 127:
+        number >>= 7
+        size += 1
+    return size
 
 
 def decode_tag(data: bytes) -> Tag:
