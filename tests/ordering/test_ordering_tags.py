@@ -128,7 +128,7 @@ def test_one_tag_does_where_rows_are_alike(tag: Tag) -> None:
 
 @given(st.one_of(tags(), alike()), st.data())
 def test_no_way_to_write_the_tags_takes_fewer_bytes(tag: Tag, data: st.DataObject) -> None:
-    """S0-17: trimmed for each node, grouped by message, whole for all, or one row for all: what is written is the least of these."""
+    """S0-17: trimmed for each node, grouped by message, whole for all, one row for all: the least of these is written."""
     groups = data.draw(split(tag.destinations))
     size = sum(map(len, encode_tags(tag, groups)))
     apart = [
