@@ -390,6 +390,7 @@ class RTIambassador(
             getattr(self._ambassador, callback.method)(*arguments)
         finally:
             self._calling_back = 0
+            callback.handled = True
 
     def _start_pump(self, connection: Connection) -> None:
         self._resume.set()

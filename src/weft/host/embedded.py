@@ -16,10 +16,12 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from weft.host.connection import UrgentFirst, drop_federation
+from weft.host.recording import NodeRecordings
 from weft.host.reports import ReportFiles
 from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
 from weft.kernel import (
@@ -36,7 +38,7 @@ from weft.kernel import (
     Store,
     UrgentCallback,
 )
-from weft.model.errors import NotConnected, RTIinternalError
+from weft.model.errors import NotConnected, RTIinternalError, SettingsError
 
 _NAP = 1.0
 
@@ -61,6 +63,7 @@ class EmbeddedNode:
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
         self.alarmed = False  # something is to be done when its time has come
+        self.recordings: NodeRecordings | None = None
 
     def connect(self) -> EmbeddedConnection:
         with self._lock:
@@ -115,6 +118,36 @@ class EmbeddedNode:
             self._perform(done)
         else:
             report(effect.text)
+
+    def record(self, directory: str | Path = "runs", *, payloads: bool = True) -> NodeRecordings:
+        """Record all federations of this node from now on, in a folder for each run below `directory`.
+
+        `stop_recording` ends it, and so does the end of the process.
+        """
+        with self._lock:
+            if self.recordings is not None:
+                raise SettingsError(f"this node is being recorded already, in {self.recordings.directory}")
+            made = NodeRecordings(directory, _warn, self._guarded, payloads=payloads)
+            self.recordings = made
+            self._node.record(made, time.monotonic())
+            return made
+
+    def stop_recording(self) -> None:
+        """What there is is written, and that the run is over."""
+        with self._lock:
+            recordings, self.recordings = self.recordings, None
+            if recordings is not None:
+                recordings.collect()
+            self._node.stop_recording()
+        if recordings is not None:
+            recordings.close()
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            work()
+
+    def handles(self, session: int, callback: Callback) -> None:
+        self._node.handles(session, callback)
 
     def took(self, session: int, method: str) -> None:
         with self._lock:
@@ -201,6 +234,8 @@ class EmbeddedConnection:
         callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
         if callback is None:
             return None
+        if self._host.recordings is not None:
+            self._host.handles(self._session, callback)
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
         return callback
@@ -259,6 +294,10 @@ class EmbeddedConnection:
     def _end(self) -> None:
         self._closed = True
         self._arrived.set()
+
+
+def _warn(text: str) -> None:
+    logging.getLogger("weft").warning(text)
 
 
 _shared: EmbeddedNode | None = None

@@ -24,6 +24,7 @@ from weft.host.connection import drop_federation
 from weft.host.drive import Drive
 from weft.host.fabric_node import FabricNode
 from weft.host.meshed import MeshedNode, meshed_node
+from weft.host.recording import NodeRecordings
 from weft.host.reports import ReportFiles
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.settings import Settings, read_rid
@@ -86,6 +87,23 @@ class OwnNode:
         self._gathers = False  # something of it waits for more
         self._alarm_at = NEVER
         self._started = False
+        self.recordings: NodeRecordings | None = None
+
+    # --- recording --------------------------------------------------------------------------------------------
+
+    def record(self, directory: str | Path = "runs", *, payloads: bool = True) -> None:
+        """Record what happens at this node, in a folder for each run below `directory`; `stop` ends it."""
+        with self._drive.mutex:
+            if self.recordings is None:
+                self.recordings = NodeRecordings(directory, self._report, self._guarded, payloads=payloads)
+                self._node.record(self.recordings, time.monotonic())
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        with self._drive.mutex:
+            work()
+
+    def handles(self, session: int, callback: Callback) -> None:
+        self._node.handles(session, callback)
 
     # --- its life ---------------------------------------------------------------------------------------------
 
@@ -123,7 +141,13 @@ class OwnNode:
             except TimeoutError:
                 self._report(f"node {self.name} did not stop within {patience:g} s")
             self._reports.close()
+            recordings, self.recordings = self.recordings, None
+            if recordings is not None:
+                recordings.collect()
+                self._node.stop_recording()
         drive.end()
+        if recordings is not None:
+            recordings.close()
 
     def _failed(self, why: str) -> None:
         """The mesh cannot go on: nobody here can."""
@@ -334,6 +358,8 @@ class OwnConnection:
             if not self._inbox:
                 return None
         callback = self._inbox.popleft()
+        if self._host.recordings is not None:
+            self._host.handles(self._session, callback)
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
         return callback

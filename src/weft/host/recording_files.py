@@ -9,8 +9,8 @@ Each node writes files of its own, so nodes need not speak to one another about 
 execution, so that nodes that record below the same folder find the same run; what other machines recorded is
 copied into one folder by whoever wants to look at all of it.
 
-A file is written under a name that begins with a dot (which Spark and Arrow pass over), brought to the disk, and renamed.  What has
-a name without a dot is whole.  The rows carry no column `node`: it is a Hive-style partition, in the path.
+A file is written under a name that begins with a dot (which Spark and Arrow pass over), brought to the disk, and renamed.
+What has a name without a dot is whole.  The rows carry no column `node`: it is a Hive-style partition, in the path.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from urllib.parse import quote
 
 from weft.host.saves import safe_name
 from weft.model.errors import WeftError
+from weft.model.records import Source
 from weft.recorder import COLUMNS, VERSION
 
 DEFAULT_DIRECTORY = "runs"
@@ -83,10 +84,9 @@ def folder_name(federation: str) -> str:
     return safe_name(federation)
 
 
-def run_id(federation: str, execution: str, home: str) -> str:
-    """The same at all nodes of an execution, also after it was restored (which lengthens its name)."""
-    rest = execution[len(home) + 1 :].split("/")[:2] if execution.startswith(home) else [execution]
-    whole = "\0".join((federation, home, *rest))
+def run_id(federation: str, execution: str) -> str:
+    """The same at all nodes of an execution.  A restore makes another execution of it, and so another run."""
+    whole = f"{federation}\0{execution}"
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
@@ -130,6 +130,34 @@ def open_run_folder(directory: Path, federation: str, identity: str, epoch_ns: i
     folder = below / mark.read_text()
     folder.mkdir(exist_ok=True)
     return folder
+
+
+def node_file(folder: Path, node: str) -> Path:
+    return folder / "nodes" / f"{quote(node, safe='')}.json"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a process before has written; nothing, if it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_models(folder: Path, sources: list[Source], rid: Source | None) -> dict[str, Any]:
+    """The object model modules and the RID file, for whoever decodes values; what `run.json` says of them."""
+    (folder / "fom").mkdir(exist_ok=True)
+    modules = []
+    for number, source in enumerate(sources):
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(source.name).name)[-60:]
+        place = f"fom/{number}-{stem}"
+        if not (folder / place).exists():
+            write_whole(folder / place, source.data)
+        modules.append({"name": source.name, "file": place})
+    if rid is not None and not (folder / "rid").exists():
+        write_whole(folder / "rid", rid.data)
+    return {"modules": modules, "rid": None if rid is None else "rid"}
 
 
 class NodeFiles:
@@ -179,4 +207,4 @@ class NodeFiles:
         return path
 
     def write_node(self, data: dict[str, Any]) -> None:
-        write_json(self.folder / "nodes" / f"{quote(self.node, safe='')}.json", data)
+        write_json(node_file(self.folder, self.node), data)

@@ -225,8 +225,11 @@ class Switchboard:
         else:
             self._touch(served)
         receivers = lane.receivers
+        recorder = way.federation.recorder
+        shared = data[content:end] if receivers or recorder is not None else b""
+        if recorder is not None:
+            way.record(recorder, now, self.node.name, shared)
         if receivers:
-            shared = data[content:end]
             tail = lane.tail
             length = len(shared) + len(tail)
             if length != lane.length:

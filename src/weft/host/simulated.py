@@ -432,6 +432,8 @@ class SimulatedConnection:
 
     def take(self) -> Callback | None:
         callback = self._urgent.take(self._inbox)
+        if callback is not None and not self._gone:
+            self._network.node(self._node).handles(self._session, callback)
         if callback is not None and callback.method in PAUSES and not self._gone:
             self._network.node(self._node).took(self._session, callback.method)
         return callback

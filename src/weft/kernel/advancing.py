@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.kernel import timetable
+from weft.kernel import recording, timetable
 from weft.kernel.effects import Alarm, Callback, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member, mom_handle
@@ -51,9 +51,9 @@ def wrapped(federation: Federation, value: Any) -> LogicalTime:
 def hand(turn: Turn, member: Member, method: str, arguments: tuple[Any, ...]) -> None:
     """In receive order, to a member that may be time-constrained."""
     if member.timing.is_holding():
-        member.timing.held.append((method, arguments))
+        member.timing.held.append((method, arguments, turn.number))
     else:
-        turn.effects.append(Callback(member.session, method, arguments))
+        turn.effects.append(Callback(member.session, method, arguments, turn.number))
 
 
 def arrived(
@@ -83,6 +83,8 @@ def arrived(
         message = Stamped(key, (method, arguments), retraction)
         message.condition = condition
         timing.queue.add(message)
+        if federation.recorder is not None:
+            recording.queued(turn, federation, federation.recorder, member, sender, method, arguments, number)
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.horizon.waiting[member.handle] = None
@@ -166,8 +168,8 @@ def remember(member: Member, message: Stamped) -> None:
 
 def release_held(turn: Turn, member: Member) -> None:
     held, member.timing.held = member.timing.held, []
-    for method, arguments in held:
-        turn.effects.append(Callback(member.session, method, arguments))
+    for method, arguments, number in held:
+        turn.effects.append(Callback(member.session, method, arguments, number))
 
 
 # --- asking ---------------------------------------------------------------------------------------------------

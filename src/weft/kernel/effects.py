@@ -30,12 +30,17 @@ class Refuse(Effect):
 
 
 class Callback(Effect):
-    """Invoke a service of the federate ambassador of that session."""
+    """Invoke a service of the federate ambassador of that session.
 
-    def __init__(self, session: int, method: str, arguments: tuple[Any, ...]) -> None:
+    `number`: of the message, among those of its producer; negative if its delivery has been recorded already, 0: it is none.
+    """
+
+    def __init__(self, session: int, method: str, arguments: tuple[Any, ...], number: int = 0) -> None:
         self.session = session
         self.method = method
         self.arguments = arguments
+        self.number = number
+        self.handled = False  # the federate has ended with it
 
     def __repr__(self) -> str:
         return f"Callback({self.session}, {self.method}{self.arguments!r})"
@@ -44,8 +49,10 @@ class Callback(Effect):
 class UrgentCallback(Callback):
     """A message in priority order: it is taken before messages that wait and are less urgent (a higher number)."""
 
-    def __init__(self, session: int, method: str, arguments: tuple[Any, ...], priority: int) -> None:
-        super().__init__(session, method, arguments)
+    def __init__(
+        self, session: int, method: str, arguments: tuple[Any, ...], priority: int, number: int = 0
+    ) -> None:
+        super().__init__(session, method, arguments, number)
         self.priority = priority
 
 

@@ -89,6 +89,7 @@ KINDS = {
     "hold": "a message waits for others before it (CO) or for time (TSO)",
     "release": "a held message may be delivered",
     "deliver": "a message was given to a federate",
+    "callback": "a federate was told something else",
     "filter": "a message reached a node and was not wanted there",
     "drop": "a message was given up: best effort, a full queue, a federate gone",
     "retract": "a message was retracted",

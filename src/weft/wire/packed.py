@@ -53,6 +53,9 @@ class WireValues(PackedValues):
                 parts.append(entry)
         return WireValues(kept, b"".join(parts), self.target, b"")
 
+    def encoded(self, tag: bytes) -> bytes:
+        return self.shared or shared_fields(self.target, self.values, tag)
+
     def unpack(self) -> dict[bytes, bytes]:
         return {ParameterHandle(handle): value for handle, _, value in scan_entries(self.values)}
 
