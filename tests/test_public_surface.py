@@ -18,7 +18,7 @@ PUBLIC = {
         "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
-        "RtiConfiguration", "Source", "errors", "join", "load_fom", "stop_node",
+        "RtiConfiguration", "Source", "errors", "join", "load_fom", "record", "stop_node", "stop_recording",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
@@ -26,7 +26,7 @@ PUBLIC = {
     ],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
-        "read_sources", "shared_node", "stop_node",
+        "read_sources", "record", "shared_node", "stop_node", "stop_recording",
     ],
     "weft.fabric": [
         "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Beyond", "Certificate", "Changes", "Channel", "Cost", "Counts",
@@ -58,6 +58,7 @@ PUBLIC = {
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
         "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_tags", "encode_text", "forwards",
     ],
+    "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Batch", "Book", "Column"],
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],

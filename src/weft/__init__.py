@@ -24,7 +24,7 @@ from weft.federate import (  # noqa: E402
     RTIambassador,
     join,
 )
-from weft.host import EmbeddedNode, load_fom, stop_node  # noqa: E402
+from weft.host import EmbeddedNode, load_fom, record, stop_node, stop_recording  # noqa: E402
 from weft.model import errors  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
 from weft.model.records import Credentials, RangeBounds, RtiConfiguration, Source  # noqa: E402
@@ -65,5 +65,7 @@ __all__ = [
     "errors",
     "join",
     "load_fom",
+    "record",
     "stop_node",
+    "stop_recording",
 ]

@@ -311,3 +311,13 @@ def shared_node() -> EmbeddedNode:
         if _shared is None:
             _shared = EmbeddedNode()
         return _shared
+
+
+def record(directory: str | Path = "runs", *, payloads: bool = True) -> None:
+    """Record all federations of this process's own node from now on, below that folder (docs/recording.md)."""
+    shared_node().record(directory, payloads=payloads)
+
+
+def stop_recording() -> None:
+    """Write what there is, and end; the end of the process does that, too."""
+    shared_node().stop_recording()

@@ -24,7 +24,7 @@ from weft.host.connection import drop_federation
 from weft.host.drive import Drive
 from weft.host.fabric_node import FabricNode
 from weft.host.meshed import MeshedNode, meshed_node
-from weft.host.recording import NodeRecordings
+from weft.host.recording import NodeRecordings, recordings_of
 from weft.host.reports import ReportFiles
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.settings import Settings, read_rid
@@ -88,15 +88,15 @@ class OwnNode:
         self._alarm_at = NEVER
         self._started = False
         self.recordings: NodeRecordings | None = None
+        self._record(settings)
 
     # --- recording --------------------------------------------------------------------------------------------
 
-    def record(self, directory: str | Path = "runs", *, payloads: bool = True) -> None:
-        """Record what happens at this node, in a folder for each run below `directory`; `stop` ends it."""
-        with self._drive.mutex:
-            if self.recordings is None:
-                self.recordings = NodeRecordings(directory, self._report, self._guarded, payloads=payloads)
-                self._node.record(self.recordings, time.monotonic())
+    def _record(self, settings: Settings) -> None:
+        """Only where a folder for it is named: the process is a federate's."""
+        if settings.record.on and settings.record.directory:
+            self.recordings = recordings_of(settings, self._report, self._guarded)
+            self._node.record(self.recordings, time.monotonic())
 
     def _guarded(self, work: Callable[[], None]) -> None:
         with self._drive.mutex:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from weft.host.recording_files import (
     run_id,
     write_models,
 )
+from weft.host.settings import Settings
 from weft.kernel.recording import Recordings
 from weft.kernel.state import Federation
 from weft.model.errors import WeftError
@@ -51,7 +53,8 @@ class RunWriter:
         self.waiting: deque[Batch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
         self.dropped = 0
-        self.ended = False
+        self.ended = False  # nothing more comes
+        self.finished = False  # and that is written
         self.failing = False
         self.folder: Path | None = None
         self._directory = directory
@@ -116,19 +119,21 @@ class RunWriter:
         self.rows += sum(batch.rows for batch, _ in parts)
 
     def stop(self, settings: dict[str, Any]) -> None:
+        """In order: it is the last thing that is written."""
         self._write_table(self.open(settings), [(_special("stop", {}), 0)])
+        self.finished = True
 
     def tell(self) -> None:
         """What nodes/<node>.json says, if that has changed."""
         others = [other for other in self.book.others if other != self.node]
-        told = (self.dropped, self.ended, tuple(others))
+        told = (self.dropped, self.finished, tuple(others))
         if self._files is None or told == self._told:
             return
         self._files.write_node(
             {
                 "node": self.node,
                 "began_ns": self.began_ns,
-                "ended_ns": time.time_ns() if self.ended else None,
+                "ended_ns": time.time_ns() if self.finished else None,
                 "rows": self.rows,
                 "dropped": self.dropped,
                 "others": others,
@@ -177,6 +182,7 @@ class NodeRecordings(Recordings):
         """`write`: in place of writing files, for tests."""
         self.directory = Path(directory)
         self.runs: list[RunWriter] = []
+        self.folders: list[Path] = []  # in which something has been written
         self.dropped = 0
         self._report = report
         self._guard = guard
@@ -276,6 +282,8 @@ class NodeRecordings(Recordings):
 
     def _to_files(self, run: RunWriter, batches: list[Batch | int]) -> None:
         run.write(batches, self._settings)
+        if run.folder is not None and run.folder not in self.folders:
+            self.folders.append(run.folder)
         run.tell()
 
     def _failed(self, run: RunWriter, batches: list[Batch | int], error: Exception) -> None:
@@ -321,6 +329,21 @@ class NodeRecordings(Recordings):
         self._thread.join(_PATIENCE)
         if self._thread.is_alive():
             self._report(f"recording: gave up after {_PATIENCE:g} s; the last rows are not written")
+
+
+def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guard) -> NodeRecordings:
+    """As the settings of a server or node ask for it."""
+    record = settings.record
+    told = {name: asdict(getattr(settings, name)) for name in ("record", "fabric", "ddm")}
+    return NodeRecordings(
+        settings.recordings,
+        report,
+        guard,
+        payloads=record.payloads,
+        interval=record.seconds,
+        queue_bytes=record.queue_bytes,
+        settings=told,
+    )
 
 
 class MemoryRecordings(Recordings):
