@@ -16,7 +16,7 @@ from weft import CallbackModel, FederateAmbassador, ResignAction, RTIambassador,
 from weft.cli.data import object_model
 from weft.host.guard import Guard
 from weft.host.server import Server, run_loop
-from weft.host.settings import Limits, Serve, Settings
+from weft.host.settings import Limits, Record, Serve, Settings
 
 WAIT = 20.0  # a bound for waiting, far beyond what anything takes
 
@@ -54,16 +54,25 @@ class Running:
 
 @contextmanager
 def serving(
-    guard: Guard | None = None, serve: Serve | None = None, run_directory: str = "", **limits: Any
+    guard: Guard | None = None,
+    serve: Serve | None = None,
+    run_directory: str = "",
+    record: str = "",
+    **limits: Any,
 ) -> Iterator[Running]:
-    settings = Settings(replace(serve or Serve(), port=0), replace(Limits(), **limits))
+    """`record`: below that folder; without one nothing is recorded."""
+    settings = Settings(
+        replace(serve or Serve(), port=0),
+        replace(Limits(), **limits),
+        record=Record(directory=record, seconds=0.05),
+    )
     started = threading.Event()
     found: list[Running] = []
     reports: list[str] = []
     stopping: list[asyncio.Event] = []
 
     async def main() -> None:
-        server = Server(settings, reports.append, guard, run_directory)
+        server = Server(settings, reports.append, guard, run_directory, record=bool(record))
         listeners = await server.start()
         stopping.append(asyncio.Event())
         ports = {kind: port for kind, _, port in listeners}
