@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -105,14 +105,17 @@ def test_a_killed_server_leaves_what_it_has_written(tmp_path: Path) -> None:
     try:
         assert server.stdout is not None
         address = next(line.split()[1] for line in server.stdout if line.startswith("  tcp"))
-        with weft.join("Range", "one", fom=object_model("range.xml"), rti=address) as one:
-            one.publish("Fire")
-            one.send("Fire", Target="Rhino", Round=1)
-            assert eventually(lambda: _kinds(tmp_path / "kept") >= {"join", "send"})
-            server.send_signal(signal.SIGKILL)
-            server.wait(WAIT)
-    except weft.errors.RTIexception:
-        pass  # it cannot resign any more
+        rti = weft.RTIambassador()
+        rti.connect(weft.FederateAmbassador(), weft.CallbackModel.EVOKED, address)
+        rti.create_federation_execution("Range", [object_model("range.xml")])
+        rti.join_federation_execution("one", "test", "Range")
+        fire = rti.get_interaction_class_handle("Fire")
+        rti.publish_interaction_class(fire)
+        rti.send_interaction(fire, {rti.get_parameter_handle(fire, "Target"): b"Rhino"}, b"")
+        assert eventually(lambda: _kinds(tmp_path / "kept") >= {"join", "send"})
+        server.send_signal(signal.SIGKILL)
+        server.wait(WAIT)
+        rti._lose_connection()
     finally:
         server.kill()
         server.wait(WAIT)
@@ -166,6 +169,57 @@ def test_time_is_recorded_as_it_goes() -> None:
         ("grant", second, 7, None),
     ]
     timed.close()
+
+
+def test_regions_are_recorded_with_their_bounds() -> None:
+    """Regions, subscriptions with them and sends: what the interest audit asks (issue 8, item 1)."""
+    memory = MemoryRecordings()
+    made = Federation(2)
+    made.node._node.record(memory, 0.0)
+    lane = made.rti[0].get_dimension_handle("Lane")
+    event = made.interaction("Event")
+    made.rti[0].publish_interaction_class(event)
+    regions = []
+    for i, (low, high) in enumerate([(2, 5), (4, 9)]):
+        region = made.rti[i].create_region({lane})
+        made.rti[i].set_range_bounds(region, lane, weft.RangeBounds(low, high))
+        made.rti[i].commit_region_modifications({region})
+        regions.append(region)
+    made.rti[1].subscribe_interaction_class_with_regions(event, {regions[1]})
+    memory.take()
+    made.rti[0].set_range_bounds(regions[0], lane, weft.RangeBounds(0, 4))
+    made.rti[0].commit_region_modifications({regions[0]})
+    made.rti[0].send_interaction_with_regions(event, {}, {regions[0]}, b"missed")
+    made.rti[1].unsubscribe_interaction_class_with_regions(event, {regions[1]})
+    made.rti[1].subscribe_interaction_class_with_regions(event, {regions[1]})
+    made.rti[0].set_range_bounds(regions[0], lane, weft.RangeBounds(8, 12))
+    made.rti[0].commit_region_modifications({regions[0]})
+    made.rti[0].send_interaction_with_regions(event, {}, {regions[0]}, b"heard")
+    second = made.handle(1).number
+    told = [
+        (
+            row["kind"],
+            row.get("service"),
+            row.get("region"),
+            row.get("lower"),
+            row.get("upper"),
+            row.get("destinations"),
+        )
+        for row in memory.take()
+    ]
+    mine, other = regions[0].number, regions[1].number
+    commit, send = "commit_region_modifications", "send_interaction"
+    declare = "subscribe_interaction_class_with_regions"
+    assert told == [
+        ("region", commit, mine, [0], [4], None),
+        ("send", send, None, [0], [4], []),
+        ("declare", f"un{declare}", other, [4], [9], None),
+        ("declare", declare, other, [4], [9], None),
+        ("region", commit, mine, [8], [12], None),
+        ("send", send, None, [8], [12], [second]),
+        ("deliver", "receive_interaction", None, None, None, None),
+    ]
+    made.close()
 
 
 # --- files ----------------------------------------------------------------------------------------------------
@@ -371,6 +425,44 @@ def test_a_book_forgets_shapes_and_learns_them_again(monkeypatch: pytest.MonkeyP
     ]
     assert details == [str(number) for number in range(120_000)]
     assert len(book.shapes) <= 50_000
+
+
+class Happening(NamedTuple):
+    """As an event channel tells it."""
+
+    kind: str
+    mono_ns: int
+    name: str
+    operation: str
+    priority: int
+    sub_priority: int
+    deadline_ns: int = 0
+    queue: int = 0
+    detail: str = ""
+
+
+def test_what_an_event_channel_notices_is_recorded_from_any_thread() -> None:
+    memory = MemoryRecordings()
+    made = Federation(1)
+    made.node._node.record(memory, 0.0)
+    memory.take()
+    recorder = made.state().recorder
+    assert recorder is not None
+    told = [Happening("dispatch", n * 10**9, "radar", "track", 1, n % 3, 5 * 10**9, n) for n in range(50)]
+    threads = [threading.Thread(target=lambda: [recorder.happened(one) for one in told]) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = [row for row in memory.take() if row["kind"] == "dispatch"]
+    assert len(rows) == 150
+    assert {(row["mono_ns"], row["queue"], row["sub_priority"]) for row in rows} == {
+        (one.mono_ns, one.queue, one.sub_priority) for one in told
+    }
+    assert {(row["name"], row["operation"], row["deadline_ns"]) for row in rows} == {
+        ("radar", "track", 5 * 10**9)
+    }
+    made.close()
 
 
 # --- commands -------------------------------------------------------------------------------------------------

@@ -197,3 +197,10 @@ def test_rows_are_what_happened(seed: int, nodes: int, orders: bool) -> None:
     for node in {row["node"] for row in rows}:
         mine = [row["seq"] for row in rows if row["node"] == node]
         assert mine == list(range(1, len(mine) + 1))
+    # A message in causal order is stamped after its cause.
+    stamped = {(row["source"], row["message"]): row["vector"] for row in sends if row.get("order") == "CO"}
+    for row in sends:
+        mine = stamped.get((row["source"], row["message"]))
+        cause = (row.get("cause_source", 0), row.get("cause", 0))
+        if mine is not None and cause in stamped:
+            assert mine[cause[0]] >= stamped[cause][cause[0]] > 0

@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from weft.host.recording_files import (
+    RUN_FILE,
     NodeFiles,
     node_file,
     open_run_folder,
     read_json,
     run_id,
+    write_json,
     write_models,
 )
 from weft.host.settings import Settings
@@ -59,7 +61,8 @@ class RunWriter:
         self.folder: Path | None = None
         self._directory = directory
         self._identity = run_id(federation.name, federation.execution)
-        self._models = _models(federation)
+        self._of = federation
+        self._extensions = len(federation.extensions)  # when its models were last written
         self._info = {
             "federation": federation.name,
             "id": self._identity,
@@ -80,7 +83,7 @@ class RunWriter:
         if self._files is None:
             folder = open_run_folder(self._directory, self.federation, self._identity, self.began_ns)
             before = read_json(node_file(folder, self.node))
-            info = {**self._info, **write_models(folder, *self._models), "settings": settings}
+            info = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
             self._files = NodeFiles(folder, self.node, self.began_ns, info)
             self.folder = folder
             if before:
@@ -104,6 +107,15 @@ class RunWriter:
                 parts.append((batch, at))
                 at += batch.rows
         self._write_table(self.open(settings), parts)
+        if len(self._of.extensions) > self._extensions:
+            self._extend()
+
+    def _extend(self) -> None:
+        """A federate has joined and brought object model modules: whoever decodes values needs them, too."""
+        self._extensions = len(self._of.extensions)
+        if self.folder is not None:
+            told = read_json(self.folder / RUN_FILE)
+            write_json(self.folder / RUN_FILE, {**told, **write_models(self.folder, *_models(self._of))})
 
     def _write_table(self, files: NodeFiles, parts: list[tuple[Batch, int]]) -> None:
         """Batches, and at which row behind the last each begins."""
@@ -225,7 +237,7 @@ class NodeRecordings(Recordings):
         if batch is None:
             return
         with self._lock:
-            if self._queued + batch.bytes > self._queue_bytes:
+            if self._queued + batch.size > self._queue_bytes:
                 run.dropped += batch.rows
                 self.dropped += batch.rows
                 if run.waiting and isinstance(run.waiting[-1], int):
@@ -233,13 +245,13 @@ class NodeRecordings(Recordings):
                 else:
                     run.waiting.append(batch.rows)
             else:
-                self._queued += batch.bytes
+                self._queued += batch.size
                 run.waiting.append(batch)
         self._wake.set()
 
     def collect(self) -> None:
         """All books; to be called where the kernel is not at work."""
-        for run in self.runs:
+        for run in list(self.runs):
             self._collect(run)
 
     # --- the thread ---------------------------------------------------------------------------------------------
@@ -268,7 +280,7 @@ class NodeRecordings(Recordings):
                 self._finish(run)
 
     def _write(self, run: RunWriter, batches: list[Batch | int]) -> None:
-        taken = sum(batch.bytes for batch in batches if not isinstance(batch, int))
+        taken = sum(batch.size for batch in batches if not isinstance(batch, int))
         try:
             self._write_files(run, batches)
             if run.failing:

@@ -50,6 +50,13 @@ class Recorder:
         """The same for what is passed on as it came from the wire: `fields` are class or instance, values and tag."""
         raise NotImplementedError
 
+    def happened(self, happening: Any) -> None:
+        """An event channel has noticed something (its `record`); may come from any thread, and late.
+
+        A happening has kind, mono_ns, name, operation, priority, sub_priority, deadline_ns, queue and detail.
+        """
+        raise NotImplementedError
+
     def took_part(self, node: str) -> None:
         """That node has members."""
         raise NotImplementedError

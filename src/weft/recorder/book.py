@@ -24,11 +24,12 @@ messages as they came from the wire; tags.
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
 from weft.model.packed import PackedValues
-from weft.model.recording import Pattern, Recorder
+from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
 try:
     from librt.strings import BytesWriter, write_f64_be, write_i32_be, write_i64_be
@@ -74,7 +75,7 @@ class Batch:
         self.rows = rows
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         """About what it takes in memory."""
         kept = len(self.values) + len(self.sizes) + len(self.packed) + len(self.tags)
         return len(self.entries) + kept + 400 * len(self.more)
@@ -92,10 +93,12 @@ class Book(Recorder):
     ) -> None:
         super().__init__()
         self.others: dict[str, None] = {}  # nodes that have, or had, members
+        self._happenings: deque[Any] = deque()  # appended to by any thread
         self._payloads = payloads
         self._most_entries = most_entries
         self._most_bytes = most_bytes
         self._full = full
+        self._taking = False
         self._shapes: list[tuple[Pattern, ...]] = []
         self._lengths: list[int] = []
         self._clear()
@@ -140,6 +143,31 @@ class Book(Recorder):
 
     def took_part(self, node: str) -> None:
         self.others[node] = None
+
+    def happened(self, happening: Any) -> None:
+        self._happenings.append(happening)
+
+    def _enter_happenings(self) -> None:
+        for _ in range(len(self._happenings)):
+            one = self._happenings.popleft()
+            key = ("channel", one.kind, one.name, one.operation, one.priority, one.sub_priority)
+            shape = self.shapes.get(key, -1)
+            if shape < self.first:
+                row: Pattern = (
+                    ("kind", one.kind),
+                    ("federate", 0),
+                    ("name", one.name),
+                    ("operation", one.operation or None),
+                    ("priority", one.priority),
+                    ("sub_priority", one.sub_priority),
+                )
+                shape = self.learn(key, (row,))
+            more: dict[str, Any] = {"queue": one.queue}
+            if one.deadline_ns:
+                more["deadline_ns"] = one.deadline_ns
+            if one.detail:
+                more["detail"] = one.detail
+            self.enter(shape, one.mono_ns / 1e9, 0, NO_OBJECT, 0, 0, None, None, b"", 0, more)
 
     def enter(
         self,
@@ -288,6 +316,10 @@ class Book(Recorder):
 
     def take(self) -> Batch | None:
         """All there is by now; None if there is nothing."""
+        if self._happenings and not self._taking:
+            self._taking = True  # a full book takes, too
+            self._enter_happenings()
+            self._taking = False
         if not self.count:
             return None
         if NATIVE:
