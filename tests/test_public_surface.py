@@ -19,7 +19,7 @@ PUBLIC = {
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "RtiConfiguration", "Source", "Update", "errors", "heard", "join", "load_fom", "open_channel",
-        "stop_node",
+        "record", "stop_node", "stop_recording",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
@@ -28,7 +28,7 @@ PUBLIC = {
     ],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",
-        "read_sources", "shared_node", "stop_node",
+        "read_sources", "record", "shared_node", "stop_node", "stop_recording",
     ],
     "weft.host.dispatch": [
         "ConsumerDied", "HostDispatcher", "OneThread", "Preemptive", "RealTimeChannel", "RealTimeConsumer", "RealTimeSupplier",
@@ -64,6 +64,7 @@ PUBLIC = {
         "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
         "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_tags", "encode_text", "forwards",
     ],
+    "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Batch", "Book", "Column"],
     "weft.recorder.timeline": [
         "Activation", "Ended", "Figures", "KINDS", "Lane", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "Window",
         "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page", "lanes", "laxity", "picture",

@@ -27,7 +27,7 @@ from weft.federate import (  # noqa: E402
     heard,
     join,
 )
-from weft.host import EmbeddedNode, load_fom, open_channel, stop_node  # noqa: E402
+from weft.host import EmbeddedNode, load_fom, open_channel, record, stop_node, stop_recording  # noqa: E402
 from weft.model import errors  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
 from weft.model.records import Credentials, RangeBounds, RtiConfiguration, Source  # noqa: E402
@@ -72,5 +72,7 @@ __all__ = [
     "join",
     "load_fom",
     "open_channel",
+    "record",
     "stop_node",
+    "stop_recording",
 ]

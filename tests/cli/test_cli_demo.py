@@ -10,7 +10,7 @@ import pytest
 import weft
 from weft.cli import demo, main
 
-SHORT = ["demo", "--steps", "20", "--step-ms", "0", "--fire-every", "5"]
+SHORT = ["demo", "--steps", "20", "--step-ms", "0", "--fire-every", "5", "--no-record"]
 
 
 def test_the_demo_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,7 @@ def test_the_observer_sees_every_shot_before_its_hit(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("steps", ["0", "4"])
 def test_a_demo_without_a_shot(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing fired, nothing to see, nothing wrong."""
-    assert main(["demo", "--steps", steps, "--step-ms", "0", "--fire-every", "5"]) == 0
+    assert main(["demo", "--steps", steps, "--step-ms", "0", "--fire-every", "5", "--no-record"]) == 0
     assert "0 shots and 0 hits" in capsys.readouterr().out
 
 

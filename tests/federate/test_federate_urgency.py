@@ -177,7 +177,7 @@ def test_what_happens_to_a_callback_with_a_deadline_is_recorded() -> None:
     """Rows of the recorder's kinds and columns: issued, begun, over, and missed."""
     node = weft.EmbeddedNode()
     happened: list[Dispatch] = []
-    node.record(happened.append)
+    node.watch(happened.append)
     with (
         weft.join("F", "north", fom=RANGE, host=node) as north,
         weft.join("F", "tower", fom=RANGE, host=node) as tower,

@@ -80,7 +80,7 @@ class NodeProcess:
         with (self.folder / f"{self.name}.log").open("a") as log:
             self.process = subprocess.Popen(
                 [
-                    sys.executable, "-m", "weft.cli", "serve", "--node", self.name, "--domains", "domains.toml",
+                    sys.executable, "-m", "weft.cli", "serve", "--no-record", "--node", self.name, "--domains", "domains.toml",
                     "--settings", "settings.toml", "--port", "0", "--status", "0.1", *self.more,
                 ],
                 cwd=self.folder,

@@ -16,7 +16,7 @@ from weft import CallbackModel, FederateAmbassador, ResignAction, RTIambassador,
 from weft.cli.data import object_model
 from weft.host.guard import Guard
 from weft.host.server import Server, run_loop
-from weft.host.settings import Channel, Limits, Serve, Settings
+from weft.host.settings import Channel, Limits, Record, Serve, Settings
 
 WAIT = 20.0  # a bound for waiting, far beyond what anything takes
 
@@ -58,10 +58,15 @@ def serving(
     serve: Serve | None = None,
     run_directory: str = "",
     channel: Channel | None = None,
+    record: str = "",
     **limits: Any,
 ) -> Iterator[Running]:
+    """`record`: below that folder; without one nothing is recorded."""
     settings = Settings(
-        replace(serve or Serve(), port=0), replace(Limits(), **limits), channel=channel or Channel()
+        replace(serve or Serve(), port=0),
+        replace(Limits(), **limits),
+        channel=channel or Channel(),
+        record=Record(directory=record, seconds=0.05),
     )
     started = threading.Event()
     found: list[Running] = []
@@ -69,7 +74,7 @@ def serving(
     stopping: list[asyncio.Event] = []
 
     async def main() -> None:
-        server = Server(settings, reports.append, guard, run_directory)
+        server = Server(settings, reports.append, guard, run_directory, record=bool(record))
         listeners = await server.start()
         stopping.append(asyncio.Event())
         ports = {kind: port for kind, _, port in listeners}

@@ -172,7 +172,7 @@ def _paced_run(folder: Path) -> bool:
 @contextmanager
 def _served_alone(folder: Path) -> Iterator[str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "weft.cli", "serve", "--port", "0"], cwd=folder, text=True,
+        [sys.executable, "-m", "weft.cli", "serve", "--port", "0", "--no-record"], cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     assert process.stdout is not None

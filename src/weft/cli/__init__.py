@@ -14,10 +14,12 @@ from weft.cli import (
     demo,
     doctor,
     domains,
+    export,
     fom,
     journal,
     passwd,
     run,
+    runs,
     serve,
     services,
     status,
@@ -35,8 +37,22 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in (
-        demo, serve, run, journal, passwd, domains, ddm, fom, services, status, timeline, bench, doctor
-    ):  # fmt: skip
+        demo,
+        serve,
+        run,
+        runs,
+        export,
+        journal,
+        passwd,
+        domains,
+        ddm,
+        fom,
+        services,
+        status,
+        timeline,
+        bench,
+        doctor,
+    ):
         module.register(commands)
     return made
 

@@ -1,10 +1,11 @@
-"""Numbers on the command line: out of range is an error of usage, said by argparse in one line."""
+"""What several commands take: numbers (out of range is an error of usage, said by argparse in one line), recording."""
 
 from __future__ import annotations
 
 import argparse
 import math
 from collections.abc import Callable
+from typing import Any
 
 
 def whole(minimum: int) -> Callable[[str], int]:
@@ -25,3 +26,18 @@ def real(minimum: float) -> Callable[[str], float]:
         return value
 
     return number
+
+
+def add_record(parser: argparse.ArgumentParser) -> None:
+    """Whether runs are recorded, and where (docs/recording.md)."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--record", metavar="DIR", help="where runs are recorded (default runs)")
+    either.add_argument("--no-record", action="store_true", help="do not record runs")
+
+
+def record_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+    """As settings take it: who names a folder wants it recorded."""
+    return {
+        "record.on": False if arguments.no_record else True if arguments.record else None,
+        "record.directory": arguments.record,
+    }

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import weft
 from weft._build import is_compiled
-from weft.cli.arguments import real, whole
+from weft.cli.arguments import add_record, real, whole
 from weft.cli.data import object_model
 
 FEDERATION = "Range"
@@ -53,6 +53,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument(
         "--fire-every", type=whole(1), default=20, help="steps between shots (default %(default)s)"
     )
+    add_record(parser)
     parser.set_defaults(func=run)
 
 
@@ -64,8 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
         f"The aircraft moves every {arguments.step_ms:g} ms and fires every {arguments.fire_every} steps, "
         f"{arguments.steps} steps in all.\n"
     )
+    recordings = None if arguments.no_record else node.record(arguments.record or "runs")
     play(story, node, arguments.steps, arguments.step_ms / 1000, arguments.fire_every)
-    return conclude(story, arguments.steps, arguments.fire_every)
+    node.stop_recording()
+    code = conclude(story, arguments.steps, arguments.fire_every)
+    for folder in [] if recordings is None else recordings.folders:
+        print(f"Recorded in {folder}; `weft runs` lists what is recorded.")
+    return code
 
 
 def play(story: Story, node: weft.EmbeddedNode, steps: int, step: float, fire_every: int) -> None:

@@ -18,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from weft.cli.arguments import real, whole
+from weft.cli.arguments import add_record, real, whole
 from weft.cli.run_nodes import Child, Command
 from weft.cli.run_table import LiveTable, PlainLines, Shown
 from weft.host.fabric_node import read_domains
@@ -44,6 +44,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
     parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
     parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
+    add_record(parser)
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
@@ -64,11 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
         ("--settings", arguments.settings),
         ("--rid", arguments.rid),
         ("--schedule", arguments.schedule),
+        ("--record", arguments.record),
     ):
         if value:
             extra += [flag, value]
     if arguments.no_journal:
         extra.append("--no-journal")
+    if arguments.no_record:
+        extra.append("--no-record")
     children: list[Child] = []
     for place, name in enumerate(servers):
         port = arguments.first_port + place if arguments.first_port else 0

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import weft
-from weft.cli.arguments import real
+from weft.cli.arguments import add_record, real, record_flags
 from weft.cli.serve_node import NodePlan, node_plan
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
@@ -39,6 +39,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE",
         help="how urgent classes are for federates that join here (see docs/urgency.md)",
     )
+    add_record(parser)
     parser.add_argument("--settings", help="settings file (TOML)")
     node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
@@ -77,6 +78,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "security.password_file": arguments.password_file,
         "ddm.rid": arguments.rid,
         "channel.schedule": arguments.schedule,
+        **record_flags(arguments),
     }
     text = ""
     if arguments.settings:
@@ -97,11 +99,18 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             print(line, file=log, flush=True)
 
         node = None if plan is None else plan.make(report)
-        server = Server(settings, report, run_directory=str(run_directory.absolute()), fabric=node)
+        server = Server(
+            settings,
+            report,
+            run_directory=str(run_directory.absolute()),
+            fabric=node,
+            record=settings.record.on,
+        )
         listeners = await server.start()
         if node is not None:
             await node.start()
-        print(greeting(listeners, run_directory, settings.serve.saves), flush=True)
+        recorded = settings.recordings if settings.record.on else ""
+        print(greeting(listeners, run_directory, settings.serve.saves, recorded), flush=True)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -134,13 +143,16 @@ def _run_directory(settings: Settings) -> Path:
     return made
 
 
-def greeting(listeners: list[tuple[str, str, int]], run_directory: Path, saves: Path) -> str:
+def greeting(
+    listeners: list[tuple[str, str, int]], run_directory: Path, saves: Path, recorded: str = ""
+) -> str:
     lines = [f"weft {weft.__version__} serves"]
     for kind, host, port in listeners:
         lines.append(f"  {kind:<4} {host}:{port}")
     _, host, port = listeners[0]
     lines += [
         f"  run directory {run_directory}, saves in {saves}",
+        f"  runs are recorded below {recorded} (--no-record: not)" if recorded else "  runs are not recorded",
         "",
         "Point a federate at it:",
         f'  Python   rti.connect(ambassador, CallbackModel.EVOKED, "{host}:{port}")',

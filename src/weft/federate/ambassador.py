@@ -399,6 +399,7 @@ class RTIambassador(
             getattr(self._ambassador, callback.method)(*arguments)
         finally:
             self._calling_back = 0
+            callback.handled = True
             if isinstance(callback, UrgentCallback) and callback.ticket and self._connection is not None:
                 self._connection.finished(callback)
 

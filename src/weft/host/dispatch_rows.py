@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import LEAST_URGENT, Dispatch
-
-UNSCHEDULED = 255  # of the row schema: nobody has said how urgent it is
+from weft.kernel.recording_calls import UNSCHEDULED
 
 
 def dispatch_row(happened: Dispatch) -> dict[str, Any]:

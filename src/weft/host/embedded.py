@@ -22,6 +22,7 @@ from typing import Any
 
 from weft.channel import Plan
 from weft.host.connection import drop_federation
+from weft.host.recording import NodeRecordings
 from weft.host.reports import ReportFiles
 from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
 from weft.host.schedules import class_schedule, read_schedule
@@ -41,7 +42,7 @@ from weft.kernel import (
     Store,
     UrgentCallback,
 )
-from weft.model.errors import NotConnected, RTIinternalError
+from weft.model.errors import NotConnected, RTIinternalError, SettingsError
 
 _NAP = 1.0
 
@@ -70,12 +71,13 @@ class EmbeddedNode:
         self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
-        self._record: Callable[[Dispatch], None] | None = None
+        self._watch: Callable[[Dispatch], None] | None = None
         self.alarmed = False  # something is to be done when its time has come
+        self.recordings: NodeRecordings | None = None
 
-    def record(self, keep: Callable[[Dispatch], None]) -> None:
+    def watch(self, keep: Callable[[Dispatch], None]) -> None:
         """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
-        self._record = keep
+        self._watch = keep
         self._node.records = True
 
     def connect(self) -> EmbeddedConnection:
@@ -115,8 +117,8 @@ class EmbeddedNode:
                     sleeper.wake()
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
-            elif isinstance(effect, Dispatch) and self._record is not None:
-                self._record(effect)
+            elif isinstance(effect, Dispatch) and self._watch is not None:
+                self._watch(effect)
             elif isinstance(effect, (Store, Fetch, Notice)):
                 self._keep(effect)
 
@@ -134,6 +136,36 @@ class EmbeddedNode:
         else:
             report(effect.text)
 
+    def record(self, directory: str | Path = "runs", *, payloads: bool = True) -> NodeRecordings:
+        """Record all federations of this node from now on, in a folder for each run below `directory`.
+
+        `stop_recording` ends it, and so does the end of the process.
+        """
+        with self._lock:
+            if self.recordings is not None:
+                raise SettingsError(f"this node is being recorded already, in {self.recordings.directory}")
+            made = NodeRecordings(directory, _warn, self._guarded, payloads=payloads)
+            self.recordings = made
+            self._node.record(made, time.monotonic())
+            return made
+
+    def stop_recording(self) -> None:
+        """What there is is written, and that the run is over."""
+        with self._lock:
+            recordings, self.recordings = self.recordings, None
+            if recordings is not None:
+                recordings.collect()
+            self._node.stop_recording()
+        if recordings is not None:
+            recordings.close()
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            work()
+
+    def handles(self, session: int, callback: Callback) -> None:
+        self._node.handles(session, callback)
+
     def took(self, session: int, method: str) -> None:
         with self._lock:
             self._node.took(session, method)
@@ -148,7 +180,7 @@ class EmbeddedNode:
 
     @property
     def records(self) -> bool:
-        return self._node.records
+        return self._node.watched
 
     @property
     def holding(self) -> bool:
@@ -231,6 +263,8 @@ class EmbeddedConnection:
         callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
         if callback is None:
             return None
+        if self._host.recordings is not None:
+            self._host.handles(self._session, callback)
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
         if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):
@@ -297,6 +331,10 @@ class EmbeddedConnection:
         self._arrived.set()
 
 
+def _warn(text: str) -> None:
+    logging.getLogger("weft").warning(text)
+
+
 _shared: EmbeddedNode | None = None
 _shared_lock = threading.Lock()
 
@@ -308,3 +346,13 @@ def shared_node() -> EmbeddedNode:
         if _shared is None:
             _shared = EmbeddedNode()
         return _shared
+
+
+def record(directory: str | Path = "runs", *, payloads: bool = True) -> None:
+    """Record all federations of this process's own node from now on, below that folder (docs/recording.md)."""
+    shared_node().record(directory, payloads=payloads)
+
+
+def stop_recording() -> None:
+    """Write what there is, and end; the end of the process does that, too."""
+    shared_node().stop_recording()

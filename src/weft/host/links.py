@@ -36,7 +36,7 @@ from weft.wire.session_greeting import Greeting, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import ACCEPTED, INVALID_SESSION, RESUMED, Action, SessionSettings, State
 
-VERSION = 3  # of what is said over links
+VERSION = 4  # of what is said over links
 GREETING_SECONDS = 10.0
 GREETING_BYTES = 64 << 10  # a stranger gets no more memory than this
 FAREWELL_SECONDS = 3.0  # for a neighbour to take what is still under way when this node stops

@@ -25,6 +25,7 @@ from weft.host.connection import drop_federation
 from weft.host.drive import Drive
 from weft.host.fabric_node import FabricNode
 from weft.host.meshed import MeshedNode, meshed_node
+from weft.host.recording import NodeRecordings, recordings_of
 from weft.host.reports import ReportFiles
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
@@ -98,13 +99,30 @@ class OwnNode:
         self._keeping: set[threading.Thread] = set()
         self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
         self._connections: dict[int, OwnConnection] = {}
-        self._record: Callable[[Dispatch], None] | None = None
+        self._watch: Callable[[Dispatch], None] | None = None
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
         self._gathers = False  # something of it waits for more
         self._alarm_at = NEVER
         self._started = False
+        self.recordings: NodeRecordings | None = None
+        self._record(settings)
+
+    # --- recording --------------------------------------------------------------------------------------------
+
+    def _record(self, settings: Settings) -> None:
+        """Only where a folder for it is named: the process is a federate's."""
+        if settings.record.on and settings.record.directory:
+            self.recordings = recordings_of(settings, self._report, self._guarded)
+            self._node.record(self.recordings, time.monotonic())
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        with self._drive.mutex:
+            work()
+
+    def handles(self, session: int, callback: Callback) -> None:
+        self._node.handles(session, callback)
 
     # --- for event channels (weft.host.channel_process) -------------------------------------------------------
 
@@ -162,7 +180,13 @@ class OwnNode:
             except TimeoutError:
                 self._report(f"node {self.name} did not stop within {patience:g} s")
             self._reports.close()
+            recordings, self.recordings = self.recordings, None
+            if recordings is not None:
+                recordings.collect()
+                self._node.stop_recording()
         drive.end()
+        if recordings is not None:
+            recordings.close()
 
     def _failed(self, why: str) -> None:
         """The mesh cannot go on: nobody here can."""
@@ -182,10 +206,10 @@ class OwnNode:
 
     # --- calls ------------------------------------------------------------------------------------------------
 
-    def record(self, keep: Callable[[Dispatch], None]) -> None:
+    def watch(self, keep: Callable[[Dispatch], None]) -> None:
         """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
         with self._drive.mutex:
-            self._record = keep
+            self._watch = keep
             self._node.records = True
 
     def connect(self) -> OwnConnection:
@@ -276,8 +300,8 @@ class OwnNode:
                 self._alarm(effect.when)
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
-            elif isinstance(effect, Dispatch) and self._record is not None:
-                self._record(effect)
+            elif isinstance(effect, Dispatch) and self._watch is not None:
+                self._watch(effect)
             elif isinstance(effect, (Store, Fetch)):
                 self._keep(effect)
             elif isinstance(effect, Notice):
@@ -333,7 +357,7 @@ class OwnNode:
 
     @property
     def records(self) -> bool:
-        return self._node.records
+        return self._node.watched
 
     def done(self, session: int, ticket: int) -> None:
         with self._drive.mutex:
@@ -399,6 +423,8 @@ class OwnConnection:
         callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
         if callback is None:
             return None
+        if self._host.recordings is not None:
+            self._host.handles(self._session, callback)
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
         if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):

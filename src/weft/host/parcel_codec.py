@@ -65,7 +65,7 @@ _FORMS = [
     _Form(6, Claim, (str, str, _CALLER)),
     _Form(7, Locate, (str, Caller)),
     _Form(8, Release, (str, Caller)),
-    _Form(9, Data, (str, str, int, FederateHandle, str, tuple)),
+    _Form(9, Data, (str, str, int, FederateHandle, str, tuple, int)),
     _Form(10, Inform, (str, str, int, FederateHandle, str, tuple)),
     _Form(11, Mark, (str, str, int)),
     _Form(12, Share, (str, str, int, dict), plain=3),
@@ -76,7 +76,7 @@ _FORMS = [
     _Form(BOUND, TimeBound, ()),
     _Form(22, Retraction, (str, str, int, bytes)),
     _Form(23, Settled, (str, str, int, FederateHandle, int)),
-    _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool)),
+    _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool, int)),
 ]
 _BY_KIND = {form.kind: form for form in _FORMS}
 _BY_CODE = {form.code: form for form in _FORMS}

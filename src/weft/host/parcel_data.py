@@ -5,10 +5,11 @@
     varint, …  federation and execution, as one piece of bytes that is alike for all messages of a federation: kept ready
     varint     after which commit
     4 bytes    the sending federate
-    byte       which service, whether the values are packed, whether there is a time stamp, whether there are regions
+    byte       which service, whether the values are packed, whether there are a time stamp, regions, a number
     4 bytes    the instance or class (directed: the class, then the instance)
     4 bytes    the transportation (not for updates, where the receiver knows it)
     varint, …  the tag
+    [varint]   the number of the message at its sender, if that is not in its stamp
     [8]        the time
     [8]        in time stamp order: the number of the message at its sender, for its retraction handle
     [varint …] sent with regions: the length of what follows; then for an update the number of attributes and for each its handle
@@ -47,6 +48,7 @@ _TIMED: Final = 8
 _INTEGER_TIME: Final = 16
 _STAMPED: Final = 32
 _REGIONS: Final = 64
+_NUMBERED: Final = 128
 _SERVICES: Final = {
     "update_attribute_values": _UPDATE,
     "send_interaction": _SEND,
@@ -133,6 +135,9 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
         elif not isinstance(stamp[0], HLAfloat64Time):
             return None
         time = stamp[0].encode() + number
+    if parcel.number and not flags & _STAMPED:
+        flags |= _NUMBERED
+        time = varint(parcel.number) + time
     parts = [
         b"\x01",
         varint(boot),
@@ -208,11 +213,11 @@ def names_at(data: bytes, at: int) -> tuple[tuple[str, str], int]:
 
 def decode_data(data: bytes, at: int) -> Data:
     """`at`: behind the boot."""
-    federation, execution, after, sender, service, arguments = read_fields(data, at)
-    return Data(federation, execution, after, sender, service, arguments)
+    federation, execution, after, sender, service, arguments, number = read_fields(data, at)
+    return Data(federation, execution, after, sender, service, arguments, number)
 
 
-def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, str, tuple[Any, ...]]:
+def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, str, tuple[Any, ...], int]:
     """Those of a `Data`, which begin there."""
     names, at = names_at(data, at)
     after, at = read_varint(data, at)
@@ -225,10 +230,15 @@ def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, st
     target = data[at + 5 : at + 9]
     size, tag_at = read_varint(data, fixed)
     end = tag_at + size
-    if end > len(data) or flags > 127:
+    if end > len(data):
         raise ParcelError("a message that ends too soon")
     tag = data[tag_at:end]
     stamp: tuple[Any, ...] = ()
+    number = 0
+    if flags & _NUMBERED:
+        number, end = read_varint(data, end)
+        if not number or flags & _STAMPED:
+            raise ParcelError("a number where none can be")
     if flags & _TIMED:
         if end + 8 > len(data):
             raise ParcelError("a time that ends too soon")
@@ -267,7 +277,7 @@ def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, st
         instance = ObjectInstanceHandle(data[at + 9 : at + 13])
         way = TransportationTypeHandle(data[at + 13 : at + 17])
         arguments = (InteractionClassHandle(target), instance, values, tag, way, stamp)
-    return names[0], names[1], after, sender, _NAMES[service], arguments
+    return names[0], names[1], after, sender, _NAMES[service], arguments, number
 
 
 def _placed(carried: Any) -> bytes:

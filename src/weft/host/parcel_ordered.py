@@ -52,7 +52,7 @@ def decode_ordered(data: bytes, at: int) -> Ordered:
     if at >= len(data) or data[at] > 1:
         raise ParcelError("a message whose order is not as it should be")
     forwarded = data[at] == 1
-    federation, execution, after, sender, service, arguments = read_fields(data, at + 1)
+    federation, execution, after, sender, service, arguments, number = read_fields(data, at + 1)
     return Ordered(
-        federation, execution, after, sender, service, arguments, tag, tuple(to), priority, forwarded
+        federation, execution, after, sender, service, arguments, tag, tuple(to), priority, forwarded, number
     )

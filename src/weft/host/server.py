@@ -10,6 +10,7 @@ is closed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import ssl
 import time
@@ -20,6 +21,7 @@ from typing import Any, cast
 from weft.host.fabric_node import FabricNode
 from weft.host.guard import Guard, OpenGuard, own_guard, read_password_file
 from weft.host.meshed import MeshedNode, meshed_node
+from weft.host.recording import NodeRecordings, recordings_of
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
 from weft.host.serving import NEVER, Served, Switchboard, trace_of
@@ -57,8 +59,14 @@ class Server:
         guard: Guard | None = None,
         run_directory: str = "",
         fabric: FabricNode | None = None,
+        record: bool = False,
     ) -> None:
-        """Without a run directory there are no files of service reports; `fabric` is what joins it to other nodes."""
+        """Without a run directory there are no files of service reports; `fabric` is what joins it to other nodes.
+
+        `record`: federations are recorded, as the settings say where (`weft.host.recording`).
+        """
+        self._record = record
+        self._recordings: NodeRecordings | None = None
         self.settings = settings
         self.report = report
         limits = settings.limits
@@ -129,6 +137,8 @@ class Server:
             raise
         asyncio.get_running_loop().set_exception_handler(self._unexpected)
         self._tick()
+        if self._record:
+            self._begin_recording(asyncio.get_running_loop())
         if self._meshed is not None:
             self._meshed.recover(time.monotonic())
         return [(kind, serve.host, port) for kind, port in found]
@@ -182,6 +192,20 @@ class Server:
             if timer is not None:
                 timer.cancel()
         self.board.reports.close()
+        recordings, self._recordings = self._recordings, None
+        if recordings is not None:
+            recordings.collect()
+            self.board.node.stop_recording()
+            await asyncio.get_running_loop().run_in_executor(None, recordings.close)
+
+    def _begin_recording(self, loop: asyncio.AbstractEventLoop) -> None:
+        def guard(work: Callable[[], None]) -> None:
+            """In the loop's own thread, which the kernel runs in."""
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(work)
+
+        self._recordings = recordings_of(self.settings, self.report, guard)
+        self.board.node.record(self._recordings, time.monotonic())
 
     def _perform(self, _: MeshedNode, effects: list[Effect]) -> None:
         """What another node has brought about."""

@@ -171,7 +171,7 @@ class Switchboard:
         self.reports = ReportFiles(report, report_bytes)
         self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
-        self._record: Callable[[Dispatch], None] | None = None  # see `record`
+        self._watch: Callable[[Dispatch], None] | None = None  # see `watch`
         self._limits = limits
         self._report = report
         self._calls_in_a_row = calls_in_a_row
@@ -250,8 +250,11 @@ class Switchboard:
         else:
             self._touch(served)
         receivers = lane.receivers
+        recorder = way.federation.recorder
+        shared = data[content:end] if receivers or recorder is not None else b""
+        if recorder is not None:
+            way.record(recorder, now, self.node.name, shared)
         if receivers:
-            shared = data[content:end]
             tail = lane.tail
             length = len(shared) + len(tail)
             if length != lane.length:
@@ -506,14 +509,14 @@ class Switchboard:
 
     def _happened(self, effects: list[Effect]) -> None:
         """For the record of the run, if somebody keeps one."""
-        if self._record is not None:
+        if self._watch is not None:
             for effect in effects:
                 if isinstance(effect, Dispatch):
-                    self._record(effect)
+                    self._watch(effect)
 
-    def record(self, keep: Callable[[Dispatch], None]) -> None:
+    def watch(self, keep: Callable[[Dispatch], None]) -> None:
         """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
-        self._record = keep
+        self._watch = keep
         self.node.records = True
 
     # --- what can be sorted (weft.host.backlog) ---------------------------------------------------------------
@@ -553,7 +556,7 @@ class Switchboard:
                 backlog.sent[sent] = found.ticket
             if self.node.holding and found.method in PAUSES:
                 served.pauses[sent] = found.method
-            if found.ticket and self.node.records:
+            if found.ticket and self.node.watched:
                 self._happened(self.node.began(served.kernel_session, found.ticket, time.monotonic()))
 
     def _dealt_with(self, served: Served, backlog: Backlog, number: int, now: float) -> None:

@@ -138,6 +138,23 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class Record:
+    """Recording of runs; see docs/recording.md."""
+
+    on: bool = True
+    directory: str = ""  # "": the run directory of [serve]
+    payloads: bool = True  # values and tags of messages, too
+    seconds: float = 1.0  # rows are on the disk after so long, at the latest
+    queue_bytes: int = 64 << 20  # of rows that wait for the disk, until some are dropped
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise SettingsError(f"record.seconds is {self.seconds}; it must be more than 0")
+        if self.queue_bytes < 1 << 20:
+            raise SettingsError(f"record.queue_bytes is {self.queue_bytes}; it must be at least 1048576")
+
+
+@dataclass(frozen=True)
 class Settings:
     serve: Serve = field(default_factory=Serve)
     limits: Limits = field(default_factory=Limits)
@@ -145,6 +162,12 @@ class Settings:
     fabric: Fabric = field(default_factory=Fabric)
     ddm: Ddm = field(default_factory=Ddm)
     channel: Channel = field(default_factory=Channel)
+    record: Record = field(default_factory=Record)
+
+    @property
+    def recordings(self) -> str:
+        """Below which folder runs are recorded."""
+        return self.record.directory or self.serve.run_directory
 
 
 _SECTIONS: dict[str, type] = {
@@ -154,6 +177,7 @@ _SECTIONS: dict[str, type] = {
     "fabric": Fabric,
     "ddm": Ddm,
     "channel": Channel,
+    "record": Record,
 }
 
 
@@ -175,6 +199,7 @@ def load_settings(
         Fabric(**chosen["fabric"]),
         Ddm(**chosen["ddm"]),
         Channel(**chosen["channel"]),
+        Record(**chosen["record"]),
     )
 
 

@@ -438,11 +438,13 @@ class SimulatedConnection:
 
     def take(self) -> Callback | None:
         callback = self._urgent.take(self._inbox)
+        if callback is not None and not self._gone:
+            self._network.node(self._node).handles(self._session, callback)
         if callback is not None and callback.method in PAUSES and not self._gone:
             self._network.node(self._node).took(self._session, callback.method)
         if isinstance(callback, UrgentCallback) and not self._gone:
             node = self._network.node(self._node)
-            if node.records and callback.ticket:
+            if node.watched and callback.ticket:
                 self._network.perform(
                     self._node, node.began(self._session, callback.ticket, self._network.clock.now)
                 )

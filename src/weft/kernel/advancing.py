@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.kernel import timetable
+from weft.kernel import recording, timetable
 from weft.kernel.effects import Alarm, Callback, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member, mom_handle
@@ -57,20 +57,23 @@ def hand(
 ) -> None:
     """In receive order or one of Weft's own, to a member that may be time-constrained."""
     if member.timing.is_holding():
-        member.timing.held.append((method, arguments))
-    elif member.qos is None:
-        turn.effects.append(Callback(member.session, method, arguments))
+        member.timing.held.append((method, arguments, turn.number))
     else:
-        member.qos.issue(turn, method, arguments, order)
+        _issue(turn, member, method, arguments, order, turn.number)
 
 
 def _issue(
-    turn: Turn, member: Member, method: str, arguments: tuple[Any, ...], order: OrderType | None
+    turn: Turn,
+    member: Member,
+    method: str,
+    arguments: tuple[Any, ...],
+    order: OrderType | None,
+    number: int,
 ) -> None:
     if member.qos is None:
-        turn.effects.append(Callback(member.session, method, arguments))
+        turn.effects.append(Callback(member.session, method, arguments, number))
     else:
-        member.qos.issue(turn, method, arguments, order)
+        member.qos.issue(turn, method, arguments, order, number)
 
 
 def arrived(
@@ -100,6 +103,8 @@ def arrived(
         message = Stamped(key, (method, arguments), retraction)
         message.condition = condition
         timing.queue.add(message)
+        if federation.recorder is not None:
+            recording.queued(turn, federation, federation.recorder, member, sender, method, arguments, number)
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.horizon.waiting[member.handle] = None
@@ -185,8 +190,8 @@ def release_held(turn: Turn, federation: Federation, member: Member) -> None:
     """Where there are orders of Weft's own, it is not known any more which of them were in receive order."""
     held, member.timing.held = member.timing.held, []
     order = None if federation.ordered else OrderType.RECEIVE
-    for method, arguments in held:
-        _issue(turn, member, method, arguments, order)
+    for method, arguments, number in held:
+        _issue(turn, member, method, arguments, order, number)
 
 
 # --- asking ---------------------------------------------------------------------------------------------------

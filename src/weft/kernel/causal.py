@@ -32,7 +32,7 @@ from typing import Any
 
 from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry
-from weft.kernel import matching, path, rates
+from weft.kernel import matching, path, rates, recording
 from weft.kernel.effects import LEAST_URGENT, Callback, Cast, Notice, Transmit, UrgentCallback
 from weft.kernel.last_mile import MESSAGES
 from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process, Way
@@ -88,9 +88,11 @@ class Causal(Orders):
         if asked is OrderType.PRIORITY:
             before = len(turn.effects)
             time = stamp[0] if stamp else None
+            turn.urgent = True
             path.send_interaction(
                 turn, federation, member, entry.handle, values, tag, time, OrderType.RECEIVE, at
             )
+            turn.urgent = False
             hurry(turn, before, entry.priority)
             return True
         transportation = member.interaction_transportations.get(entry.handle) or entry.transportation
@@ -147,9 +149,11 @@ class Causal(Orders):
             if is_plain(asked) or asked is OrderType.PRIORITY:
                 before = len(turn.effects)
                 plain = OrderType.RECEIVE if asked is OrderType.PRIORITY else asked
+                turn.urgent = asked is OrderType.PRIORITY
                 path.update_attribute_values(
                     turn, federation, member, instance.handle, part, tag, time, plain
                 )
+                turn.urgent = False
                 if asked is OrderType.PRIORITY:
                     hurry(turn, before, priority)
                 continue
@@ -187,7 +191,9 @@ class Causal(Orders):
         instance = federation.instances[arguments[1]]
         if asked is OrderType.PRIORITY:
             before = len(turn.effects)
+            turn.urgent = True
             path.direct(turn, federation, member, instance, entry, arguments)
+            turn.urgent = False
             hurry(turn, before, entry.priority)
             return True
         delayed = federation.switch("delaySubscriptionEvaluation")
@@ -260,8 +266,16 @@ class Causal(Orders):
             federation.ordered = True
             turn.tell_rti(federation, ORDERS_USED, ())
         after = federation.sequence + ahead
+        number = recording.next_number(turn, federation, member)
         message = Ordered(
-            federation.name, federation.execution, after, member.handle, service, arguments, b""
+            federation.name,
+            federation.execution,
+            after,
+            member.handle,
+            service,
+            arguments,
+            b"",
+            number=number,
         )
         process = self._process(turn, federation, member.handle.number)
         if process is not None and order is OrderType.TOTAL:
@@ -275,14 +289,35 @@ class Causal(Orders):
         sending.joined(way.to[-1])
         tag = sending.send(way.to)
         self.counts.messages += 1
-        if way.nodes:
-            self._post_away(turn, way, message, tag)
+        control = self._post_away(turn, way, message, tag) if way.nodes else 0
+        if federation.recorder is not None and process.number != SEQUENCER:
+            self._record(turn, federation, process, way, message, tag, control)
         for number in way.here:
             self._admit(turn, federation, number, Message(message, tag))
 
-    def _post_away(self, turn: Turn, way: Way, message: Ordered, tag: Tag) -> None:
-        """A parcel for each other node; where the tag is the same, it is one parcel, which the host writes once."""
+    def _record(
+        self,
+        turn: Turn,
+        federation: Federation,
+        process: Process,
+        way: Way,
+        message: Ordered,
+        tag: Tag,
+        control: int,
+    ) -> None:
+        sender = federation.members.get(process.handle)
+        if federation.recorder is not None and sender is not None:
+            total = bool(message.to)
+            to = list(message.to) if total else way.to
+            recording.ordered(turn, federation, federation.recorder, message, sender, tag, to, total, control)
+
+    def _post_away(self, turn: Turn, way: Way, message: Ordered, tag: Tag) -> int:
+        """A parcel for each other node; where the tag is the same, it is one parcel, which the host writes once.
+
+        Returns how many bytes of tags are written.
+        """
         counts = self.counts
+        before = counts.tag_bytes
         tags = encode_tags(tag, way.groups)
         last = tags[0]
         parcel = _tagged(message, last)
@@ -294,6 +329,7 @@ class Causal(Orders):
             turn.effects.append(Transmit(way.nodes[at], parcel))
         counts.tags += len(tags)
         counts.pairs += tag.pairs_for(way.groups)
+        return counts.tag_bytes - before
 
     def _process(self, turn: Turn, federation: Federation, number: int) -> Process | None:
         """Of a federate here, or the sequencer at the home; made when it is first needed."""
@@ -313,7 +349,9 @@ class Causal(Orders):
     def arrive(self, turn: Turn, federation: Federation, sender: str, parcel: Ordered) -> None:
         if not parcel.tag:
             before = len(turn.effects)
+            turn.urgent = True
             path.arrive(turn, federation, parcel.plain())
+            turn.urgent = False
             hurry(turn, before, parcel.priority)
             return
         try:
@@ -322,6 +360,8 @@ class Causal(Orders):
             turn.effects.append(Notice(f"node {sender!r} sent a message without a proper tag: {error}"))
             return
         federation.ordered = True
+        if federation.recorder is not None and parcel.service:
+            recording.waits(turn, federation, federation.recorder, "arrive", None, parcel, tag, sender)
         self._refresh(federation)
         places, known = self.places, len(self.places)
         forwarded = parcel.forwarded
@@ -353,8 +393,19 @@ class Causal(Orders):
         else:
             if forwarded:
                 message.tag = _held_back(tag, number)
-            for released in current.admit(message):
+            ready = current.admit(message)
+            if not ready and federation.recorder is not None:
+                self._record_wait(turn, federation, process, "hold", message)
+            for released in ready:
                 self._deliver(turn, federation, process, released)
+
+    def _record_wait(
+        self, turn: Turn, federation: Federation, process: Process, kind: str, message: Message
+    ) -> None:
+        member = federation.members.get(process.handle)
+        said = message.payload
+        if federation.recorder is not None and member is not None and isinstance(said, Ordered):
+            recording.waits(turn, federation, federation.recorder, kind, member, said, message.tag)
 
     # --- to a federate here -----------------------------------------------------------------------------------
 
@@ -370,7 +421,16 @@ class Causal(Orders):
             return
         member = federation.members.get(process.handle)
         if member is not None:
+            turn.number = said.number
+            if federation.recorder is None or not said.service:
+                self._hand(turn, federation, member, said)
+                return
+            self._record_wait(turn, federation, process, "release", message)
+            before = len(turn.effects) + len(member.timing.held)
             self._hand(turn, federation, member, said)
+            paced = federation.paces is not None and said.service == "update_attribute_values"
+            if len(turn.effects) + len(member.timing.held) == before and not paced:
+                self._record_wait(turn, federation, process, "filter", message)
 
     def _hand(self, turn: Turn, federation: Federation, member: Member, said: Ordered) -> None:
         arguments = said.arguments
@@ -539,7 +599,9 @@ def _node_of(federation: Federation, number: int) -> str:
 
 def _tagged(message: Ordered, tag: bytes) -> Ordered:
     federation, execution, after, sender, service, arguments = message[:6]
-    return Ordered(federation, execution, after, sender, service, arguments, tag, message.to)
+    return Ordered(
+        federation, execution, after, sender, service, arguments, tag, message.to, number=message.number
+    )
 
 
 def _held_back(tag: Tag, number: int) -> Tag:
@@ -563,10 +625,19 @@ def hurry(turn: Turn, before: int, priority: int) -> None:
             if effect.priority == LEAST_URGENT:  # the receiver has said nothing of its own about it
                 effect.priority = priority
         elif isinstance(effect, Callback) and effect.method in MESSAGES:
-            effects[at] = UrgentCallback(effect.session, effect.method, effect.arguments, priority)
+            effects[at] = UrgentCallback(
+                effect.session, effect.method, effect.arguments, priority, number=effect.number
+            )
         elif isinstance(effect, Transmit) and isinstance(effect.parcel, Data):
-            urgent = Ordered(*effect.parcel, tag=b"", priority=priority)
+            urgent = _hurried(effect.parcel, priority)
             effects[at] = Transmit(effect.node, urgent, effect.reliable)
         elif isinstance(effect, Cast) and isinstance(effect.parcel, Data):
-            urgent = Ordered(*effect.parcel, tag=b"", priority=priority)
+            urgent = _hurried(effect.parcel, priority)
             effects[at] = Cast(effect.nodes, effect.groups, urgent)
+
+
+def _hurried(message: Data, priority: int) -> Ordered:
+    federation, execution, after, sender, service, arguments, number = message
+    return Ordered(
+        federation, execution, after, sender, service, arguments, b"", priority=priority, number=number
+    )

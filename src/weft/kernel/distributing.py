@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import SpaceTime
-from weft.kernel import advancing, asof, matching, path, rates, time_services
+from weft.kernel import advancing, asof, matching, path, rates, recording, time_services
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.placing import Extents, OwnedRegion
@@ -73,6 +73,7 @@ class Distributing(Distribution):
         topic = topic_of(federation, entry.handle, available)
         may = topic.may_want(at, message.time)
         nodes: dict[str, None] = {}
+        here: list[tuple[Member, InteractionClassEntry]] = []
         add(member.tally.interactions_sent, entry.handle, transportation)
         for other in federation.members.values():
             if other is member or (other.handle.number not in may and not other.declared.receives):
@@ -81,9 +82,13 @@ class Distributing(Distribution):
             if received is not None:
                 message.gone[other.handle] = received.handle
                 if other.node == turn.node:
-                    _take_interaction(turn, federation, other, member, received, message)
+                    here.append((other, received))
                 else:
                     nodes[other.node] = None
+        if federation.recorder is not None:
+            self._record(turn, federation, member, message)
+        for other, received in here:
+            _take_interaction(turn, federation, other, member, received, message)
         if not federation.channels.tbound:
             topic.log(message, at)
             self.enter(message)
@@ -117,6 +122,7 @@ class Distributing(Distribution):
             self.enter(message)
         _count_update(instance, member, sent)
         nodes: dict[str, dict[AttributeHandle, None]] = {}
+        here: list[tuple[Member, list[AttributeHandle]]] = []
         for known_class, mask in instance.knowledge.masks.items():
             for other in federation.seated(mask):
                 plain = known_class in other.declared.subscribed
@@ -126,15 +132,34 @@ class Distributing(Distribution):
                 if wanted:
                     message.gone[other.handle] = dict.fromkeys(wanted)
                     if other.node == turn.node:
-                        _take_update(turn, federation, other, member, instance, wanted, message)
+                        here.append((other, wanted))
                     else:
                         nodes.setdefault(other.node, {}).update(dict.fromkeys(wanted))
+        if federation.recorder is not None:
+            self._record(turn, federation, member, message)
+        for other, wanted in here:
+            _take_update(turn, federation, other, member, instance, wanted, message)
         for node, attributes in nodes.items():
             arguments = _update_arguments(message, [a for a in sent if a in attributes])
             turn.effects.append(
                 Transmit(node, _data(federation, member, "update_attribute_values", arguments))
             )
         return tuple(nodes)
+
+    def _record(self, turn: Turn, federation: Federation, member: Member, message: Sent) -> None:
+        """It is sent; who wants it as of its time is known everywhere."""
+        recording.stamped(
+            turn,
+            federation,
+            member,
+            message.target,
+            message.values,
+            message.tag,
+            message.transportation,
+            message.where,
+            message.stamp,
+            [handle.number for handle in message.gone],
+        )
 
     # --- in -------------------------------------------------------------------------------------------------------
 
@@ -181,6 +206,8 @@ def _arrive(
         at = matching.from_boxes(arguments[4]) if len(arguments) > 5 else None
         entry = federation.catalog.interaction_classes[interaction_class]
         message = Sent(sender.handle, interaction_class, values, tag, way, at, stamp)
+        if service == "send_interaction":
+            _record_arrival(turn, federation, sender, message)
         for member in members:
             received = asof.hears(federation, member, entry, at, message.time)
             if received is not None:
@@ -193,10 +220,27 @@ def _arrive(
     where = matching.from_carried(arguments[3]) if len(arguments) > 4 else None
     message = Sent(sender.handle, object_instance, values, tag, None, where, stamp)
     sent = list(values) if isinstance(values, dict) else values.handles
+    if service == "update_attribute_values":
+        _record_arrival(turn, federation, sender, message)
     for member in members:
         wanted = asof.wanted(federation, member, instance, sent, where, message.time)
         if wanted:
             _take_update(turn, federation, member, sender, instance, wanted, message)
+
+
+def _record_arrival(turn: Turn, federation: Federation, sender: Member, message: Sent) -> None:
+    recording.stamped(
+        turn,
+        federation,
+        sender,
+        message.target,
+        message.values,
+        message.tag,
+        message.transportation,
+        message.where,
+        message.stamp,
+        None,
+    )
 
 
 def _data(federation: Federation, sender: Member, service: str, arguments: tuple[Any, ...]) -> Data:

@@ -34,12 +34,17 @@ class Refuse(Effect):
 
 
 class Callback(Effect):
-    """Invoke a service of the federate ambassador of that session."""
+    """Invoke a service of the federate ambassador of that session.
 
-    def __init__(self, session: int, method: str, arguments: tuple[Any, ...]) -> None:
+    `number`: of the message, among those of its producer; negative if its delivery has been recorded already, 0: it is none.
+    """
+
+    def __init__(self, session: int, method: str, arguments: tuple[Any, ...], number: int = 0) -> None:
         self.session = session
         self.method = method
         self.arguments = arguments
+        self.number = number
+        self.handled = False  # the federate has ended with it
 
     def __repr__(self) -> str:
         return f"Callback({self.session}, {self.method}{self.arguments!r})"
@@ -63,8 +68,9 @@ class UrgentCallback(Callback):
         dynamic: float = 0.0,
         sub: int = 0,
         ticket: int = 0,
+        number: int = 0,
     ) -> None:
-        super().__init__(session, method, arguments)
+        super().__init__(session, method, arguments, number)
         self.priority = priority
         self.order = order
         self.dynamic = dynamic

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import path
+from weft.kernel import path, recording
 from weft.kernel.causal import is_plain
 from weft.kernel.state import Audience, Federation, Instance, Member, Route
 from weft.kernel.turn import Turn
 from weft.model.handles import InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle
+from weft.model.recording import NO_OBJECT, Recorder
 
 
 class Lane:
@@ -34,6 +35,7 @@ class Lane:
         self.member = member
         self.receivers = receivers
         self.transportation = transportation
+        self.shape = -1  # in the recorder's book
 
     def is_open(self) -> bool:
         """May another message go along it?  Not while services are reported: those want each call and callback."""
@@ -43,16 +45,36 @@ class Lane:
         """One more message went along it."""
         raise NotImplementedError
 
+    def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
+        """What has just passed: class or instance, values and tag as they came."""
+        raise NotImplementedError
+
 
 class InteractionLane(Lane):
     def __init__(
-        self, federation: Federation, member: Member, receivers: list[Member], audience: Audience
+        self,
+        federation: Federation,
+        member: Member,
+        receivers: list[Member],
+        audience: Audience,
+        handles: list[Any],
     ) -> None:
         super().__init__(federation, member, receivers, audience.transportation)
         self._audience = audience
+        self._handles = handles
 
     def passed(self) -> None:
         self._audience.count += 1
+        self.member.timing.sent += 1
+
+    def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
+        if self.shape < recorder.first:
+            audience = self._audience
+            entry = self.federation.catalog.interaction_classes[audience.sent_class]
+            self.shape = recording.interaction_shape(
+                Turn(node, now), self.federation, recorder, self.member, entry, audience, self._handles
+            )
+        recorder.enter_packed(self.shape, now, self.member.timing.sent, NO_OBJECT, fields)
 
 
 class UpdateLane(Lane):
@@ -64,8 +86,10 @@ class UpdateLane(Lane):
         transportation: TransportationTypeHandle,
         instance: Instance,
         route: Route,
+        handles: list[Any],
     ) -> None:
         super().__init__(federation, member, receivers, transportation)
+        self._handles = handles
         self._instance = instance
         self._owners = instance.owners
         self._knowledge = instance.knowledge
@@ -84,7 +108,16 @@ class UpdateLane(Lane):
 
     def passed(self) -> None:
         self._route.count += 1
+        self.member.timing.sent += 1
         path.mark(self._instance, self._route, self.member)
+
+    def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
+        instance = self._instance
+        if self.shape < recorder.first:
+            self.shape = recording.update_shape(
+                Turn(node, now), self.federation, recorder, self.member, instance, self._route, self._handles
+            )
+        recorder.enter_packed(self.shape, now, self.member.timing.sent, instance.handle.number, fields)
 
 
 def interaction_lane(
@@ -103,7 +136,7 @@ def interaction_lane(
         return None
     if any(received is not entry for received, _ in audience.ears):
         return None
-    return InteractionLane(federation, member, [ear for _, ear in audience.ears], audience)
+    return InteractionLane(federation, member, [ear for _, ear in audience.ears], audience, handles)
 
 
 def update_lane(
@@ -129,4 +162,5 @@ def update_lane(
         or any(leg.attributes is not None for leg in route.legs)
     ):
         return None
-    return UpdateLane(federation, member, [leg.member for leg in route.legs], ways[0], instance, route)
+    receivers = [leg.member for leg in route.legs]
+    return UpdateLane(federation, member, receivers, ways[0], instance, route, handles)

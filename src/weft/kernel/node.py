@@ -26,6 +26,8 @@ from weft.kernel import (
     pausing,
     qos,
     rates,
+    recording,
+    recording_calls,
     restoring,
     saving,
     time_services,
@@ -63,7 +65,7 @@ from weft.kernel.parcels import (
 )
 from weft.kernel.pauses import AskedSave
 from weft.kernel.peers import Peers
-from weft.kernel.services import RESIGN, RESIGN_LOST, SERVICES
+from weft.kernel.services import INTERNAL, RESIGN, RESIGN_LOST, SERVICES
 from weft.kernel.sessions import Session
 from weft.kernel.snapshot import restored, snapshot
 from weft.kernel.state import Federation, Member
@@ -99,6 +101,8 @@ class Node(Peers):
         self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
         self.schedule: qos.ClassSchedule = {}  # how urgent classes are for federates that join here from now on
         self.records = False  # the host keeps a record of what federates do with callbacks that have a deadline (`Dispatch`)
+        self.recordings: recording.Recordings | None = None  # if what happens here is to be recorded
+        self._recorded: dict[str, Federation] = {}
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -228,12 +232,25 @@ class Node(Peers):
                     mom_reports.invoked(
                         turn, federation, member, service, entry.group, arguments, reply.value
                     )
+                if federation.recorder is not None:
+                    recording_calls.called(
+                        turn,
+                        federation,
+                        federation.recorder,
+                        member,
+                        service,
+                        entry.group,
+                        arguments,
+                        reply.value,
+                    )
         except RTIexception as error:
             return self._refuse(Turn(self.name, now), session, number, service, arguments, error)
         except (TypeError, AttributeError) as misfit:
             refusal = wrong_type(service, misfit)
             return self._refuse(Turn(self.name, now), session, number, service, arguments, refusal)
         if turn.told is None and not federation.observed and not self.holding and not turn.unfinished():
+            if federation.recorder is not None and len(turn.effects) > 1:
+                self._note(turn, turn.effects)
             return turn.effects
         return self._end(turn)
 
@@ -262,6 +279,8 @@ class Node(Peers):
             changing.refused(turn, caller.federation, caller.member, number)
             entry = SERVICES.get(service)
             group = "" if entry is None else entry.group
+            if caller.federation.recorder is not None:
+                recording_calls.refused(turn, caller.federation.recorder, caller.member, service, error)
             mom_reports.refused(turn, caller.federation, caller.member, service, group, arguments, error)
         return self._hold(turn)
 
@@ -296,7 +315,62 @@ class Node(Peers):
         for federation in self.federations.values():
             if federation.observed:
                 mom_reports.callbacks(turn, federation, list(turn.effects))
-        return self._hold(turn)
+        effects = self._hold(turn)
+        if self.recordings is not None:
+            self._attend(self.recordings)
+            self._note(turn, effects)
+        return effects
+
+    # --- recording (weft.kernel.recording) --------------------------------------------------------------------
+
+    def record(self, recordings: recording.Recordings, now: float) -> None:
+        """From now on, also what is already here."""
+        self.stop_recording()
+        self.recordings = recordings
+        self._attend(recordings)
+        for federation in self.federations.values():
+            for member in federation.members.values():
+                if federation.recorder is not None:
+                    recording_calls.came(Turn(self.name, now), federation.recorder, member)
+
+    @property
+    def watched(self) -> bool:
+        """Is it to be said (`began`) when a federate begins with a callback that has a ticket?"""
+        return self.records or self.recordings is not None
+
+    def stop_recording(self) -> None:
+        for federation in self._recorded.values():
+            federation.recorder = None
+        self._recorded.clear()
+        self.recordings = None
+
+    def _attend(self, recordings: recording.Recordings) -> None:
+        """Federations that have come are recorded from now on, those that have gone no more."""
+        for name, federation in list(self._recorded.items()):
+            if self.federations.get(name) is not federation:
+                del self._recorded[name]
+                recordings.end(federation)
+        for name, federation in self.federations.items():
+            if name not in self._recorded:
+                self._recorded[name] = federation
+                federation.recorder = recordings.begin(federation, self.name)
+
+    def _note(self, turn: Turn, effects: list[Effect]) -> None:
+        """The callbacks that this turn has led to, but for those that were recorded with what caused them."""
+        for effect in effects:
+            if isinstance(effect, Callback) and effect.number >= 0:
+                session = self.sessions.get(effect.session)
+                if session is None or session.federation is None or session.member is None:
+                    continue
+                recorder = session.federation.recorder
+                if recorder is not None:
+                    recording_calls.given(turn, session.federation, recorder, session.member, effect)
+
+    def handles(self, session: int, callback: Callback) -> None:
+        """The federate takes a callback: what it does until it has handled it is caused by that."""
+        found = self.sessions.get(session)
+        if found is not None and found.member is not None:
+            found.member.handling = callback
 
     def _end_times(self, turn: Turn) -> None:
         """What logical time asks for at the end of a turn (`weft.kernel.advancing`, `time_services`)."""
@@ -536,6 +610,12 @@ class Node(Peers):
                 federation.schedule, federation.dispatches = self.schedule, self.records
                 qos.restored(turn, federation, self.schedule)
             mom.commanded(turn, federation, member, service, arguments)
+            recorder = federation.recorder
+            silent = self._replaying or service in INTERNAL
+            if recorder is not None and member.node == self.name and not silent:
+                recording_calls.called(
+                    turn, federation, recorder, member, service, entry.group, arguments, value
+                )
             if reply is not None and (observed or member.handle in federation.observed):
                 mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
         if reply is not None:
@@ -554,6 +634,12 @@ class Node(Peers):
                 if node != self.name:
                     turn.effects.append(Transmit(node, commit))
             turn.effects.append(Remember(federation.name, commit))
+        if federation.recorder is not None and not self._replaying:
+            if service == JOIN:
+                recording_calls.came(turn, federation.recorder, member)
+            elif service in (RESIGN, RESIGN_LOST):
+                fault = str(arguments[0]) if service == RESIGN_LOST else None
+                recording_calls.went(turn, federation.recorder, member, fault)
         if service == JOIN:
             mom.joined(turn, federation, member, arguments[2])
             if federation.home == self.name:

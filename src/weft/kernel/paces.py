@@ -18,6 +18,7 @@ class Held:
         producer: FederateHandle,
         stamp: tuple[Any, ...],
         regions: Any = None,
+        number: int = 0,
     ) -> None:
         self.values = values
         self.tag = tag
@@ -25,6 +26,7 @@ class Held:
         self.producer = producer
         self.stamp = stamp
         self.regions = regions  # as its subscriber is told of them
+        self.number = number  # of the message
 
 
 class Pace:

@@ -95,10 +95,11 @@ class Data(NamedTuple):
     sender: FederateHandle
     service: str
     arguments: tuple[Any, ...]
+    number: int = 0  # among the messages of its sender; 0 if that is in its stamp
 
 
 class Ordered(NamedTuple):
-    """A message in causal, total or priority order; the first fields are those of `Data`.
+    """A message in causal, total or priority order; the first fields are those of `Data`, but for its number.
 
     One with an empty service counts as delivered, and nobody is told.
     """
@@ -115,9 +116,18 @@ class Ordered(NamedTuple):
     forwarded: bool = (
         False  # passed on at the end of a view, by a node that got it, for a sender that is gone
     )
+    number: int = 0  # among the messages of its sender
 
     def plain(self) -> Data:
-        return Data(self.federation, self.execution, self.after, self.sender, self.service, self.arguments)
+        return Data(
+            self.federation,
+            self.execution,
+            self.after,
+            self.sender,
+            self.service,
+            self.arguments,
+            self.number,
+        )
 
 
 class Inform(NamedTuple):

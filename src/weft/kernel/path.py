@@ -35,7 +35,7 @@ from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Declared, Wish
-from weft.kernel import advancing, asof, matching, rates, require, time_services
+from weft.kernel import advancing, asof, matching, rates, recording, require, time_services
 from weft.kernel.effects import Callback, Cast, Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.placing import Extents, Where
@@ -134,6 +134,13 @@ def send_interaction(
     if at is not None:
         audience.count_up()
     transportation = audience.transportation
+    number = recording.number_for(turn, federation, member, stamp)
+    turn.number = number
+    recorder = federation.recorder
+    if recorder is not None and recording.interaction(
+        turn, federation, recorder, member, entry, audience, values, tag, stamp, number
+    ):
+        turn.number = -number
     if audience.ears or (stamp and federation.switch(DELAYED)):
         _hear(turn, federation, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
@@ -147,6 +154,7 @@ def send_interaction(
             member.handle,
             "send_interaction",
             arguments,
+            recording.carried(number, stamp),
         )
         reliable = federation.catalog.is_reliable(transportation)
         if audience.groups and not time_services.is_stamped(stamp):
@@ -269,6 +277,7 @@ def _hear(
         return
     effects = turn.effects
     producer = sender.handle
+    number = turn.number
     for received, member in audience.ears:
         if received.handle is sent_class or received.handle == sent_class:
             kept = dict(values)
@@ -276,7 +285,7 @@ def _hear(
             kept = {handle: value for handle, value in values.items() if handle in received.parameters}
         arguments: tuple[Any, ...] = (received.handle, kept, tag, transportation, producer, None)
         effects.append(
-            Callback(member.session, "receive_interaction", arguments + stamp if stamp else arguments)
+            Callback(member.session, "receive_interaction", arguments + stamp if stamp else arguments, number)
         )
 
 
@@ -340,7 +349,7 @@ def _hear_packed(
             heard = received
             kept = values if received.handle == sent_class else values.subset(received.parameters)
             arguments = (received.handle, kept, tag, transportation, sender.handle, None, *stamp)
-        effects.append(Callback(member.session, "receive_interaction", arguments))
+        effects.append(Callback(member.session, "receive_interaction", arguments, turn.number))
 
 
 def _await_time(
@@ -458,6 +467,13 @@ def _send_update(
     if instance.placement is not None:
         where = matching.part_of(matching.where_is(federation, instance), sent)
     route = _route(turn, federation, instance, member, sent, where)
+    number = recording.number_for(turn, federation, member, stamp)
+    turn.number = number
+    recorder = federation.recorder
+    if recorder is not None and recording.update(
+        turn, federation, recorder, member, instance, route, values, tag, stamp, number
+    ):
+        turn.number = -number
     _reflect_all(turn, federation, instance, route, member, values, tag, stamp)
     for post in route.posts:
         kept = unshared(values) if post.attributes is None else rates.part_of(values, post.attributes)
@@ -472,6 +488,7 @@ def _send_update(
             member.handle,
             "update_attribute_values",
             arguments,
+            recording.carried(number, stamp),
         )
         if post.groups and not time_services.is_stamped(stamp):
             turn.effects.append(Cast(post.nodes, post.groups, message))
@@ -798,13 +815,17 @@ def _reflect(
         return
     effects = turn.effects
     producer = sender.handle
+    number = turn.number
     for leg in route.legs:
         wanted = leg.attributes
         kept = dict(values) if wanted is None else {handle: values[handle] for handle in wanted}
         arguments: tuple[Any, ...] = (instance.handle, kept, tag, leg.transportation, producer, None)
         effects.append(
             Callback(
-                leg.member.session, "reflect_attribute_values", arguments + stamp if stamp else arguments
+                leg.member.session,
+                "reflect_attribute_values",
+                arguments + stamp if stamp else arguments,
+                number,
             )
         )
 
@@ -827,7 +848,7 @@ def _reflect_packed(
             kept = values if leg.attributes is None else values.subset(leg.attributes)
             arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, None, *stamp)
             last = leg
-        effects.append(Callback(leg.member.session, "reflect_attribute_values", arguments))
+        effects.append(Callback(leg.member.session, "reflect_attribute_values", arguments, turn.number))
 
 
 # --- directed interactions ------------------------------------------------------------------------------------
@@ -880,8 +901,19 @@ def direct(
     arguments: tuple[Any, ...],
 ) -> tuple[str, ...]:
     """In receive or time stamp order, to members here and elsewhere; returns the other nodes."""
-    _direct(turn, federation, member, arguments)
     delayed = federation.switch(DELAYED)
+    number = recording.number_for(turn, federation, member, arguments[5])
+    turn.number = number
+    if federation.recorder is not None:
+        whom: list[int] | None = None
+        if not delayed:
+            whom = [
+                other.handle.number
+                for other in federation.seated(instance.knowledge.mask & ~member.bit)
+                if directed_to(instance, entry, other) is not None
+            ]
+        recording.directed(turn, federation, federation.recorder, member, entry, arguments, whom, number)
+    _direct(turn, federation, member, arguments)
     nodes = {
         other.node: None
         for other in federation.members.values()
@@ -895,6 +927,7 @@ def direct(
         member.handle,
         "send_directed_interaction",
         arguments,
+        recording.carried(number, arguments[5]),
     )
     reliable = federation.catalog.is_reliable(arguments[4])
     for node in nodes:
@@ -958,6 +991,8 @@ def _hand_directed(
 def arrive(turn: Turn, federation: Federation, message: Data) -> None:
     """A message from another node: hand it to the members here that want it."""
     sender = _sender(federation, message.sender)
+    number = turn.number = recording.arrived(message.number, message.arguments[-1])
+    recorder = federation.recorder
     if federation.distribution.arrives(turn, federation, message, sender):
         return
     if message.service == "send_interaction":
@@ -970,6 +1005,12 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
         audience.count += 1
         if at is not None:
             audience.count_up()
+        if recorder is not None:
+            entry = federation.catalog.interaction_classes[interaction_class]
+            if recording.interaction(
+                turn, federation, recorder, sender, entry, audience, values, tag, stamp, number
+            ):
+                turn.number = -number
         _hear(turn, federation, sender, audience, interaction_class, values, tag, transportation, stamp)
     elif message.service == "update_attribute_values":
         object_instance, values, tag = message.arguments[:3]
@@ -979,8 +1020,15 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
             sent = list(values) if isinstance(values, dict) else values.handles
             where = matching.from_carried(message.arguments[3]) if len(message.arguments) > 4 else None
             route = _route(turn, federation, instance, sender, sent, where)
+            if recorder is not None and recording.update(
+                turn, federation, recorder, sender, instance, route, values, tag, stamp, number
+            ):
+                turn.number = -number
             _reflect_all(turn, federation, instance, route, sender, values, tag, stamp)
     else:
+        if recorder is not None:
+            entry = federation.catalog.interaction_classes[message.arguments[0]]
+            recording.directed(turn, federation, recorder, sender, entry, message.arguments, None, number)
         _direct(turn, federation, sender, message.arguments)
 
 

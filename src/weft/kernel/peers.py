@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, pausing, timetable, views
+from weft.kernel import advancing, pausing, recording_calls, timetable, views
 from weft.kernel.effects import Callback, Effect, Listen, Refuse, Transmit
 from weft.kernel.homes import Homes
 from weft.kernel.parcels import Answer, Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
@@ -60,6 +60,7 @@ class Peers(Homes):
         itself that it stops hears of it when it is back: its federations may come back with it, but not their members here.
         """
         turn = Turn(self.name, now)
+        self._record_peer(turn, "link-down", node, why)
         self._lost[node] = None
         reason = f" ({why})" if why else ""
         self._give_up(turn, node, None, f"node {node!r} went away before it answered{reason}")
@@ -106,6 +107,13 @@ class Peers(Homes):
                         self._carry_out(turn, now, None, member.handle, RESIGN_LOST, (fault,))
                 federation.nodes.pop(node, None)
                 timetable.node_gone(federation, node)
+
+    def _record_peer(self, turn: Turn, kind: str, node: str, detail: str) -> None:
+        """In the books of the federations that node takes part in; who is back takes part in none yet."""
+        for federation in self.federations.values():
+            recorder = federation.recorder
+            if recorder is not None and (kind == "link-up" or node in federation.taking_part()):
+                recording_calls.happened(turn, recorder, kind, node, detail)
 
     def _doubt(self, turn: Turn, node: str) -> None:
         """Messages to or from that node may be lost: those that wait for them must not do so for ever (`weft.kernel.views`)."""
@@ -163,6 +171,7 @@ class Peers(Homes):
     def peer_found(self, node: str, now: float) -> list[Effect]:
         """A node that was gone is there again; a directory is told what has its home here."""
         turn = Turn(self.name, now)
+        self._record_peer(turn, "link-up", node, "")
         self._lost.pop(node, None)
         self._tell_left(turn, node)
         if node == self.directory:
@@ -199,6 +208,7 @@ class Peers(Homes):
         for parcels in self._early.values():
             parcels[:] = [early for early in parcels if early[0] != sender]
         again = f"node {sender!r} was started again"
+        self._record_peer(turn, "crash", sender, again)
         self._part(turn, sender, f"its {again}")
         still = {name: execution for name, execution, _ in hello.homes}
         for federation in list(self.federations.values()):

@@ -17,10 +17,11 @@ from typing import Any
 
 from weft.channel.timers import Timer, Timers
 from weft.channel.urgency import Urgency
-from weft.kernel import mom_reports
+from weft.kernel import mom_reports, recording_calls
 from weft.kernel.correlating import Group
 from weft.kernel.effects import LEAST_URGENT, Alarm, Callback, Dispatch, UrgentCallback
 from weft.kernel.last_mile import CORRELATED, MESSAGES, MISSED
+from weft.kernel.recording_calls import UNSCHEDULED
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
@@ -129,10 +130,12 @@ class Qos:
 
     # --- a message for the federate ---------------------------------------------------------------------------
 
-    def issue(self, turn: Turn, method: str, arguments: tuple[Any, ...], order: OrderType | None) -> None:
+    def issue(
+        self, turn: Turn, method: str, arguments: tuple[Any, ...], order: OrderType | None, number: int
+    ) -> None:
         """`order` None: not known, if there are other orders than the standard's."""
         if method not in MESSAGES:
-            turn.effects.append(Callback(self.member.session, method, arguments))
+            turn.effects.append(Callback(self.member.session, method, arguments, number))
             return
         if order is None and not self.federation.ordered:
             order = OrderType.RECEIVE
@@ -140,9 +143,13 @@ class Qos:
         wish = NOTHING if entry is None else self.wish(entry)
         before = len(turn.effects)
         if self.groups and entry is not None and not self._offer(turn, entry, method, arguments, order):
+            recorder = self.federation.recorder
+            if recorder is not None and number >= 0:  # it has no callback of its own that would be recorded
+                taken = Callback(self.member.session, method, arguments, number)
+                recording_calls.given(turn, self.federation, recorder, self.member, taken)
             return
         name = "" if entry is None else entry.name
-        self._send(turn, method, arguments, order, wish, name, _sender(method, arguments))
+        self._send(turn, method, arguments, order, wish, name, _sender(method, arguments), number)
         turn.effects.insert(before, turn.effects.pop())  # a message goes before the groups that it completes
 
     def _send(
@@ -154,6 +161,7 @@ class Qos:
         wish: Wish,
         class_name: str,
         source: FederateHandle | None,
+        number: int = 0,
     ) -> None:
         urgency = wish.urgency
         ticket = self._watch(turn, wish, class_name, source) if wish.deadline else 0
@@ -167,6 +175,7 @@ class Qos:
                 urgency.key(turn.now),
                 urgency.sub,
                 ticket,
+                number,
             )
         )
 
@@ -327,9 +336,24 @@ class Qos:
         return "" if found is None else found.name
 
     def _record(self, turn: Turn, kind: str, ticket: Ticket) -> None:
+        source = 0 if ticket.source is None else ticket.source.number
+        urgency = ticket.wish.urgency
+        recorder = self.federation.recorder
+        if recorder is not None:
+            priority = urgency.preemption if urgency.preemption < LEAST_URGENT else UNSCHEDULED
+            recording_calls.dispatched(
+                turn,
+                recorder,
+                self.member,
+                kind,
+                ticket.class_name,
+                source,
+                priority,
+                urgency.sub,
+                ticket.due,
+                len(self.open),
+            )
         if self.federation.dispatches:
-            source = 0 if ticket.source is None else ticket.source.number
-            urgency = ticket.wish.urgency
             turn.effects.append(
                 Dispatch(
                     kind,

@@ -52,7 +52,7 @@ def pace(
     for leg in legs:
         member = leg.member
         kept = paces.of.setdefault(member.handle, {}).setdefault(instance.handle, Pace())
-        held = Held(values, tag, leg.transportation, sender.handle, stamp, leg.regions)
+        held = Held(values, tag, leg.transportation, sender.handle, stamp, leg.regions, turn.number)
         ready = []
         for attribute, seconds in zip(leg.attributes or (), leg.intervals, strict=True):
             if attribute not in kept.last or turn.now >= kept.last[attribute] + seconds:
@@ -97,11 +97,11 @@ def _hand_over(
         *update.stamp,
     )
     if member.timing.is_holding():
-        member.timing.held.append(("reflect_attribute_values", arguments))
+        member.timing.held.append(("reflect_attribute_values", arguments, update.number))
     elif member.qos is None:
-        turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments))
+        turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments, update.number))
     else:
-        member.qos.issue(turn, "reflect_attribute_values", arguments, None)
+        member.qos.issue(turn, "reflect_attribute_values", arguments, None, update.number)
 
 
 def _arm(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:

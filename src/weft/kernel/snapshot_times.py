@@ -54,7 +54,7 @@ def clock_data(timing: Timing) -> dict[str, Any]:
         "flushing": timing.flushing,
         "floor": list(timing.floor),
         "reached": list(timing.reached),
-        "held": [callback_to_plain(method, arguments) for method, arguments in timing.held],
+        "held": [callback_to_plain(method, arguments) for method, arguments, _ in timing.held],
         "queue": [
             [
                 list(message.key),
@@ -79,7 +79,7 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     timing.flushing = data.get("flushing")
     timing.floor = (data["floor"][0], data["floor"][1])
     timing.reached = (data["reached"][0], data["reached"][1])
-    timing.held = [callback_from_plain(one) for one in data["held"]]
+    timing.held = [(*callback_from_plain(one), 0) for one in data["held"]]
     for key, content, retraction, *condition in data["queue"]:
         time, sender, number, part = key
         message = Stamped((time, sender, number, part), callback_from_plain(content), retraction)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
+from weft.kernel.effects import Callback
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
 from weft.kernel.pauses import AskedSave, Restoring, Saving
@@ -34,6 +35,7 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
+from weft.model.recording import Recorder
 from weft.model.records import RangeBounds, Source
 from weft.model.time import LogicalTime, LogicalTimeFactory
 from weft.ordering.galt import Bound
@@ -148,6 +150,9 @@ class Member:
         self.saved_qos: Any = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
+        self.handling: Callback | None = (
+            None  # what it took last, as its host says: the cause of what it does
+        )
 
     def __repr__(self) -> str:
         return f"federate {self.name!r} ({self.handle!r})"
@@ -223,6 +228,7 @@ class Route:
         self.where: Where | None = None  # the instance is updated
         self.footprint: Footprint | None = None  # what it does to the counts of the network
         self.count = 0  # updates that went this way and are not in any tally yet
+        self.shape = -1  # in the recorder's book (`weft.kernel.recording`)
 
     def count_up(self) -> None:
         count = self.count
@@ -260,6 +266,7 @@ class Audience:
         self.groups: tuple[str, ...] = ()  # multicast groups, if it may go that way
         self.footprint: Footprint | None = None  # what it does to the counts of the network
         self.count = 0  # interactions that went to this audience and are not in any tally yet
+        self.shapes: dict[Any, int] = {}  # in the recorder's book, by parameters (`weft.kernel.recording`)
 
     def count_up(self) -> None:
         count = self.count
@@ -432,6 +439,7 @@ class Federation:
         self.ordered = catalog.ordered
         self.orders = Orders()
         self.channels = Spread("", True, False)
+        self.recorder: Recorder | None = None  # where what happens here is recorded
 
     def switch(self, name: str) -> bool:
         """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""

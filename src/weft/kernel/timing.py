@@ -85,8 +85,9 @@ class Timing:
         self.floor: Bound = (0, 0)  # what it has promised: a smaller lookahead holds only as time advances
         self.asynchronous = False
         self.queue = StampQueue()
-        self.held: list[tuple[str, tuple[Any, ...]]] = []  # callbacks in receive order, while it is granted
-        self.sent = 0  # messages in time stamp order
+        # Callbacks in receive order, while it is granted, and the numbers of their messages.
+        self.held: list[tuple[str, tuple[Any, ...], int]] = []
+        self.sent = 0  # messages of any order
         self.retractable: dict[bytes, Retractable] = {}
         self.expiry: list[
             tuple[Any, bytes]

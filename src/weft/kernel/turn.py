@@ -23,6 +23,9 @@ class Turn:
         self.begins = False
         # Commands that nobody waits for, to be given their place when the turn ends.
         self.orders: list[tuple[Federation, Member, str, tuple[Any, ...]]] | None = None
+        # The number of the message at hand (`weft.kernel.recording`); negative: its deliveries are recorded already.
+        self.number = 0
+        self.urgent = False  # and is it in priority order?
         # What the RTI itself was told (`weft.kernel.mom`): federation, what, arguments, and if all nodes were.
         self.told: list[tuple[Federation, str, tuple[Any, ...], bool]] | None = None
 
@@ -57,7 +60,7 @@ class Turn:
             member.tally.removed += 1
         if member.node == self.node:
             if member.holds and method == "remove_object_instance" and member.timing.is_holding():
-                member.timing.held.append((method, arguments))
+                member.timing.held.append((method, arguments, 0))
             else:
                 self.effects.append(Callback(member.session, method, arguments))
         elif not self.everywhere:

@@ -22,3 +22,7 @@ class PackedValues:
 
     def unpack(self) -> dict[bytes, bytes]:
         raise NotImplementedError
+
+    def encoded(self, tag: bytes) -> bytes:
+        """The message it was sent with, or a part of it, with that tag: for the recorder."""
+        raise NotImplementedError

@@ -14,13 +14,13 @@ VERSION = 1
 class Column(NamedTuple):
     name: str
     type: str
-    """int16, int32, int64, float64, text, word (a text of which there are few: kept as a dictionary), [T] (a list of T)."""
+    """int32, int64, float64, text, bytes, word (a text of which there are few: kept as a dictionary), [T] (a list of T)."""
     meaning: str
 
 
 COLUMNS = (
     # Where and when.
-    Column("node", "word", "name of the node that wrote the row"),
+    Column("node", "word", "name of the node that wrote the row; in a file's path, not in the file"),
     Column("seq", "int64", "number of the row in its node, from 1, no gaps but where rows were dropped"),
     Column("epoch_ns", "int64", "wall clock, nanoseconds since 1970"),
     Column("mono_ns", "int64", "monotonic clock of the node's machine, nanoseconds"),
@@ -39,7 +39,11 @@ COLUMNS = (
     Column("destinations", "[int64]", "of a send: the federates that are to get it"),
     Column("class", "word", "full name of the object or interaction class"),
     Column("object", "int64", "number of the object instance's handle"),
+    Column("object_name", "text", "name of the object instance, where it is registered or discovered"),
     Column("items", "[word]", "names of attributes or parameters"),
+    Column("values", "[bytes]", "of a send: the encoded values of items, where payloads are kept"),
+    Column("packed", "bytes", "instead of values: the map of handles to values as it came over the wire"),
+    Column("tag", "bytes", "of a send: the user-supplied tag, where payloads are kept and it is not empty"),
     # Order and time.
     Column("order", "word", "RO, CO, TSO, PO (priority) or CT (causal and total)"),
     Column("time_int", "int64", "logical time, where the federation has HLAinteger64Time"),
@@ -85,6 +89,7 @@ KINDS = {
     "hold": "a message waits for others before it (CO) or for time (TSO)",
     "release": "a held message may be delivered",
     "deliver": "a message was given to a federate",
+    "callback": "a federate was told something else",
     "filter": "a message reached a node and was not wanted there",
     "drop": "a message was given up: best effort, a full queue, a federate gone",
     "retract": "a message was retracted",

@@ -53,8 +53,32 @@ class WireValues(PackedValues):
                 parts.append(entry)
         return WireValues(kept, b"".join(parts), self.target, b"")
 
+    def encoded(self, tag: bytes) -> bytes:
+        return self.shared or shared_fields(self.target, self.values, tag)
+
     def unpack(self) -> dict[bytes, bytes]:
         return {ParameterHandle(handle): value for handle, _, value in scan_entries(self.values)}
+
+
+def fields_of(message: bytes) -> tuple[list[bytes], bytes]:
+    """The values, in their order, and the tag of a message as `WireValues.encoded` or a lane has it."""
+    values, tag = [], b""
+    at = 2 + message[1]  # behind the class or instance
+    while at < len(message):
+        size = shift = 0
+        start = at + 1
+        while message[start] >= 0x80:
+            size |= (message[start] & 0x7F) << shift
+            shift += 7
+            start += 1
+        size |= message[start] << shift
+        content = message[start + 1 : start + 1 + size]
+        if message[at] == 0x12:
+            values = [value for _, _, value in scan_entries(content)]
+        elif message[at] == 0x1A:
+            tag = content
+        at = start + 1 + size
+    return values, tag
 
 
 def packed(call: HotCall) -> WireValues:

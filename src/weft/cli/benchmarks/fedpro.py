@@ -183,7 +183,7 @@ def measure(build: str) -> dict[str, float]:
                 say(f"{build}: {name}, {mode}")
                 turns = SYNCHRONOUS if mode == "sync" else MESSAGES[build] // (1 if receivers == 1 else 4)
                 with server(build, folder) as (process, port):
-                    rate, cpu = _throughput(build, process, port, receivers, turns, mode)
+                    rate, cpu = throughput(build, process, port, receivers, turns, mode)
                 figures[f"{name}_{mode}_per_s"] = rate
                 figures[f"{name}_{mode}_server_us"] = cpu
                 messages, spliced, frames, writes = _last_words(folder)
@@ -244,9 +244,13 @@ def _floor(program: Path, role: str) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def server(build: str, folder: str, pinned: bool = False) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def server(
+    build: str, folder: str, pinned: bool = False, record: bool = False
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """What recording costs is measured apart (`weft bench record`)."""
+    recording = ["--record", "recorded"] if record else ["--no-record"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "weft.cli", "serve", "--port", "0"], env=_environment(build), cwd=folder,
+        [sys.executable, "-m", "weft.cli", "serve", "--port", "0", *recording], env=_environment(build), cwd=folder,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=_pin if pinned else None,
     )  # fmt: skip
     assert process.stdout is not None
@@ -297,7 +301,7 @@ def round_trips(
     return taken[len(taken) // 10 :]
 
 
-def _throughput(
+def throughput(
     build: str, process: subprocess.Popen[str], port: int, receivers: int, turns: int, mode: str
 ) -> tuple[float, float]:
     """Messages per second that the slowest receiver got, and the server's CPU µs for each message sent."""

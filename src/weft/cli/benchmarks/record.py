@@ -1,0 +1,102 @@
+"""What recording costs: the same with and without it, alternately.
+
+* Server: one to one, not waiting for answers, 64-byte interactions, messages a second and the server's CPU for each (its writing
+  thread included).
+* Embedded: one to one in one process, messages a second of wall time.
+* Writer: how many rows a second it brings to the disk, from books to files.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from weft.cli.benchmarks import fedpro
+from weft.cli.benchmarks.embedded import federation
+from weft.cli.benchmarks.runner import say
+from weft.host.recording import RunWriter
+from weft.kernel.federations import found
+from weft.recorder import Batch, Book
+
+EMBEDDED = 60_000
+ROWS = 400_000
+PART = 32_768  # entries of a batch
+
+
+def served(build: str, recorded: bool) -> dict[str, float]:
+    """Messages a second, and the server's CPU µs for each."""
+    with tempfile.TemporaryDirectory() as folder:
+        say(f"{build}: a server, {'recorded' if recorded else 'not recorded'}")
+        with fedpro.server(build, folder, record=recorded) as (process, port):
+            rate, cpu = fedpro.throughput(build, process, port, 1, fedpro.MESSAGES[build], "async")
+    name = "recorded" if recorded else "plain"
+    return {f"server_{name}_per_s": rate, f"server_{name}_us": cpu}
+
+
+def embedded() -> dict[str, float]:
+    """Messages a second in one process, without and with recording; in turns, the best of three each."""
+    plain: list[float] = []
+    recorded: list[float] = []
+    for _ in range(3):
+        plain.append(_embedded(""))
+        with tempfile.TemporaryDirectory() as folder:
+            recorded.append(_embedded(folder))
+    return {"embedded_plain_per_s": max(plain), "embedded_recorded_per_s": max(recorded)}
+
+
+def _embedded(folder: str) -> float:
+    members = federation(2)
+    (sender, _), (ear, counter) = members
+    node: Any = sender._host
+    if folder:
+        node.record(folder)
+    ping = sender.get_interaction_class_handle("Ping")
+    values = {sender.get_parameter_handle(ping, "Payload"): bytes(64)}
+    sender.publish_interaction_class(ping)
+    ear.subscribe_interaction_class(ping)
+    before = time.perf_counter()
+    for _ in range(EMBEDDED):
+        sender.send_interaction(ping, values, b"")
+        ear.evoke_callback(0.0)
+    took = time.perf_counter() - before
+    if counter.received != EMBEDDED:
+        raise RuntimeError(f"{counter.received} of {EMBEDDED} interactions were received")
+    if folder:
+        node.stop_recording()
+    for rti, _ in members:
+        rti._lose_connection()
+    return EMBEDDED / took
+
+
+def writer() -> dict[str, float]:
+    """Rows of sends and deliveries that are on the disk in a second."""
+    batches = [_batch(number) for number in range(ROWS // 2 // PART)]
+    rows = sum(batch.rows for batch in batches)
+    federation = found("bench", "bench/0/1", "bench", ((fedpro._FOM,), None, "", None))
+    with tempfile.TemporaryDirectory() as folder:
+        run = RunWriter(Book(), federation, "bench", Path(folder))
+        run.open({})
+        before, cpu = time.perf_counter(), time.process_time()
+        for batch in batches:
+            run.write([batch], {})
+        took, spent = time.perf_counter() - before, time.process_time() - cpu
+        size = sum(path.stat().st_size for path in Path(folder).glob("**/*.parquet"))
+    return {"writer_rows_per_s": rows / took, "writer_us": spent / rows * 1e6, "bytes_per_row": size / rows}
+
+
+def _batch(number: int) -> Batch:
+    book = Book(most_entries=1 << 40, most_bytes=1 << 40)
+    common = (("service", "send_interaction"), ("source", 1), ("class", "HLAinteractionRoot.Ping"))
+    first = (("kind", "send"), ("federate", 1), ("items", ("Payload",)), ("destinations", (2,)), *common)
+    shape = book.learn(
+        "ping", (first, (("kind", "deliver"), ("federate", 2), ("items", ("Payload",)), *common))
+    )
+    for entry in range(PART):
+        message = number * PART + entry
+        payload = {b"p": message.to_bytes(8, "big") * 8}
+        book.enter(shape, message * 1e-5, message + 1, -1, 0, 0, None, payload, b"", 0, None)
+    taken = book.take()
+    assert taken is not None
+    return taken

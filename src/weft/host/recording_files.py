@@ -1,0 +1,210 @@
+"""Where a recorded run lies, and how rows get there.
+
+    runs/<federation>/<start time>-<id>/
+        run.json                                the run: federation, start, object model, logical time, settings
+        nodes/<node>.json                       one node: when it began and ended, rows, dropped rows, other nodes
+        rows/node=<node>/<began>-<number>.parquet
+
+Each node writes files of its own, so nodes need not speak to one another about them.  The id follows from the federation
+execution, so that nodes that record below the same folder find the same run; what other machines recorded is
+copied into one folder by whoever wants to look at all of it.
+
+A file is written under a name that begins with a dot (which Spark and Arrow pass over), brought to the disk, and renamed.
+What has a name without a dot is whole.  The rows carry no column `node`: it is a Hive-style partition, in the path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from weft.host.saves import safe_name
+from weft.model.errors import WeftError
+from weft.model.records import Source
+from weft.recorder import COLUMNS, VERSION
+
+DEFAULT_DIRECTORY = "runs"
+RUN_FILE = "run.json"
+VERSION_KEY = b"weft.schema"
+NODE_KEY = b"weft.node"
+RUN_KEY = b"weft.run"
+_TAKEN = frozenset(["server", "saves", "journal"])  # folders of a server beside those of federations
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
+
+
+class RecordingError(WeftError):
+    """A run cannot be written or read; the message names the file and what to do."""
+
+
+def arrow_type(name: str) -> Any:
+    """The Arrow type of a type of `weft.recorder.COLUMNS`."""
+    import pyarrow as pa
+
+    if name.startswith("["):
+        inner = name[1:-1]
+        # Dictionaries inside lists are not for every reader; Parquet packs repeated texts all the same.
+        return pa.list_(pa.string() if inner == "word" else arrow_type(inner))
+    if name == "word":
+        return pa.dictionary(pa.int32(), pa.string())
+    plain = {
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "text": pa.string(),
+        "bytes": pa.binary(),
+    }
+    return plain[name]
+
+
+def arrow_schema(with_node: bool = False) -> Any:
+    """Of the rows in a file; with `node`, as a reader hands them on."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field(column.name, arrow_type(column.type))
+            for column in COLUMNS
+            if with_node or column.name != "node"
+        ]
+    )
+
+
+def folder_name(federation: str) -> str:
+    """The name itself where it makes a file name; names come from the network."""
+    if _PLAIN.fullmatch(federation) and federation not in _TAKEN:
+        return federation
+    return safe_name(federation)
+
+
+def run_id(federation: str, execution: str) -> str:
+    """The same at all nodes of an execution.  A restore makes another execution of it, and so another run."""
+    whole = f"{federation}\0{execution}"
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def node_folder(node: str) -> str:
+    return f"node={quote(node, safe='')}"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Beside its place, to the disk, then renamed into it: there is the old one or the new one, never a part."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+
+
+def open_run_folder(directory: Path, federation: str, identity: str, epoch_ns: int) -> Path:
+    """The folder of the run with that id: the one another node has made, or a new one.
+
+    Two nodes may come at the same moment: who first links `.<id>`, which has the folder's name in it, has chosen the name.
+    """
+    below = directory / folder_name(federation)
+    below.mkdir(parents=True, exist_ok=True)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(epoch_ns // 10**9))
+    mark = below / f".{identity}"
+    draft = below / f".{identity}.{secrets.token_hex(4)}"
+    draft.write_text(f"{stamp}-{identity}")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, mark)
+    finally:
+        draft.unlink()
+    folder = below / mark.read_text()
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def node_file(folder: Path, node: str) -> Path:
+    return folder / "nodes" / f"{quote(node, safe='')}.json"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a process before has written; nothing, if it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_models(folder: Path, sources: list[Source], rid: Source | None) -> dict[str, Any]:
+    """The object model modules and the RID file, for whoever decodes values; what `run.json` says of them."""
+    (folder / "fom").mkdir(exist_ok=True)
+    modules = []
+    for number, source in enumerate(sources):
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(source.name).name)[-60:]
+        place = f"fom/{number}-{stem}"
+        if not (folder / place).exists():
+            write_whole(folder / place, source.data)
+        modules.append({"name": source.name, "file": place})
+    if rid is not None and not (folder / "rid").exists():
+        write_whole(folder / "rid", rid.data)
+    return {"modules": modules, "rid": None if rid is None else "rid"}
+
+
+class NodeFiles:
+    """What one process of a node writes of one run."""
+
+    def __init__(self, folder: Path, node: str, began_ns: int, run: dict[str, Any]) -> None:
+        """`run`: what `run.json` is to say, if no other node has written it yet."""
+        self.folder = folder
+        self.node = node
+        self.files = 0
+        self._began = began_ns
+        self._rows = folder / "rows" / node_folder(node)
+        self._rows.mkdir(parents=True, exist_ok=True)
+        (folder / "nodes").mkdir(exist_ok=True)
+        if not (folder / RUN_FILE).exists():
+            write_json(folder / RUN_FILE, run)
+        metadata = {
+            VERSION_KEY: str(VERSION).encode(),
+            NODE_KEY: node.encode("utf-8", "replace"),
+            RUN_KEY: folder.name.encode(),
+        }
+        self.schema = arrow_schema().with_metadata(metadata)
+
+    def write_rows(self, table: Any) -> Path:
+        """A table of `schema`, as one more file; raises OSError."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.files += 1
+        path = self._rows / f"{self._began}-{self.files:06d}.parquet"
+        draft = path.with_name(f".{path.name}.tmp")
+        try:
+            with draft.open("wb") as file:
+                try:
+                    pq.write_table(
+                        table, file, compression="zstd", compression_level=1, write_statistics=True
+                    )
+                except pa.ArrowException as error:
+                    raise OSError(str(error)) from error
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+        return path
+
+    def write_node(self, data: dict[str, Any]) -> None:
+        write_json(node_file(self.folder, self.node), data)

@@ -1,0 +1,62 @@
+"""What a node tells of a federation that is recorded, in words that neither the kernel nor the recorder owns.
+
+Most of what happens is like something before: the same class with the same parameters from the same federate to the same others.
+What is alike is a *shape*: one or more rows, as far as they do not change.  The kernel has a shape learnt once and then enters
+only its number and what is different each time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Pattern = tuple[tuple[str, Any], ...]
+"""What rows of a shape have in common: columns and values, lists as tuples.  Only hashable values."""
+
+NO_OBJECT = -1
+
+
+class Recorder:
+    """Takes what happens in one federation at one node (`weft.recorder.Book`)."""
+
+    def __init__(self) -> None:
+        self.shapes: dict[Any, int] = {}  # by what the kernel knows them by
+        self.first = 0  # shapes below are forgotten, and have to be learnt again
+
+    def learn(self, key: Any, rows: tuple[Pattern, ...]) -> int:
+        """The number of a shape that is to be known by that key."""
+        raise NotImplementedError
+
+    def enter(
+        self,
+        shape: int,
+        now: float,
+        message: int,
+        instance: int,
+        cause_source: int,
+        cause: int,
+        time: Any,
+        values: Any,
+        tag: bytes,
+        control: int,
+        more: dict[str, Any] | None,
+    ) -> None:
+        """It has happened once more: `message` 0, `instance` NO_OBJECT, `cause` 0, `time`, `values` and `more` None for nothing.
+
+        Of several rows, only the first has the cause, the values and what is in `more`.
+        """
+        raise NotImplementedError
+
+    def enter_packed(self, shape: int, now: float, message: int, instance: int, fields: bytes) -> None:
+        """The same for what is passed on as it came from the wire: `fields` are class or instance, values and tag."""
+        raise NotImplementedError
+
+    def happened(self, happening: Any) -> None:
+        """An event channel has noticed something (its `record`); may come from any thread, and late.
+
+        A happening has kind, mono_ns, name, operation, priority, sub_priority, deadline_ns, queue and detail.
+        """
+        raise NotImplementedError
+
+    def took_part(self, node: str) -> None:
+        """That node has members."""
+        raise NotImplementedError
