@@ -68,7 +68,7 @@ def _issue(
     method: str,
     arguments: tuple[Any, ...],
     order: OrderType | None,
-    number: int,
+    number: int = 0,  # of a stamped message: what its retraction says
 ) -> None:
     if member.qos is None:
         turn.effects.append(Callback(member.session, method, arguments, number))
