@@ -73,6 +73,7 @@ def _rows(build: str, cores: str, found: dict[str, float], floor: dict[str, floa
             "dispatch": dispatch,
             "processes": 2,
             "cores": cores,
+            "fifo": bool(found["fifo"]),
             "first_us": _spread(found, f"{name} {where} first"),
             "last_us": _spread(found, f"{name} {where} last"),
         }
@@ -109,7 +110,7 @@ def _latency_lines(rows: Rows) -> list[str]:
     lines = [
         "",
         "Two processes: latency until consumers beside the supplier, and in the other process, are called, and round trip,",
-        f"in µs: median (p99); the aim for a round trip is {least:.0f} to {most:.0f}",
+        f"in µs: median (p99), {_how(rows[0])}; the aim for a round trip is {least:.0f} to {most:.0f}",
         f"{'build':<10}{'cores':<6}{'dispatch':<10}{'sup.':>5}{'con.':>5}"
         + "".join(f"{word:>18}" for word in _COLUMNS),
     ]
@@ -125,6 +126,10 @@ def _latency_lines(rows: Rows) -> list[str]:
     return lines
 
 
+def _how(row: dict[str, Any]) -> str:
+    return "SCHED_FIFO" if row["fifo"] else "ordinary scheduling: nobody here may have SCHED_FIFO"
+
+
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[word] for word in ("build", "cores", "dispatch", "suppliers", "consumers"))
 
@@ -134,10 +139,9 @@ def _cell(figures: dict[str, float]) -> str:
 
 
 def _utilisation_lines(row: dict[str, Any]) -> list[str]:
-    how = "SCHED_FIFO" if row["fifo"] else "ordinary scheduling: nobody here may have SCHED_FIFO"
     lines = [
         "",
-        f"Two processes on one core, {row['build']}, {how}",
+        f"Two processes on one core, {row['build']}, {_how(row)}",
         f"nothing is missed up to {row['utilisation']:.0%}; the aim is {AIMS['utilisation']:.0%}",
         f"{'work':<8}{'misses':>8}{'attempts':>10}{'high laxity, ms: min/mean/max':>34}{'low':>28}",
     ]
