@@ -14,7 +14,8 @@ from weft.cli.benchmarks.runner import COMPILED, PURE, can_run_compiled, say
 
 # Half of what TAO's gateways need for a round trip between two processes on a machine like ours (0.4 to 0.6 ms), in µs; and the
 # part of a core that consumers of two processes are to get.
-AIMS = {"round_trip_us": (200.0, 300.0), "utilisation": 0.92}
+ROUND_TRIP_US = (200.0, 300.0)
+UTILISATION = 0.92
 _WORDS = ("min", "median", "p99", "max")
 _COLUMNS = ("local first", "local last", "remote first", "remote last", "round trip", "floor")
 _CORES = {"one": True, "all": False}
@@ -106,7 +107,7 @@ def as_text(results: dict[str, Rows]) -> str:
 
 
 def _latency_lines(rows: Rows) -> list[str]:
-    least, most = AIMS["round_trip_us"]
+    least, most = ROUND_TRIP_US
     lines = [
         "",
         "Two processes: latency until consumers beside the supplier, and in the other process, are called, and round trip,",
@@ -142,7 +143,7 @@ def _utilisation_lines(row: dict[str, Any]) -> list[str]:
     lines = [
         "",
         f"Two processes on one core, {row['build']}, {_how(row)}",
-        f"nothing is missed up to {row['utilisation']:.0%}; the aim is {AIMS['utilisation']:.0%}",
+        f"nothing is missed up to {row['utilisation']:.0%}; the aim is {UTILISATION:.0%}",
         f"{'work':<8}{'misses':>8}{'attempts':>10}{'high laxity, ms: min/mean/max':>34}{'low':>28}",
     ]
     for level in row["levels"]:
