@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from host.mesh_nodes import loopback
-from host.meshes import Guest, Meshes, mute, run, until
+from host.meshes import QUICK, Guest, Meshes, mute, run, until
 from weft.fabric import Topology, parse_domains
 from weft.host.carrier import Carrier, Port, Resident, ServiceClass
 from weft.host.mesh import ACKS_SECONDS, Mesh
@@ -61,6 +62,23 @@ def test_acknowledgements_go_with_answers(tmp_path: Path) -> None:
         await until(
             lambda: all(m.status()["backlog"] == 0 for m in meshes.meshes.values()), "all acknowledged"
         )
+        await meshes.stop()
+
+    run(work())
+
+
+def test_who_only_listens_says_what_has_come(tmp_path: Path) -> None:
+    """More than `queue_bytes` one way, with nothing back and before any heartbeat: it was all read, so the link is not cut."""
+
+    async def work() -> None:
+        settings = replace(QUICK, lost_seconds=60.0)
+        meshes = Meshes(loopback(PAIR), tmp_path, settings)
+        await meshes.start()
+        await meshes.whole()
+        for number in range(60):
+            meshes.meshes["S1"].send("S2", GUESTS, RELIABLE, bytes(50_000))
+            await until(lambda n=number: len(meshes.guests["S2"].heard) > n, "it has come")  # type: ignore[misc]
+        assert not any("cut" in line for line in meshes.logs["S1"])
         await meshes.stop()
 
     run(work())

@@ -112,6 +112,7 @@ class ProcessChannel:
         self._waiting = 0  # threads that wait for something here
         with self._locked():
             links = node.channels
+            self._has_room = links.has_room
             boot = links.next_epoch()
             self._channel = EventChannel(node.name, configuration, dispatcher, schedule, observer, boot)
             self._joined = links.join(name, self._channel, time.monotonic(), peers, rt_info)
@@ -184,7 +185,8 @@ class ProcessChannel:
         if not is_inner:
             drive.mutex.acquire()
         try:
-            self._require_open()
+            if self._closed or self._node.failure:
+                self._require_open()
             if not is_inner and not self._is_room():
                 drive.until(self._is_room, self._node.patience)
             now = time.monotonic()
@@ -208,11 +210,11 @@ class ProcessChannel:
 
     def _is_room(self) -> bool:
         """Who was not waited for in vain before is waited for."""
-        has_room = self._node.channels.has_room
-        return all(
-            side.gateway is None or side.is_crowded or has_room(side.node)
-            for side in self._joined.sides.values()
-        )
+        has_room = self._has_room
+        for side in self._joined.sides.values():
+            if side.gateway is not None and not side.is_crowded and not has_room(side.node):
+                return False
+        return True
 
     # --- time -------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 Two processes, each with a channel and the same number of consumers, are joined by gateways; suppliers are in the first.  A push
 is timed until the first and the last consumer of its own process are called, until those of the other are, and until an answer
 of that one is back, which it pushes when its last consumer is called: a round trip.  One event is under way at a time.  Times of
-the two processes are of one clock, the system's.  Both are pinned to one core, and free to use all.
+the two processes are of one clock, the system's.  Both are pinned to one core, and free to use all; they ask for SCHED_FIFO, as
+those of the paper ran in the real-time class, so that other work of the machine does not pass for the channel's.
 
 Floor: the same ping-pong in C, between two processes, pinned alike; 64 bytes each way.
 """
@@ -32,6 +33,7 @@ EVENTS = {COMPILED: 600, PURE: 200}
 DISPATCHES = ("none", "single")
 FLOOR_TURNS = 3_000
 FRAME = 64
+URGENCY = 10  # under SCHED_FIFO
 PATIENCE = 60.0  # seconds until an answer is given up
 _SETUP, _ANSWER = KIND + 1, KIND + 2
 
@@ -111,7 +113,7 @@ class Near:
     def measure(self, events: int) -> dict[str, float]:
         if not self.channel.wait(PATIENCE, until=lambda: self._is_wanted):
             raise RuntimeError("the other process is not there")
-        found: dict[str, float] = {}
+        found: dict[str, float] = {"fifo": float(os.sched_getscheduler(0) == os.SCHED_FIFO)}
         for suppliers in SUPPLIERS:
             for consumers in CONSUMERS:
                 found |= self._latency(suppliers, consumers, events)
@@ -161,10 +163,11 @@ def measure(build: str, folder: str, pinned: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     for dispatch in DISPATCHES:
         first, second = places(folder)
-        with process(__name__, build, pinned, "far", first, dispatch) as other:
+        with process(__name__, build, "far", first, dispatch, pinned=pinned, fifo=True) as other:
             assert other.stdout is not None
             other.stdout.readline()
-            with process(__name__, build, pinned, "near", second, dispatch, str(EVENTS[build])) as one:
+            turns = str(EVENTS[build])
+            with process(__name__, build, "near", second, dispatch, turns, pinned=pinned, fifo=True) as one:
                 said, complaint = one.communicate(timeout=600)
                 if one.returncode:
                     raise RuntimeError(f"the measurement of remote consumers ({build}) failed:\n{complaint}")
@@ -173,7 +176,9 @@ def measure(build: str, folder: str, pinned: bool) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def process(module: str, build: str, pinned: bool, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def process(
+    module: str, build: str, *arguments: str, pinned: bool, fifo: bool = False
+) -> Iterator[subprocess.Popen[str]]:
     """A process of a benchmark, which runs `main` of a module; it is gone at the end."""
     environment = {key: value for key, value in os.environ.items() if key != "WEFT_PURE"}
     environment["WEFT_FABRIC_RETRY_SECONDS"] = "0.02"
@@ -185,7 +190,7 @@ def process(module: str, build: str, pinned: bool, *arguments: str) -> Iterator[
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=pin if pinned else None,
+        preexec_fn=lambda: prepare(pinned, fifo),
     )
     try:
         yield made
@@ -194,8 +199,23 @@ def process(module: str, build: str, pinned: bool, *arguments: str) -> Iterator[
         made.communicate()
 
 
-def pin() -> None:
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+def prepare(pinned: bool, fifo: bool) -> None:
+    """In a process that begins: on one core, the last, since the first often has the machine's interrupts; and in real time."""
+    if pinned:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if fifo:
+        take_fifo(URGENCY)
+
+
+def take_fifo(urgency: int) -> bool:
+    """May this process run in real time?  Then it does."""
+    if not hasattr(os, "sched_setscheduler"):
+        return False
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(urgency))
+    except PermissionError:
+        return False
+    return True
 
 
 def measure_floor(folder: str, pinned: bool) -> dict[str, float]:
@@ -209,7 +229,7 @@ def measure_floor(folder: str, pinned: bool) -> dict[str, float]:
         subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True, capture_output=True)
     done = subprocess.run(
         [str(program), "direct", str(FLOOR_TURNS), str(FRAME)],
-        capture_output=True, text=True, check=True, timeout=120, preexec_fn=pin if pinned else None,
+        capture_output=True, text=True, check=True, timeout=120, preexec_fn=lambda: prepare(pinned, fifo=True),
     )  # fmt: skip
     return spread("floor", [int(line) for line in done.stdout.split()])
 

@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 from weft.channel import NO_DISPATCHING, Event, interval, on
-from weft.cli.benchmarks.channel_remote import PATIENCE, process
+from weft.cli.benchmarks.channel_remote import PATIENCE, process, take_fifo
 from weft.cli.benchmarks.mesh import places
 from weft.cli.benchmarks.runner import say
 from weft.host.own_channels import open_channel
@@ -84,11 +84,7 @@ class Pair:
 
 
 def main(role: str, address: str, work: str) -> None:
-    fifo = False
-    if hasattr(os, "sched_setscheduler"):
-        with contextlib.suppress(PermissionError):
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_URGENCY[role]))
-            fifo = True
+    fifo = take_fifo(_URGENCY[role])
     if not fifo and role == "low":
         os.nice(10)
     laxities = Pair(role, address, float(work)).run()
@@ -105,7 +101,7 @@ def trial(build: str, folder: str, level: float) -> dict[str, Any]:
     found: dict[str, Any] = {"fifo": True}
     with contextlib.ExitStack() as stack:
         running = {
-            role: stack.enter_context(process(__name__, build, True, role, addresses[role], str(work)))
+            role: stack.enter_context(process(__name__, build, role, addresses[role], str(work), pinned=True))
             for role, work in works.items()
         }
         for role, one in running.items():
