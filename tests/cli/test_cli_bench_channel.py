@@ -144,7 +144,7 @@ def test_the_experiments_of_the_paper(
     monkeypatch.setattr(utilisation, "on_one_core", lambda: None)
     monkeypatch.setattr(
         utilisation,
-        "_time_line",
+        "run_trial",
         lambda dispatcher, works: utilisation.Trial(
             {name: [-(10**6) if isinstance(dispatcher, OneThread) else 10**6] for name in works}
         ),

@@ -355,9 +355,10 @@ def test_no_process_is_left_behind() -> None:
     channel.consume(lambda events: None, on(A), rt_info="p0.0")
     channel.consume(lambda events: None, on(A), rt_info="p1.0")
     with channel:
+        pids = channel.dispatcher.processes()
         channel.supply((1, A)).push(Event(A, 1))
         assert channel.wait_idle(BOUND)
-        pids = channel.dispatcher.processes()
+        assert channel.dispatcher.processes() == pids
         assert sorted(pids) == [0, 1]
     for pid in pids.values():
         with pytest.raises(ProcessLookupError):

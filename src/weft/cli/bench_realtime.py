@@ -205,7 +205,7 @@ def _spacing_text(rows: list[dict[str, Any]], how: str) -> list[str]:
 
 def _time_line_text(rows: list[dict[str, Any]], how: str) -> list[str]:
     lines = [
-        f"Time line: 40, 20 and 10 Hz on one core, 83 % of it ({how}); laxity in ms: least (mean)",
+        f"Time line: 40, 20 and 10 Hz on one core, 82 % of it ({how}); laxity in ms: least (mean)",
         f"{'dispatch':<14}{'missed':>8}{'attempts':>10}{'40 Hz':>18}{'20 Hz':>18}{'10 Hz':>18}",
     ]
     for row in rows:

@@ -186,13 +186,15 @@ def spacing() -> dict[str, float]:
 
 def _spaced(channel: RealTimeChannel, period: float, fifo: bool) -> float:
     """The time in which the events should have been consumed, as a part of the time it took."""
-    stamps = Stamps(SPACED)
+    stamps = Stamps(SPACED + 1)
     channel.consume(stamps, on(KIND))
     push = channel.supply((1, KIND)).push
     event = Event(KIND, 1)
     with ExitStack() as stack:
         stack.enter_context(channel)
         stack.enter_context(raised(fifo))
+        push(event)  # processes are born
+        channel.wait_idle(BOUND)
         begin = time.monotonic()
         for number in range(SPACED):
             wait_until(begin + number * period)
@@ -200,9 +202,9 @@ def _spaced(channel: RealTimeChannel, period: float, fifo: bool) -> float:
         if not channel.wait_idle(BOUND):
             raise RuntimeError("not all events were consumed")
     taken = stamps.all()
-    if len(taken) != SPACED:
-        raise RuntimeError(f"{len(taken)} of {SPACED} events were consumed")
-    return (SPACED - 1) * period / ((taken[-1] - taken[0]) / 1e9)
+    if len(taken) != SPACED + 1:
+        raise RuntimeError(f"{len(taken)} of {SPACED + 1} events were consumed")
+    return SPACED * period / max(SPACED * period, taken[-1] / 1e9 - begin)
 
 
 def wait_until(moment: float) -> None:

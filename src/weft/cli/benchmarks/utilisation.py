@@ -123,17 +123,21 @@ def run_pairs(
     return record
 
 
-def end_to_end(record: DispatchRecord, name: str, period: float) -> list[int]:
+def end_to_end(record: DispatchRecord, name: str) -> list[int]:
     """Laxity of consumers within the period of their supplier; the first two, in which processes are born, left out."""
     due = [one.deadline_ns for one in record.of("dispatch", name=f"supplier {name}")]
     ended = [one.mono_ns for one in record.of("done", name=f"consumer {name}")]
     return [deadline - end for deadline, end in zip(due, ended, strict=False)][2:]
 
 
+def run_trial(dispatcher: HostDispatcher, works: dict[str, tuple[float, float, float]]) -> Trial:
+    record = run_pairs(dispatcher, works, TRIAL)
+    return Trial({name: end_to_end(record, name) for name in works})
+
+
 def single_channel(work: float) -> Trial:
     works = {"high": (HIGH_PERIOD, 0.0, work), "low": (LOW_PERIOD, 0.0, LOW_WORK)}
-    record = run_pairs(Preemptive(patience=None), works, TRIAL)
-    return Trial({name: end_to_end(record, name, works[name][0]) for name in works})
+    return run_trial(Preemptive(patience=None), works)
 
 
 def utilisation() -> dict[str, float]:
@@ -147,18 +151,13 @@ def time_line() -> dict[str, float]:
     found: dict[str, float] = {"fifo": float(realtime_standing().fifo)}
     works = {f"{rate} Hz": (1 / rate, SUPPLIER_WORK, WORK[rate]) for rate in RATES}
     for attempt in range(1, ATTEMPTS + 1):
-        trial = _time_line(Preemptive(patience=None), works)
+        trial = run_trial(Preemptive(patience=None), works)
         found |= {f"time line preemptive {word}": value for word, value in _figures(trial).items()}
         found["time line preemptive attempts"] = float(attempt)
         if not trial.misses():
             break
-    trial = _time_line(OneThread(realtime=True), works)
+    trial = run_trial(OneThread(realtime=True), works)
     return found | {f"time line single {word}": value for word, value in _figures(trial).items()}
-
-
-def _time_line(dispatcher: HostDispatcher, works: dict[str, tuple[float, float, float]]) -> Trial:
-    record = run_pairs(dispatcher, works, TRIAL)
-    return Trial({name: end_to_end(record, name, works[name][0]) for name in works})
 
 
 def _figures(trial: Trial) -> dict[str, float]:

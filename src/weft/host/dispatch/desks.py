@@ -80,6 +80,9 @@ class HostDispatcher:
             for desk in list(self._desks.values()):
                 self._serve(desk)
 
+    def expect(self, priorities: set[int]) -> None:
+        """Before the start: the preemption priorities of the consumers connected so far."""
+
     def connected(self, consumer: ProxyPushSupplier) -> None:
         """A consumer has come after the start."""
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from weft.channel import Event, WaterMarks, Work
+from weft.channel import DISCARD_OLDEST, Event, WaterMarks, Work
 from weft.host.dispatch import messages
 from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk
 from weft.host.dispatch.nursery import Born, Died, Nursery
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushSupplier
 
 HERE = -1  # the key of the desk in the channel's own process
+BIRTH = 10.0  # seconds that the start waits for its processes at most
 STILLBORN = 3  # workers of a desk that end one after another with nothing done: no more are tried
 
 
@@ -103,7 +104,23 @@ class Preemptive(WithThreads):
             )
             self._threads.append(self._listener)
             self._listener.start()
+            for desk in self._workers().values():
+                if desk.end is None:
+                    self._engage(desk)
+            self._births.wait_for(
+                lambda: self.closing or all(desk.pid for desk in self._workers().values()), BIRTH
+            )
         super().start(consumers)
+
+    def attach(self, lock: Any) -> None:
+        super().attach(lock)
+        self._births = threading.Condition(lock)
+
+    def expect(self, priorities: set[int]) -> None:
+        """Their processes are there when the start is over, so that the first push of each does not wait for a birth."""
+        aged = self.marks is not None and self.marks.when_full == DISCARD_OLDEST
+        for priority in sorted(priorities):
+            self._desks.setdefault(priority, _ProcessDesk(priority, aged))
 
     def connected(self, consumer: ProxyPushSupplier) -> None:
         if self.started and not consumer.is_gateway:
@@ -350,6 +367,7 @@ class Preemptive(WithThreads):
         if isinstance(news, Born):
             desk = self._desks[news.desk]
             desk.pid = news.pid
+            self._births.notify_all()
         elif isinstance(news, Died):
             self._bereaved(self._desks[news.desk], news)
         else:

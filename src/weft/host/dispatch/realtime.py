@@ -35,6 +35,8 @@ from weft.channel import (
     depends,
     publishes,
 )
+from weft.channel.qos import leaves
+from weft.channel.urgency import UNSCHEDULED
 from weft.host.dispatch import worker
 from weft.host.dispatch.desks import HostDispatcher
 from weft.host.dispatch.processes import Preemptive
@@ -147,6 +149,7 @@ class RealTimeChannel:
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._dispatcher = _suitable(name, dispatcher, configuration)
+        self._schedule = schedule
         self._attach(self._dispatcher)
         heard = None if observer is None else _OneAtATime(observer, self._lock)
         record = None if record is None else _harmless(record)
@@ -319,9 +322,22 @@ class RealTimeChannel:
 
     def _start_dispatcher(self) -> None:
         if isinstance(self._dispatcher, HostDispatcher):
+            self._dispatcher.expect(self._priorities())
             self._dispatcher.start(self._channel.consumers())
             if self._timekeeper is not None and self._timekeeper.ident is not None:
                 self._dispatcher.never_waits(self._timekeeper.ident)
+
+    def _priorities(self) -> set[int]:
+        """Of all that the consumers are registered for."""
+        found: set[int] = set()
+        for consumer in [one for one in self._channel.consumers() if not one.is_gateway]:
+            for leaf in [leaf for one in consumer.asked() for leaf in leaves(one)]:
+                rt_info = leaf.rt_info or consumer.rt_info
+                if self._schedule is None or not rt_info:
+                    found.add(UNSCHEDULED.preemption)
+                else:
+                    found.add(self._schedule.urgency(rt_info).preemption)
+        return found
 
     def _pushed_elsewhere(self, number: int, event: Event, now: float) -> None:
         self._push(self._suppliers[number], event, now)
