@@ -70,6 +70,10 @@ def as_text(results: dict[str, Any]) -> str:
             ratio = row[f"{name}_ratio"]
             lines.append(f"{row['build']:<10}{shown:<22}{plain:>12,.0f}/s{recorded:>12,.0f}/s{ratio:>8.2f}")
         lines.append(
+            f"{'':<10}embedded CPU per message {row['embedded_plain_us']:.2f} and {row['embedded_recorded_us']:.2f} µs, and "
+            f"{row['embedded_writer_us']:.2f} of the thread that writes"
+        )
+        lines.append(
             f"{'':<10}server CPU per message {row['server_plain_us']:.2f} and {row['server_recorded_us']:.2f} µs; writer "
             f"{row['writer_rows_per_s']:,.0f} rows/s, {row['writer_us']:.2f} CPU µs and {row['bytes_per_row']:.0f} bytes a row"
         )

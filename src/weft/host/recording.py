@@ -125,7 +125,10 @@ class RunWriter:
 
         offset = time.time_ns() - time.monotonic_ns()
         tables = [to_table(batch, files.schema, self._sequence + at, offset) for batch, at in parts]
-        files.write_rows(pa.concat_tables(tables).unify_dictionaries() if len(tables) > 1 else tables[0])
+        table = tables[0]
+        if len(tables) > 1:
+            table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+        files.write_rows(table)
         last, at = parts[-1]
         self._sequence += at + last.rows
         self.rows += sum(batch.rows for batch, _ in parts)

@@ -58,45 +58,72 @@ class _Rows:
 
 
 def to_table(batch: Batch, schema: Any, sequence: int, offset_ns: int) -> Any:
-    """`sequence`: of its first row; `offset_ns`: from the monotonic clock to the wall clock."""
+    """Only the columns that have something; `sequence`: of its first row; `offset_ns`: from the monotonic to the wall clock."""
     rows = _Rows(batch)
     columns = _own_columns(batch, rows, sequence, offset_ns)
     extra = _extra(batch, rows)
-    made = []
+    fields, made = [], []
     for field in schema:
         name = field.name
-        made.append(columns[name] if name in columns else _shaped(rows, name, extra.get(name)))
-    return pa.table(made, schema=schema)
+        column = columns[name] if name in columns else _shaped(rows, name, extra.get(name))
+        if column is not None:
+            fields.append(field)
+            made.append(column)
+    return pa.table(made, schema=pa.schema(fields, metadata=schema.metadata))
+
+
+def _masked(values: Any, missing: Any) -> Any:
+    """None if all are missing."""
+    if not missing.any():
+        return pa.array(values)
+    return None if missing.all() else pa.array(values, mask=missing)
 
 
 def _own_columns(batch: Batch, rows: _Rows, sequence: int, offset_ns: int) -> dict[str, Any]:
     """Those that are in the entries themselves."""
     flags = rows.of("flags")
+    some = int(np.bitwise_or.reduce(flags))
     mono = np.rint(rows.of("now") * 1e9).astype(np.int64)
     message = rows.of("message")
     thing = rows.of("object")
-    cause = rows.of("cause")
-    no_cause = ~rows.is_first | (cause == 0)
-    time = rows.of("time")
-    timed = (flags & TIMED) > 0
-    real = (flags & FLOAT) > 0
-    unsized = (flags & SIZED) == 0
-    return {
+    made: dict[str, Any] = {
         "seq": pa.array(np.arange(sequence, sequence + rows.count, dtype=np.int64)),
         "epoch_ns": pa.array(mono + offset_ns),
         "mono_ns": pa.array(mono),
-        "message": pa.array(message, mask=message == 0),
-        "object": pa.array(thing, mask=thing < 0),
-        "cause_source": pa.array(rows.of("cause_source"), mask=no_cause),
-        "cause": pa.array(cause, mask=no_cause),
-        "time_int": pa.array(time, mask=~timed | real),
-        "time_float": pa.array(time.view(np.float64), mask=~real),
-        "payload_bytes": pa.array(rows.of("size").astype(np.int64), mask=unsized),
-        "control_bytes": pa.array(rows.of("control").astype(np.int64), mask=unsized | ~rows.is_first),
-        "values": _values(batch, rows, flags),
-        "packed": _pieces(batch.packed, rows.of("size"), rows.is_first & ((flags & PACKED) > 0)),
-        "tag": _pieces(batch.tags, rows.of("tag"), rows.is_first & (rows.of("tag") > 0)),
+        "message": _masked(message, message == 0),
+        "object": _masked(thing, thing < 0),
+        "cause_source": None,
+        "cause": None,
+        "time_int": None,
+        "time_float": None,
+        "payload_bytes": None,
+        "control_bytes": None,
+        "values": None,
+        "packed": None,
+        "tag": None,
     }
+    if rows.entries["cause"].any():
+        cause = rows.of("cause")
+        no_cause = ~rows.is_first | (cause == 0)
+        made["cause_source"] = _masked(rows.of("cause_source"), no_cause)
+        made["cause"] = _masked(cause, no_cause)
+    if some & TIMED:
+        time = rows.of("time")
+        real = (flags & FLOAT) > 0
+        made["time_int"] = _masked(time, ((flags & TIMED) == 0) | real)
+        made["time_float"] = _masked(time.view(np.float64), ~real)
+    if some & SIZED:
+        unsized = (flags & SIZED) == 0
+        size = rows.of("size")
+        made["payload_bytes"] = _masked(size.astype(np.int64), unsized)
+        made["control_bytes"] = _masked(rows.of("control").astype(np.int64), unsized | ~rows.is_first)
+        if some & VALUES:
+            made["values"] = _values(batch, rows, flags)
+        if some & PACKED:
+            made["packed"] = _pieces(batch.packed, size, rows.is_first & ((flags & PACKED) > 0))
+        if batch.tags:
+            made["tag"] = _pieces(batch.tags, rows.of("tag"), rows.is_first & (rows.of("tag") > 0))
+    return made
 
 
 def _offsets(sizes: Any) -> Any:
@@ -143,11 +170,11 @@ def _extra(batch: Batch, rows: _Rows) -> dict[str, tuple[list[int], list[Any]]]:
 
 
 def _shaped(rows: _Rows, name: str, extra: tuple[list[int], list[Any]] | None) -> Any:
-    """A column whose values the shapes have, and here and there a row of its own."""
+    """A column whose values the shapes have, and here and there a row of its own; None if nobody has any."""
     kind = _TYPES[name]
     values: list[Any] = [pattern.get(name) for pattern in rows.patterns]
     if extra is None and all(value is None for value in values):
-        return pa.nulls(rows.count, arrow_type(kind))
+        return None
     index = rows.pattern
     if extra is not None:
         index = index.copy()

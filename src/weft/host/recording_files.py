@@ -160,6 +160,24 @@ def write_models(folder: Path, sources: list[Source], rid: Source | None) -> dic
     return {"modules": modules, "rid": None if rid is None else "rid"}
 
 
+_RISING = ("seq", "epoch_ns", "mono_ns", "message")  # numbers that differ little from one row to the next
+_NUMBERS = ("federate", "source", "object", "cause_source", "cause", "payload_bytes", "control_bytes")
+_ASKED_FOR = ("seq", "epoch_ns", "mono_ns", "federate")  # by which readers pass over files
+
+
+def _written_as(names: list[str]) -> dict[str, Any]:
+    """How columns are encoded: rising numbers as differences, texts by dictionaries; that is half of the CPU."""
+    texts = [column.name for column in COLUMNS if column.type == "word"]
+    texts += [f"{column.name}.list.element" for column in COLUMNS if column.type == "[word]"]
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [name for name in texts if name.split(".")[0] in names],
+        "column_encoding": {name: "DELTA_BINARY_PACKED" for name in (*_RISING, *_NUMBERS) if name in names},
+        "write_statistics": [name for name in _ASKED_FOR if name in names],
+    }
+
+
 class NodeFiles:
     """What one process of a node writes of one run."""
 
@@ -182,7 +200,7 @@ class NodeFiles:
         self.schema = arrow_schema().with_metadata(metadata)
 
     def write_rows(self, table: Any) -> Path:
-        """A table of `schema`, as one more file; raises OSError."""
+        """A table with columns of `schema` (what is left out is null), as one more file; raises OSError."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -192,9 +210,7 @@ class NodeFiles:
         try:
             with draft.open("wb") as file:
                 try:
-                    pq.write_table(
-                        table, file, compression="zstd", compression_level=1, write_statistics=True
-                    )
+                    pq.write_table(table, file, **_written_as(table.schema.names))
                 except pa.ArrowException as error:
                     raise OSError(str(error)) from error
                 file.flush()
