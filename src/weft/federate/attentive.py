@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.channel import Dependency, Timeout, Urgency
-from weft.federate.correlation import Heard, leaves, plain
+from weft.federate.correlation import Heard, leaves, resolved
 from weft.federate.things import Interaction, RemoteObject
 from weft.model.handles import (
     AttributeHandle,
@@ -94,11 +94,11 @@ class Attention:
     def _ask(self, group: _Group) -> None:
         """Subscribe to what it waits for first: what nobody subscribes to does not come."""
         federate = self._federate
-        asked = plain(group.dependency, self._resolve)
+        asked = resolved(group.dependency, self._resolve)
         self._groups[group.number] = group  # first: with IMMEDIATE callbacks it may fire during the call
         try:
             group.singly = self._wants_singly(group.dependency)
-            federate.rti._call("correlate", (asked, group.singly, group.number))
+            federate.rti.correlate(asked, group.singly, group.number)
             for leaf in leaves(group.dependency):
                 federate.subscribe(str(leaf.what), *[str(one) for one in leaf.attributes])
         except BaseException:

@@ -61,6 +61,17 @@ def plain(dependency: Dependency, resolve: Resolve) -> list[Any]:
     return ["on", word, kind.number, [one.number for one in attributes], dependency.sender]
 
 
+def resolved(dependency: Dependency, resolve: Resolve) -> Dependency:
+    """The same, with handles in place of names."""
+    if isinstance(dependency, AllOf | AnyOf):
+        parts = tuple(resolved(part, resolve) for part in dependency.parts)
+        return AllOf(parts) if isinstance(dependency, AllOf) else AnyOf(parts)
+    if not isinstance(dependency, Heard):
+        return dependency
+    kind, attributes = resolve(dependency)
+    return Heard(what=kind, attributes=tuple(attributes), sender=dependency.sender)
+
+
 def leaves(dependency: Dependency) -> Iterator[Heard]:
     if isinstance(dependency, AllOf | AnyOf):
         for part in dependency.parts:

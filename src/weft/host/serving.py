@@ -300,6 +300,8 @@ class Switchboard:
             found = [self._by_kernel.get(member.session) for member in way.receivers]
             receivers = [receiver for receiver in found if receiver is not None]
             tail = callback_tail(way.transportation, way.member.handle)
+            if any(receiver.backlog is not None for receiver in receivers):
+                way = None  # it would pass what waits there
         numbers = [handle_number(handle, 0) for handle in hot.handles]
         made = SplicedLane(target, is_update, numbers, way, self._generation(served), receivers, tail)
         if alike is None:
