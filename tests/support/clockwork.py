@@ -26,7 +26,14 @@ from support.recorder import Recorder
 from support.timed import EVENT, REQUESTS
 from weft import CallbackModel, OrderType, ResignAction, RTIambassador
 from weft.host import NodeHost
-from weft.model.errors import InvalidLogicalTime, MessageCanNoLongerBeRetracted, NotConnected, RTIexception
+from weft.model.errors import (
+    InvalidLogicalTime,
+    MessageCanNoLongerBeRetracted,
+    NotConnected,
+    RestoreInProgress,
+    RTIexception,
+    SaveInProgress,
+)
 
 NAME = "clockwork"
 EXCLUSIVE = ("TAR", "NMR")
@@ -264,6 +271,8 @@ class Run:
                 one.evoke()
                 if one.joined:
                     one.rti.query_logical_time()
+            except (SaveInProgress, RestoreInProgress):
+                pass  # it is there, and may not ask just now
             except RTIexception:
                 one.joined = False
 
