@@ -8,7 +8,21 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft.cli import bench, ddm, demo, doctor, domains, fom, journal, passwd, run, serve, services, status
+from weft.cli import (
+    bench,
+    ddm,
+    demo,
+    doctor,
+    domains,
+    fom,
+    journal,
+    passwd,
+    review,
+    run,
+    serve,
+    services,
+    status,
+)
 from weft.model.errors import WeftError
 
 
@@ -20,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (demo, serve, run, journal, passwd, domains, ddm, fom, services, status, bench, doctor):
+    for module in (demo, serve, run, review, journal, passwd, domains, ddm, fom, services, status, bench, doctor):
         module.register(commands)
     return made
 
