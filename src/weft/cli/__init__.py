@@ -34,7 +34,21 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (demo, serve, run, review, journal, passwd, domains, ddm, fom, services, status, bench, doctor):
+    for module in (
+        demo,
+        serve,
+        run,
+        review,
+        journal,
+        passwd,
+        domains,
+        ddm,
+        fom,
+        services,
+        status,
+        bench,
+        doctor,
+    ):
         module.register(commands)
     return made
 

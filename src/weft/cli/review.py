@@ -1,4 +1,4 @@
-"""`weft review RUN`: was the run right?  Audits on Spark; exit 0 if so, 1 if something was violated, 2 if it could not be told."""
+"""`weft review RUN`: was the run right?  Exit 0 if so, 1 if something was violated, 2 if it could not be told."""
 
 from __future__ import annotations
 
@@ -101,8 +101,10 @@ def _consumers(consumers: list[dict[str, Any]]) -> list[str]:
     if not consumers:
         return []
     lines = [
-        f"    {'consumer':<24}{'priority':>9}{'events':>10}{'misses':>8}"
-        f"{'laxity ms: min':>16}{'p50':>10}{'max':>10}{'used':>8}"
+        (
+            f"    {'consumer':<24}{'priority':>9}{'events':>10}{'misses':>8}"
+            f"{'laxity ms: min':>16}{'p50':>10}{'max':>10}{'used':>8}"
+        )
     ]
     for row in consumers:
         laxity = row["laxity_ms"] or {}

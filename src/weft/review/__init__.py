@@ -1,4 +1,4 @@
-"""The review of a recorded run, on Spark (docs/review.md): the only part of Weft that imports pyspark, and only when it is used."""
+"""The review of a recorded run, on Spark (docs/review.md): all that imports pyspark, and only when it is used."""
 
 from weft.review.errors import ReviewError
 from weft.review.review import AUDITS, Review, review

@@ -85,7 +85,7 @@ def _figures(row: dict[str, Any]) -> dict[str, Any]:
         "events": row["events"],
         "misses": row["misses"] or 0,
         "laxity_ms": laxity if row["min"] is not None else None,
-        "utilisation": round(busy / span, 6) if span and 0 <= busy else None,
+        "utilisation": round(busy / span, 6) if span and busy >= 0 else None,
     }
 
 

@@ -9,7 +9,6 @@ deliveries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 

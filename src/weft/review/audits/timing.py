@@ -78,8 +78,8 @@ def _out_of_order(context: Context) -> Any:
 
 
 def _pieces_schema(time: str) -> str:
-    numbers = "seq last_head_grant last_head_flush source message".split()
-    times = "time bound granted most least_before_grant least_before_flush".split()
+    numbers = ["seq", "last_head_grant", "last_head_flush", "source", "message"]
+    times = ["time", "bound", "granted", "most", "least_before_grant", "least_before_flush"]
     return ", ".join(
         ["what string", "node string", "federate bigint", "flushed boolean"]
         + [f"{name} bigint" for name in numbers]

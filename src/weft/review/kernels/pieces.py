@@ -8,6 +8,7 @@ not matter if one federate has nearly all rows.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ def split(file: Array, seq: Array) -> Iterator[slice]:
     """The pieces of a batch: a new file, or a number that does not grow, begins another."""
     cuts = np.flatnonzero((file[1:] != file[:-1]) | (seq[1:] <= seq[:-1])) + 1
     edges = [0, *cuts.tolist(), len(seq)]
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in itertools.pairwise(edges):
         if begin < end:
             yield slice(begin, end)
 
