@@ -117,9 +117,23 @@ def undelivered(rows: list[Row]) -> set[Key]:
     for key, row in sent.items():
         for federate in row["destinations"]:
             due = row["order"] != "TSO" or row["time_int"] < granted.get(federate, -1)
-            if (*key, federate) not in got and due:
+            if (*key, federate) not in got and due and not unwanted_by_then(rows, row, federate):
                 found.add(("lost", *key, federate))
     return found
+
+
+def unwanted_by_then(rows: list[Row], sent: Row, federate: int) -> bool:
+    """At another node: did it move its regions, or take back its subscription, while the message was under way?"""
+    for row in of_kind(rows, "region", "declare"):
+        late = sent["epoch_ns"] <= row["epoch_ns"] <= sent["epoch_ns"] + GRACE
+        if row["federate"] != federate or row["node"] == sent["node"] or not late:
+            continue
+        if row["kind"] == "region" and sent["dimensions"]:
+            return True
+        if row["kind"] == "declare" and row["service"].startswith("un"):
+            if sent["class"] == row["class"] or sent["class"].startswith(row["class"] + "."):
+                return True
+    return False
 
 
 def misdirected(rows: list[Row]) -> set[Key]:
@@ -133,7 +147,9 @@ def misdirected(rows: list[Row]) -> set[Key]:
             if federate == row["source"]:
                 continue
             grace = TIE if nodes[federate] == row["node"] else GRACE
-            answers = {wanted_at(rows, federate, row, at) for at in moments(rows, federate, row["epoch_ns"], grace)}
+            answers = {
+                wanted_at(rows, federate, row, at) for at in moments(rows, federate, row["epoch_ns"], grace)
+            }
             addressed = federate in row["destinations"]
             if answers == {True} and not addressed and key not in got:
                 found.add(("missed", *key))

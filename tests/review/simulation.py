@@ -19,13 +19,26 @@ Row = dict[str, Any]
 NAMES = [column.name for column in COLUMNS]
 START = 10**18
 NOTE, BELOW, TICK, TANK = "R.Note", "R.Note.Below", "R.Tick", "O.Tank"
-FAULTS = ("late", "loss", "duplicate", "past", "extra", "missed", "deadline", "decreasing", "early grant", "unsent")
+FAULTS = (
+    "late",
+    "loss",
+    "duplicate",
+    "past",
+    "extra",
+    "missed",
+    "deadline",
+    "decreasing",
+    "early grant",
+    "unsent",
+)
 
 
 class Simulation:
     """One run; `rows` are in the order of the clock."""
 
-    def __init__(self, seed: int, steps: int = 120, federates: int = 4, nodes: int = 2, stamped: bool = True) -> None:
+    def __init__(
+        self, seed: int, steps: int = 120, federates: int = 4, nodes: int = 2, stamped: bool = True
+    ) -> None:
         self.random = random.Random(seed)
         self.stamped = stamped
         self.nodes = [f"node {number}" for number in range(nodes)]
@@ -117,11 +130,23 @@ class Simulation:
         class_name = self.random.choice((NOTE, BELOW, TICK, TANK))
         self.numbers[federate] += 1
         number = self.numbers[federate]
-        columns: Row = {"source": federate, "message": number, "class": class_name, "transport": "reliable", "order": "RO"}
+        columns: Row = {
+            "source": federate,
+            "message": number,
+            "class": class_name,
+            "transport": "reliable",
+            "order": "RO",
+        }
         if class_name == TANK:
             at = self.random.randrange(100)
             items = self.random.choice((["A"], ["B"], ["A", "B"]))
-            columns |= {"items": items, "object": federate, "dimensions": ["x"], "lower": [at], "upper": [at + 5]}
+            columns |= {
+                "items": items,
+                "object": federate,
+                "dimensions": ["x"],
+                "lower": [at],
+                "upper": [at + 5],
+            }
         elif class_name == TICK:
             columns |= {"order": "TSO", "time_int": max(self.granted[federate], self.asked[federate] or 0)
                         + 2 + self.random.randrange(3)}  # fmt: skip
@@ -149,7 +174,11 @@ class Simulation:
             self._deliver(federate, self.queues[federate].pop(0))
 
     def _deliver(self, federate: int, message: Row) -> None:
-        told = {name: value for name, value in message.items() if name not in ("dimensions", "lower", "upper", "object")}
+        told = {
+            name: value
+            for name, value in message.items()
+            if name not in ("dimensions", "lower", "upper", "object")
+        }
         self.add("deliver", federate, **told)
         if message.get("vector"):
             mine = self.vectors[federate]
@@ -161,7 +190,13 @@ class Simulation:
     def _ask(self, federate: int) -> None:
         if self.asked[federate] is None:
             self.asked[federate] = self.granted[federate] + self.random.randrange(1, 4)
-            self.add("request", federate, service="time_advance_request", time_int=self.asked[federate], lookahead_int=2)
+            self.add(
+                "request",
+                federate,
+                service="time_advance_request",
+                time_int=self.asked[federate],
+                lookahead_int=2,
+            )
 
     def _grant(self, federate: int) -> None:
         asked = self.asked[federate]
@@ -195,7 +230,11 @@ class _Planter:
         self.chance = chance
 
     def pick(self, kind: str, **wanted: Any) -> Row | None:
-        found = [r for r in self.rows if r["kind"] == kind and all(r[name] == value for name, value in wanted.items())]
+        found = [
+            r
+            for r in self.rows
+            if r["kind"] == kind and all(r[name] == value for name, value in wanted.items())
+        ]
         return self.chance.choice(found) if found else None
 
     def remove(self, row: Row) -> None:
@@ -212,7 +251,9 @@ class _Planter:
         for first in self.chance.sample(self.rows, len(self.rows)):
             if first["kind"] == "deliver" and first["order"] == "CO":
                 for second in self.rows:
-                    alike = all(second[name] == first[name] for name in ("kind", "order", "federate", "source"))
+                    alike = all(
+                        second[name] == first[name] for name in ("kind", "order", "federate", "source")
+                    )
                     if alike and second["message"] > first["message"]:
                         self.move(first, second)
                         return first
@@ -311,14 +352,29 @@ def write(folder: Path, rows: list[Row], rows_per_file: int = 50, **node_info: A
     """The rows as a run on the disk."""
     folder.mkdir(parents=True, exist_ok=True)
     names = sorted({row["node"] for row in rows})
-    info = {"federation": "small", "id": "0", "start_ns": START, "time": "HLAinteger64Time", "schema": VERSION}
+    info = {
+        "federation": "small",
+        "id": "0",
+        "start_ns": START,
+        "time": "HLAinteger64Time",
+        "schema": VERSION,
+    }
     for name in names:
         files = NodeFiles(folder, name, START, info)
         mine = [row for row in rows if row["node"] == name]
         for begin in range(0, len(mine), rows_per_file):
-            part = [{k: v for k, v in row.items() if k != "node"} for row in mine[begin : begin + rows_per_file]]
+            part = [
+                {k: v for k, v in row.items() if k != "node"} for row in mine[begin : begin + rows_per_file]
+            ]
             files.write_rows(pa.Table.from_pylist(part, schema=files.schema))
         others = [other for other in names if other != name]
-        told = {"node": name, "began_ns": START, "ended_ns": START + 1, "rows": len(mine), "dropped": 0, "others": others}
+        told = {
+            "node": name,
+            "began_ns": START,
+            "ended_ns": START + 1,
+            "rows": len(mine),
+            "dropped": 0,
+            "others": others,
+        }
         files.write_node(told | node_info)
     return folder

@@ -13,6 +13,7 @@ from weft.cli import (
     bench_fedpro,
     bench_mesh,
     bench_orders,
+    bench_review,
     bench_tso,
 )
 from weft.cli.arguments import whole
@@ -43,6 +44,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     bench_domains.register(kinds)
     bench_mesh.register(kinds)
     bench_orders.register(kinds)
+    bench_review.register(kinds)
     bench_tso.register(kinds)
 
 

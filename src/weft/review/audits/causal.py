@@ -17,9 +17,10 @@ from weft.review.kernels.log_scan import LateMessage, LogScan
 from weft.review.kernels.pieces import Array, by_value, split
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
+SEQUENCER = 0  # as a process
 LATE, CARRY = "late", "carry"
 PIECES = (
-    "what string, node string, federate bigint, seq bigint, last bigint, source bigint, message bigint, "
+    "what string, node string, federate bigint, seq bigint, last bigint, process bigint, source bigint, message bigint, "
     "after_source bigint, after bigint, most bigint, least bigint"
 )
 SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, after bigint"
@@ -30,52 +31,55 @@ WITNESS = (*KEY, "after_source", "after")
 def audit(context: Context) -> Result:
     from pyspark.sql import functions as f
 
-    sent = context.rows.where((f.col("kind") == "send") & (f.col("source") != RTI))
-    delivered = context.rows.where(
-        (f.col("kind") == "deliver") & (f.col("source") != RTI) & f.col("order").isin(*context.orders)
+    kind, order = f.col("kind"), f.col("order")
+    rows = context.rows.where(f.col("source") != RTI)
+    sent = rows.where(kind == "send")
+    delivered = rows.where((kind == "deliver") & order.isin(*context.orders))
+    # A message in causal order is released with its vector, and handed over then; callbacks call it receive order.
+    stamped = rows.where(
+        kind.isin("release", "deliver") & order.isin(*context.orders) & f.col("vector").isNotNull()
     )
-    found = _by_vectors(context, delivered)
-    bare = delivered.where(f.col("vector").isNull())
-    if bare.limit(1).count():
+    found = _by_vectors(stamped)
+    if delivered.where(f.col("vector").isNull()).limit(1).count():
         found = found.unionByName(_by_log(context, sent, delivered)).dropDuplicates(list(KEY))
     found = found.persist()
     if not found.limit(1).count():
         return Result(0, [], figures={"by_order": {}})
-    named = _with_orders(found, delivered)
+    named = _with_orders(found, sent).where(f.coalesce(f.col("order").isin(*context.orders), f.lit(True)))
     result = context.result(named, KEY)
     counts = named.groupBy("order").count().collect()
     result.figures["by_order"] = {row["order"] or "": row["count"] for row in counts}
     return result
 
 
-def _with_orders(found: Any, delivered: Any) -> Any:
-    """Which order the late message and the one before it were delivered in, and of which classes they are."""
+def _with_orders(found: Any, sent: Any) -> Any:
+    """Which order the late message and the one before it were sent in, and of which classes they are."""
     from pyspark.sql import functions as f
 
-    told = delivered.select(
-        "federate", "source", "message", "class", "order", "node", "seq", "mono_ns"
-    ).dropDuplicates(list(KEY))
-    late = found.join(told, list(KEY), "left")
-    other = told.select(
-        "federate",
+    late = found.join(sent.select("source", "message", "class", "order"), ["source", "message"], "left")
+    other = sent.select(
         f.col("source").alias("after_source"),
         f.col("message").alias("after"),
         f.col("class").alias("after_class"),
         f.col("order").alias("after_order"),
-        f.col("seq").alias("after_seq"),
     )
-    return late.join(other, ["federate", "after_source", "after"], "left")
+    return late.join(other, ["after_source", "after"], "left").select(
+        *WITNESS, "class", "order", "after_class", "after_order"
+    )
 
 
 # By the vectors that were recorded: piece by piece, then what pieces mean for those behind them
 
 
-def _by_vectors(context: Context, delivered: Any) -> Any:
+def _by_vectors(rows: Any) -> Any:
     from pyspark.sql import functions as f
 
-    stamped = delivered.where(f.col("vector").isNotNull()).select(
+    # A message in total order is stamped by the sequencer, which is process 0.
+    stamper = f.when(f.col("order") == "CT", f.lit(SEQUENCER)).otherwise(f.col("source"))
+    stamped = rows.select(
         f.xxhash64("_metadata.file_path").alias("file"),
         *("node", "seq", "federate", "source", "message", "vector_of", "vector"),
+        stamper.alias("process"),
     )
     pieces = stamped.mapInArrow(judge_pieces, PIECES).persist()
     late = pieces.where(f.col("what") == LATE).select(*WITNESS)
@@ -91,7 +95,7 @@ def _flagged(pieces: Any) -> Any:
     from pyspark.sql import functions as f
 
     before = (
-        Window.partitionBy("node", "federate", "source")
+        Window.partitionBy("node", "federate", "process")
         .orderBy("seq")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
@@ -99,16 +103,16 @@ def _flagged(pieces: Any) -> Any:
         "carried", f.max(f.struct("most", "after_source", "after")).over(before)
     )
     return carried.where(f.col("least") <= f.col("carried.most")).select(
-        "node", "federate", "source", f.col("seq").alias("first"), "last", "carried"
+        "node", "federate", "process", f.col("seq").alias("first"), "last", "carried"
     )
 
 
 def _late_by_earlier(stamped: Any, flagged: Any) -> Any:
     from pyspark.sql import functions as f
 
-    own = f.expr("try_element_at(vector, array_position(vector_of, source))")
-    rows = stamped.select("node", "seq", "federate", "source", "message", own.alias("own"))
-    late = rows.join(f.broadcast(flagged), ["node", "federate", "source"]).where(
+    own = f.expr("try_element_at(vector, cast(array_position(vector_of, process) AS int))")
+    rows = stamped.select("node", "seq", "federate", "process", "source", "message", own.alias("own"))
+    late = rows.join(f.broadcast(flagged), ["node", "federate", "process"]).where(
         (f.col("seq") >= f.col("first"))
         & (f.col("seq") <= f.col("last"))
         & (f.col("own") <= f.col("carried.most"))
@@ -124,7 +128,7 @@ def judge_pieces(batches: Iterator[Any]) -> Iterator[Any]:
     schema = pieces_schema()
     for batch in batches:
         file, seq = arrow.numbers(batch, "file"), arrow.numbers(batch, "seq")
-        columns = {name: arrow.numbers(batch, name) for name in ("federate", "source", "message")}
+        columns = {name: arrow.numbers(batch, name) for name in ("federate", "process", "source", "message")}
         nodes, names = arrow.words(batch, "node")
         for piece in split(file, seq):
             part = batch.slice(piece.start, piece.stop - piece.start)
@@ -148,10 +152,10 @@ def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, sc
         inside = np.arange(lengths[rows].sum()) + np.repeat(
             offsets[rows] - (np.cumsum(lengths[rows]) - lengths[rows]), lengths[rows]
         )
-        sources = columns["source"][rows]
-        processes = np.unique(np.concatenate((process[inside], sources)))
+        sources, stampers = columns["source"][rows], columns["process"][rows]
+        processes = np.unique(np.concatenate((process[inside], stampers)))
         vectors = kernel.dense(process[inside], values[inside], lengths[rows], processes)
-        places = np.searchsorted(processes, sources)
+        places = np.searchsorted(processes, stampers)
         own = vectors[np.arange(len(rows)), places]
         late, carry = kernel.late_deliveries(places, own, vectors)
         message = columns["message"][rows]
@@ -175,7 +179,7 @@ def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, sc
                 **{name: value * len(processes) for name, value in common.items()},
                 "seq": np.full(len(processes), seq[rows[0]]),
                 "last": np.full(len(processes), seq[rows[-1]]),
-                "source": processes,
+                "process": processes,
                 "most": carry.most,
                 "after_source": sources[carry.by],
                 "after": message[carry.by],

@@ -10,6 +10,7 @@ from functools import reduce
 from typing import Any
 
 from weft.review.audits.context import RTI, Context, Result
+from weft.review.kernels.interest import GRACE
 
 BLOCK_BITS = 8
 KEY = ("source", "message", "federate")
@@ -47,61 +48,65 @@ class Deliveries:
         """A row for each message and federate that it was sent or delivered to; `times`: deliveries of the same items."""
         from pyspark.sql import functions as f
 
-        columns = (*KEY, "expected", "items_key", "class", "order", "time", "node", "seq")
-        near = [_in_blocks(frame, self.blocks).select(*columns) for frame in (self.expected, self.delivered)]
+        expected = f.col("expected")
+        near = [_in_blocks(frame, self.blocks).drop("block") for frame in (self.expected, self.delivered)]
         parts = near[0].unionByName(near[1]).groupBy(*KEY, "items_key").agg(
             f.max("expected").alias("expected"),
-            f.count_if(~f.col("expected")).alias("times"),
+            f.max("reliable").alias("reliable"),
+            f.count_if(~expected).alias("times"),
             f.max("class").alias("class"),
-            f.max("order").alias("order"),
-            f.max(f.when(f.col("expected"), f.col("time"))).alias("time"),
-            f.min("node").alias("node"),
-            f.max(f.when(~f.col("expected"), f.col("seq"))).alias("seq"),
-        )  # fmt: skip
-        return parts.groupBy(*KEY).agg(
-            f.max("expected").alias("expected"),
-            f.max("times").alias("times"),
-            f.max("class").alias("class"),
-            f.max("order").alias("order"),
+            f.max(f.struct(expected, "order")).alias("order"),
             f.max("time").alias("time"),
-            f.max("node").alias("node"),
-            f.max("seq").alias("seq"),
+            f.max(f.when(expected, f.col("epoch_ns"))).alias("epoch_ns"),
+            f.max(f.when(expected, f.col("node"))).alias("node"),
+            f.max("placed").alias("placed"),
+        )  # fmt: skip
+        names = ("expected", "reliable", "times", "class", "time", "epoch_ns", "node", "placed")
+        return parts.groupBy(*KEY).agg(
+            *(f.max(name).alias(name) for name in names), f.max("order")["order"].alias("order")
         )
 
     def lost(self) -> Any:
         """Sent to a federate that did not get it, and nothing excuses that."""
         from pyspark.sql import functions as f
 
-        missing = self.matched.where(f.col("expected") & (f.col("times") == 0)).drop("node", "seq")
+        missing = self.matched.where("expected AND reliable AND times = 0")
+        members = self.context.members_frame.select("federate", "member_node")
+        unwanted = _unwanted_by_then(self.context.rows)
+        missing = missing.join(f.broadcast(members), "federate", "left").join(
+            f.broadcast(unwanted), "federate", "left"
+        )
+        missing = missing.where(~f.coalesce(_may_be_unwanted(), f.lit(False))).drop("member_node")
         return self.inexcusable(missing).select(
             f.lit(LOST).alias("what"), *KEY, "class", "order", "time", "unsure"
         )
 
     def inexcusable(self, missing: Any) -> Any:
-        """Of messages that did not reach a federate (columns KEY, order, time) those that should have; and `unsure`."""
+        """Of messages that did not reach a federate those that should have; and whether that is `unsure`.
+
+        Columns KEY, order and time.
+        """
         from pyspark.sql import functions as f
 
         context = self.context
-        members = context.members_frame
-        given_up = _given_up(context.rows)
-        for keys, frame in given_up:
-            missing = missing.join(frame, keys, "left_anti")
-        found = missing.join(f.broadcast(members), "federate", "left")
+        found = missing.join(f.broadcast(context.members_frame), "federate", "left")
+        for keys, frame in _given_up(context.rows):
+            found = found.join(frame, keys, "left_anti")
         due = (f.col("order") != "TSO") | f.col("time").isNull() | f.col("granted").isNull()
         found = found.where(due | (f.col("time") < f.col("granted")))
-        if not found.where("excused").limit(1).count():
-            return found.withColumn("unsure", f.coalesce("gap", f.lit(True)))
         overtaken = (
-            self.delivered.where(f.col("order") != "TSO")
-            .groupBy("source", "federate", "order")
+            self.delivered.where(f.col("order") == "RO")
+            .groupBy("source", "federate")
             .agg(f.max("message").alias("reached"))
         )
-        found = found.join(f.broadcast(overtaken), ["source", "federate", "order"], "left")
-        stands = ~f.coalesce("excused", f.lit(False)) | (f.col("message") < f.col("reached"))
-        stands |= f.coalesce(f.col("order") == "TSO", f.lit(False)) & (f.col("time") < f.col("granted"))
+        found = found.join(f.broadcast(overtaken), ["source", "federate"], "left")
+        stands = ~f.coalesce("excused", f.lit(False))
+        stands |= (f.col("order") == "RO") & (f.col("message") < f.col("reached"))
+        stands |= (f.col("order") == "TSO") & (f.col("time") < f.col("granted"))
         return found.where(stands).withColumn("unsure", f.coalesce("gap", f.lit(True)))
 
     def duplicates(self) -> Any:
+        """Best effort may lose, but not repeat."""
         from pyspark.sql import functions as f
 
         return self.matched.where("times > 1").select(
@@ -149,35 +154,60 @@ def _expected(context: Context) -> Any:
     from pyspark.sql import functions as f
 
     sends = context.rows.where(
-        (f.col("kind") == "send")
-        & (f.col("source") != RTI)
-        & f.col("destinations").isNotNull()
-        & _is_reliable()
+        (f.col("kind") == "send") & (f.col("source") != RTI) & f.col("destinations").isNotNull()
     )
-    return sends.select(
-        "source",
-        "message",
-        f.explode("destinations").alias("federate"),
-        f.lit(True).alias("expected"),
-        f.lit(None).cast("bigint").alias("items_key"),
-        *("class", "order", "node", "seq"),
-        f.col(context.opened.time_column).alias("time"),
-        _block().alias("block"),
-    )
+    to = f.explode("destinations").alias("federate")
+    return _told(context, sends, to, True, f.lit(None).cast("bigint"))
 
 
 def _delivered(context: Context) -> Any:
     from pyspark.sql import functions as f
 
-    rows = context.rows.where((f.col("kind") == "deliver") & (f.col("source") != RTI) & _is_reliable())
+    rows = context.rows.where((f.col("kind") == "deliver") & (f.col("source") != RTI))
+    return _told(context, rows, f.col("federate"), False, f.xxhash64("items", "transport"))
+
+
+def _told(context: Context, rows: Any, federate: Any, expected: bool, items_key: Any) -> Any:
+    from pyspark.sql import functions as f
+
     return rows.select(
-        *("source", "message", "federate"),
-        f.lit(False).alias("expected"),
-        f.xxhash64("items", "transport").alias("items_key"),
-        *("class", "order", "node", "seq"),
+        *("source", "message", "class", "order", "epoch_ns", "node"),
+        f.col("dimensions").isNotNull().alias("placed"),
+        federate,
+        f.lit(expected).alias("expected"),
+        (_is_reliable() if expected else f.lit(False)).alias("reliable"),
+        items_key.alias("items_key"),
         f.col(context.opened.time_column).alias("time"),
         _block().alias("block"),
     )
+
+
+def _unwanted_by_then(rows: Any) -> Any:
+    """When a federate moved regions, and when it took back which subscription."""
+    from pyspark.sql import functions as f
+
+    taken_back = (f.col("kind") == "declare") & f.col("service").startswith("unsubscribe")
+    moved = (f.col("kind") == "region") & ~f.coalesce(f.col("service").startswith("create"), f.lit(False))
+    changes = rows.where(taken_back | moved).groupBy("federate")
+    return changes.agg(
+        f.collect_list(f.when(moved, f.col("epoch_ns"))).alias("moves"),
+        f.collect_list(f.when(taken_back, f.struct("class", "epoch_ns"))).alias("ends"),
+    )
+
+
+def _may_be_unwanted() -> Any:
+    """A node leaves out what its federate does not want any more when it arrives from another node."""
+    from pyspark.sql import functions as f
+
+    def under_way(at: Any) -> Any:
+        return at.between(f.col("epoch_ns"), f.col("epoch_ns") + GRACE)
+
+    def ends(change: Any) -> Any:
+        above = f.col("class").startswith(f.concat(change["class"], f.lit(".")))
+        return under_way(change["epoch_ns"]) & ((change["class"] == f.col("class")) | above)
+
+    moved = f.col("placed") & f.exists("moves", under_way)
+    return (f.col("node") != f.col("member_node")) & (moved | f.exists("ends", ends))
 
 
 def _differing_blocks(expected: Any, delivered: Any) -> Any:
@@ -201,13 +231,18 @@ def _in_blocks(frame: Any, blocks: Any) -> Any:
 
 
 def _given_up(rows: Any) -> list[tuple[list[str], Any]]:
-    """What somebody said would not be delivered: to one federate, or to nobody."""
+    """What somebody said would not be delivered: to anybody, to one federate, at one node."""
     from pyspark.sql import functions as f
 
     said = rows.where(f.col("kind").isin("drop", "filter", "retract") & f.col("message").isNotNull())
-    everybody = (f.col("kind") == "retract") | f.coalesce(f.col("federate") == 0, f.lit(True))
-    everybody &= f.col("kind") != "filter"
+    nobody = f.coalesce(f.col("federate") == 0, f.lit(True))
+    everywhere = (f.col("kind") == "retract") | ((f.col("kind") == "drop") & nobody)
+    here = (f.col("kind") == "filter") & nobody
     return [
-        (["source", "message"], said.where(everybody).select("source", "message").distinct()),
-        (list(KEY), said.where(~everybody).select(*KEY).distinct()),
+        (["source", "message"], said.where(everywhere).select("source", "message").distinct()),
+        (
+            ["source", "message", "member_node"],
+            said.where(here).select("source", "message", f.col("node").alias("member_node")).distinct(),
+        ),
+        (list(KEY), said.where(~everywhere & ~here).select(*KEY).distinct()),
     ]

@@ -21,7 +21,7 @@ from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.subscriptions import wanted
 
-MISSED, EXTRA, DUPLICATE = "missed", "extra", "duplicate"
+MISSED, EXTRA, POSSIBLE = "missed", "extra", "possible"
 TILE_BITS = 17  # rows of a node in a tile, at most 2 to that
 SEP = "\x1f"
 SUBSCRIBED = (
@@ -195,6 +195,7 @@ def judge_tile(time_column: str, sent: Any, subscribed: Any) -> Any:
     for what, rows, federates in (
         (MISSED, misfit.missed_rows, misfit.missed),
         (EXTRA, misfit.extra_rows, misfit.extra),
+        (POSSIBLE, misfit.possible_rows, misfit.possible),
     ):
         columns = {
             "what": [what] * len(rows), "source": source[rows], "message": message[rows],
@@ -288,9 +289,8 @@ def _found(context: Context, misfits: Any, unjudged: Any) -> Any:
     extra = misfits.where(f.col("what") == EXTRA).join(got, list(KEY), "left_semi")
     extra = extra.join(told, ["source", "message"]).withColumn("unsure", f.lit(False))
     strange = _strange(context, deliveries, misfits).join(f.broadcast(unjudged), "federate", "left_anti")
-    repeated = _repeated_best_effort(context)
-    found = missed.select(*columns).unionByName(extra.select(*columns)).unionByName(strange.select(*columns))
-    return found.unionByName(repeated.select(*columns))
+    found = missed.select(*columns).unionByName(extra.select(*columns))
+    return found.unionByName(strange.select(*columns))
 
 
 def _strange(context: Context, deliveries: Deliveries, misfits: Any) -> Any:
@@ -298,24 +298,7 @@ def _strange(context: Context, deliveries: Deliveries, misfits: Any) -> Any:
     from pyspark.sql import functions as f
 
     unaddressed = deliveries.unaddressed().where("sent AND NOT open")
-    right_after_all = misfits.where(f.col("what") == MISSED).select(*KEY)
+    right_after_all = misfits.where(f.col("what") != EXTRA).select(*KEY)
     return unaddressed.join(right_after_all, list(KEY), "left_anti").select(
         f.lit(EXTRA).alias("what"), *KEY, "class", "order", "time", f.lit(False).alias("unsure")
-    )
-
-
-def _repeated_best_effort(context: Context) -> Any:
-    """Best effort may lose, and may not repeat; the audit of deliveries is about reliable messages only."""
-    from pyspark.sql import functions as f
-
-    from weft.review.audits.delivery import _is_reliable
-
-    rows = context.rows.where((f.col("kind") == "deliver") & (f.col("source") != RTI) & ~_is_reliable())
-    time = f.max(context.opened.time_column).alias("time")
-    times = rows.groupBy(*KEY, f.xxhash64("items", "transport").alias("items_key")).agg(
-        f.count(f.lit(1)).alias("times"), f.max("class").alias("class"), f.max("order").alias("order"), time
-    )
-    repeated = times.where("times > 1").drop("times", "items_key").dropDuplicates(list(KEY))
-    return repeated.select(
-        f.lit(DUPLICATE).alias("what"), *KEY, "class", "order", "time", f.lit(False).alias("unsure")
     )

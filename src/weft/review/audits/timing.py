@@ -185,7 +185,10 @@ def _early_grants(context: Context) -> Any:
     kind, service = f.col("kind"), f.coalesce("service", f.lit(""))
     leaves = kind.isin("resign", "lost")
     turns = service.isin(CONSTRAINED, NOT_CONSTRAINED)
-    told = context.rows.where(kind.isin("request", "grant") | leaves | turns).select(
+    # With another lookahead nobody knows what is promised until the next request or grant.
+    unknown = service.isin("modify_lookahead", "disable_time_regulation")
+    stepped = kind.isin("request", "grant") & time.isNotNull()
+    told = context.rows.where(stepped | leaves | turns | unknown).select(
         *("node", "seq", "federate", "epoch_ns"),
         time.alias("time"),
         (time + lookahead).alias("promise"),

@@ -100,12 +100,17 @@ class Subscribed:
 
 
 class Misfit(NamedTuple):
-    """Rows of messages, and federates: who should have been addressed and was not, who was and should not."""
+    """Rows of messages, and federates: who should have been addressed and was not, who was and should not.
+
+    `possible`: who was not, and may have got it nevertheless.
+    """
 
     missed_rows: Array
     missed: Array
     extra_rows: Array
     extra: Array
+    possible_rows: Array
+    possible: Array
 
 
 class _Pairs(NamedTuple):
@@ -123,7 +128,7 @@ def judge(sent: Sent, subscribed: Subscribed) -> Misfit:
     ]
     if not parts:
         nothing = np.empty(0, np.int64)
-        return Misfit(nothing, nothing, nothing, nothing)
+        return Misfit(*[nothing] * 6)
     return Misfit(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -140,8 +145,11 @@ def _judge_rows(sent: Sent, subscribed: Subscribed, federates: Array, begin: int
     own = np.searchsorted(federates, sent.source[begin:end])
     for matrix in (must, may, addressed):
         matrix[np.arange(end - begin), own] = False
-    missed, extra = np.nonzero(must & ~addressed), np.nonzero(addressed & ~may)
-    return Misfit(missed[0] + begin, federates[missed[1]], extra[0] + begin, federates[extra[1]])
+    found: list[Array] = []
+    for matrix in (must & ~addressed, addressed & ~may, may & ~must & ~addressed):
+        rows, seats = np.nonzero(matrix)
+        found += (rows + begin, federates[seats])
+    return Misfit(*found)
 
 
 def _alike(subscribed: Subscribed, places: Array) -> Iterator[Array]:
