@@ -110,11 +110,12 @@ def undelivered(rows: list[Row]) -> set[Key]:
         granted[row["federate"]] = max(granted.get(row["federate"], -1), row["time_int"])
     got: dict[Key, int] = {}
     for row in of_kind(rows, "deliver"):
-        key = (row["source"], row["message"], row["federate"])
-        got[key] = got.get(key, 0) + 1
+        delivery = (row["source"], row["message"], row["federate"])
+        got[delivery] = got.get(delivery, 0) + 1
     found = {("duplicate", *key) for key, times in got.items() if times > 1}
     found |= {("unsent", *key) for key in got if key[:2] not in sent}
-    for key, row in sent.items():
+    for (source, message), row in sent.items():
+        key = (source, message)
         for federate in row["destinations"]:
             due = row["order"] != "TSO" or row["time_int"] < granted.get(federate, -1)
             if (*key, federate) not in got and due and not unwanted_by_then(rows, row, federate):

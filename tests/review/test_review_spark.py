@@ -134,8 +134,8 @@ def with_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., i
     """The command, in the session that is there."""
 
     def run(*arguments: str) -> int:
-        def reviewed(*given: Any) -> Any:
-            return review(*given, session=spark)
+        def reviewed(run: str, master: str, say: Any, witnesses: int, orders: tuple[str, ...]) -> Any:
+            return review(run, master, say, witnesses, orders, spark)
 
         monkeypatch.setattr("weft.review.review", reviewed)
         return main(["review", *arguments])

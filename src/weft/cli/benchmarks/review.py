@@ -103,7 +103,8 @@ QUESTIONS = {
         SELECT count(*) FROM running WHERE process = source AND before >= own""",
     "time": """
         WITH told AS (
-            SELECT federate, seq, kind, time_int, last_value(CASE WHEN kind = 'grant' THEN time_int END IGNORE NULLS) OVER w AS granted,
+            SELECT federate, seq, kind, time_int,
+                   last_value(CASE WHEN kind = 'grant' THEN time_int END IGNORE NULLS) OVER w AS granted,
                    max(CASE WHEN kind = 'deliver' THEN time_int END) OVER w AS most
             FROM rows WHERE (kind = 'deliver' AND "order" = 'TSO') OR kind = 'grant'
             WINDOW w AS (PARTITION BY federate ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))

@@ -234,7 +234,11 @@ def arrays_of(sent: Any, subscribed: Any) -> tuple[kernel.Sent, kernel.Subscribe
         _shared(subscribed, "class", classes),
         items,
         subscription.ravel(),
-        *(arrow.numbers(subscribed, name) for name in ("mode", "since", "until", "from_time", "to_time")),
+        arrow.numbers(subscribed, "mode"),
+        arrow.numbers(subscribed, "since"),
+        arrow.numbers(subscribed, "until"),
+        arrow.numbers(subscribed, "from_time"),
+        arrow.numbers(subscribed, "to_time"),
         _extents(subscribed),
         arrow.numbers(subscribed, "sure", False),
     )

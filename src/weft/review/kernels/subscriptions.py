@@ -75,10 +75,12 @@ def wanted(rows: Iterable[Mapping[str, Any]]) -> list[Wanted]:
         bounds = histories.regions.get(region, []) if region else [_Change(0, ALWAYS, None, None)]
         for stretch in _stretches(changes, bounds, histories):
             found.setdefault((class_name, item == "", region, *stretch), []).append(item)
-    return [
-        Wanted(key[0], () if key[1] else tuple(sorted(items)), *key[3:], key[2])  # type: ignore[arg-type]
-        for key, items in found.items()
-    ]
+    made = []
+    for key, items in found.items():
+        class_name, is_interaction, region, mode, wall, logical, bounds, sure = key
+        names = () if is_interaction else tuple(sorted(items))
+        made.append(Wanted(class_name, names, mode, wall, logical, bounds, sure, region))
+    return made
 
 
 def _read(histories: _Histories, order: int, row: Mapping[str, Any]) -> None:
