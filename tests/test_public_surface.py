@@ -24,6 +24,7 @@ PUBLIC = {
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces", "join",
     ],
+    "weft.review": ["AUDITS", "Review", "ReviewError", "review"],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "read_source",
         "read_sources", "shared_node", "stop_node",
