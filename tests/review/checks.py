@@ -9,6 +9,9 @@ from typing import Any
 from review import oracle
 from review.simulation import FAULTS, Row, Simulation, number, plant, write
 from weft.review import Review, review
+from weft.review.audits.context import Context
+from weft.review.reading import open_for_review, read_rows
+from weft.review.review import run_audits
 
 MANY = 100_000  # more witnesses than there are
 
@@ -24,6 +27,12 @@ def faulty_run(seed: int, steps: int = 400, nodes: int = 2, times: int = 2, **op
 
 def review_rows(folder: Path, rows: list[Row], session: Any, **node_info: Any) -> Review:
     return review(write(folder, rows, **node_info), witnesses=MANY, session=session)
+
+
+def audit_run(run: Path, session: Any, *names: str) -> Review:
+    """Some of the audits only."""
+    opened = open_for_review(run)
+    return run_audits(Context(session, opened, read_rows(session, opened)), lambda text: None, names)
 
 
 def keys(found: Review, audit: str, *names: str) -> set[tuple[Any, ...]]:

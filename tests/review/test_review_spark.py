@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from review.checks import check, faulty_run, review_rows
+from review.checks import audit_run, check, faulty_run, review_rows
 from review.simulation import Simulation, number, write
 from weft.cli import main
 from weft.cli.review import as_text
@@ -32,6 +32,7 @@ def test_faults_of_every_kind_are_found_and_nothing_else(spark: Any, tmp_path: P
     assert all(counts.values()), counts
 
 
+@pytest.mark.soak
 def test_without_recorded_vectors_on_one_node(spark: Any, tmp_path: Path) -> None:
     rows = faulty_run(seed=3, nodes=1, stamped=False)
     assert check(review_rows(tmp_path / "run", rows, spark), rows)["causal"]
@@ -71,7 +72,8 @@ def test_rows_that_were_dropped_are_said_first(spark: Any, tmp_path: Path) -> No
     """What seems missing may be among them, so it counts as unsure."""
     rows = number(Simulation(5, steps=60).rows)
     gone = next(row for row in rows if row["kind"] == "deliver" and row["order"] == "RO")
-    found = review_rows(tmp_path / "run", [row for row in rows if row is not gone], spark, dropped=7)
+    run = write(tmp_path / "run", [row for row in rows if row is not gone], dropped=7)
+    found = audit_run(run, spark, "delivery")
     assert found.dropped_rows == 14  # seven at each of two nodes
     assert "14 rows were dropped" in as_text(found).splitlines()[0]
     assert (found.audits["delivery"].violations, found.audits["delivery"].unsure) == (0, 1)
@@ -82,7 +84,7 @@ def test_a_torn_file_is_left_out_and_named(spark: Any, tmp_path: Path) -> None:
     run = write(tmp_path / "run", number(Simulation(6, steps=60).rows))
     torn = sorted((run / "rows").glob("*/*.parquet"))[1]
     torn.write_bytes(torn.read_bytes()[:-20])
-    found = review(run, session=spark)
+    found = audit_run(run, spark, "delivery")
     assert any(str(torn) in note for note in found.notes)
     assert torn.exists()
     assert found.audits["delivery"].unsure
@@ -93,7 +95,7 @@ def test_a_missing_node(spark: Any, tmp_path: Path) -> None:
     run = write(tmp_path / "run", number(Simulation(6, steps=60).rows))
     shutil.rmtree(run / "rows" / "node=node%201")
     (run / "nodes" / "node%201.json").unlink()
-    found = review(run, session=spark)
+    found = audit_run(run, spark, "delivery")
     assert any("'node 1'" in note for note in found.notes)
     assert not found.audits["delivery"].violations
     assert found.audits["delivery"].unsure
@@ -103,7 +105,7 @@ def test_a_run_that_is_still_written(spark: Any, tmp_path: Path) -> None:
     """What has not come yet is no loss; a message that others have overtaken is."""
     rows = number(Simulation(8, steps=80).rows)
     half = rows[: len(rows) // 2]
-    found = review_rows(tmp_path / "run", half, spark, ended_ns=None)
+    found = audit_run(write(tmp_path / "run", half, ended_ns=None), spark, "interest", "delivery")
     assert any("still writing" in note for note in found.notes)
     assert not found.audits["delivery"].violations
     assert not found.audits["interest"].violations
