@@ -26,7 +26,10 @@ ROWS_PER_SHUFFLE_PARTITION = 1_000_000
 SMALL_RUN = 1_000_000  # rows up to which Java's optimizing compiler costs more than it gains
 INTERVAL = 0.2  # seconds between two looks at the progress
 
+# What goes wrong comes as an exception.  Spark tells of levels that it sets, where its own differs from the root's.
 LOGGING = """rootLogger.level = fatal
+logger.quiet.name = org.apache
+logger.quiet.level = fatal
 rootLogger.appenderRef.stderr.ref = console
 appender.console.type = Console
 appender.console.name = console
