@@ -35,7 +35,7 @@ demo: build ## run the mixed scenario: aircraft, tank, observer
 	@$(BIN)/weft demo
 
 test: build ## run all tests
-	$(BIN)/pytest -n 2 -m "not soak"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate
 
 check: build ## ruff, mypy --strict, import-linter, the public surface

@@ -126,6 +126,7 @@ def test_java(
         java.write_text(f"#!/bin/sh\n{script}\n")
         java.chmod(0o755 if script else 0o644)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     finding = doctor._java()
     assert finding.state == state
     assert said in finding.text

@@ -14,6 +14,7 @@ from weft.cli import (
     bench_mesh,
     bench_orders,
     bench_record,
+    bench_review,
     bench_tso,
 )
 from weft.cli.arguments import whole
@@ -45,6 +46,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     bench_mesh.register(kinds)
     bench_orders.register(kinds)
     bench_record.register(kinds)
+    bench_review.register(kinds)
     bench_tso.register(kinds)
 
 

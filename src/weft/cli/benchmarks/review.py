@@ -1,0 +1,147 @@
+"""What `weft bench review` measures: audits of a made-up run on Spark, and the same questions asked of DuckDB.
+
+Time on the processor and memory are those of all processes below this one: Java and the Python workers are among them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+class Meter:
+    """Seconds, CPU-seconds and the most memory between entering and leaving."""
+
+    def __init__(self) -> None:
+        self.seconds = self.cpu_s = 0.0
+        self.peak_mb = 0.0
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Meter:
+        self._began, self._cpu = time.monotonic(), sum(cpu for cpu, _ in _processes())
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._watcher.join()
+        self._look()
+        self.seconds = round(time.monotonic() - self._began, 2)
+        self.cpu_s = round(max(0.0, sum(cpu for cpu, _ in _processes()) - self._cpu), 2)
+        self.peak_mb = round(self.peak_mb)
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.25):
+            self._look()
+
+    def _look(self) -> None:
+        self.peak_mb = max(self.peak_mb, sum(memory for _, memory in _processes()))
+
+    def figures(self) -> dict[str, float]:
+        return {"seconds": self.seconds, "cpu_s": self.cpu_s, "peak_mb": self.peak_mb}
+
+
+def _processes() -> list[tuple[float, float]]:
+    """CPU-seconds (with those of children that ended) and resident megabytes of this process and all below it."""
+    parents: dict[int, int] = {}
+    found: dict[int, tuple[float, float]] = {}
+    page = os.sysconf("SC_PAGE_SIZE")
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            rest = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        process = int(entry.parent.name)
+        parents[process] = int(rest[1])
+        found[process] = sum(map(int, rest[11:15])) / TICK, int(rest[21]) * page / 2**20
+    mine = {os.getpid()}
+    grown = True
+    while grown:
+        below = {process for process, parent in parents.items() if parent in mine} - mine
+        mine |= below
+        grown = bool(below)
+    return [found[process] for process in mine if process in found]
+
+
+def measure_audits(
+    session: Any, run: Path, say: Callable[[str], None]
+) -> tuple[dict[str, dict[str, float]], int]:
+    """Each audit by itself, and what all of them found."""
+    from weft.review.audits.context import Context
+    from weft.review.reading import open_for_review, read_rows
+    from weft.review.review import AUDITS
+
+    opened = open_for_review(run)
+    figures, violations = {}, 0
+    context = Context(session, opened, read_rows(session, opened))
+    for name, audit in AUDITS.items():
+        say(f"{opened.run.rows:,} rows: {name}")
+        with Meter() as meter:
+            violations += audit(context).violations
+        figures[name] = meter.figures()
+    session.catalog.clearCache()
+    return figures, violations
+
+
+# The same questions in SQL; every one counts violations, of which there are none.
+QUESTIONS = {
+    "causal": """
+        WITH parts AS (
+            SELECT federate, seq, source, vector[list_position(vector_of, source)] AS own,
+                   unnest(vector_of) AS process, unnest(vector) AS value
+            FROM rows WHERE kind = 'deliver' AND vector IS NOT NULL),
+        running AS (
+            SELECT *, max(value) OVER (PARTITION BY federate, process ORDER BY seq
+                                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM parts)
+        SELECT count(*) FROM running WHERE process = source AND before >= own""",
+    "time": """
+        WITH told AS (
+            SELECT federate, seq, kind, time_int,
+                   last_value(CASE WHEN kind = 'grant' THEN time_int END IGNORE NULLS) OVER w AS granted,
+                   max(CASE WHEN kind = 'deliver' THEN time_int END) OVER w AS most
+            FROM rows WHERE (kind = 'deliver' AND "order" = 'TSO') OR kind = 'grant'
+            WINDOW w AS (PARTITION BY federate ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
+        SELECT count(*) FROM told WHERE kind = 'deliver' AND (time_int < granted OR time_int < most)""",
+    "delivery": """
+        WITH expected AS (
+            SELECT source, message, unnest(destinations) AS federate FROM rows WHERE kind = 'send'),
+        delivered AS (
+            SELECT source, message, federate, count(*) AS times FROM rows WHERE kind = 'deliver' GROUP BY ALL)
+        SELECT count(*) FROM expected FULL JOIN delivered USING (source, message, federate)
+        WHERE times IS NULL OR times > 1""",
+    "deadlines": """
+        SELECT count(*) FROM (
+            SELECT name, priority, min(deadline_ns - mono_ns), avg(deadline_ns - mono_ns), max(deadline_ns - mono_ns),
+                   quantile_cont(deadline_ns - mono_ns, [0.01, 0.05, 0.5, 0.95, 0.99]),
+                   count(*) FILTER (mono_ns > deadline_ns) AS misses
+            FROM rows WHERE kind = 'done' GROUP BY ALL) WHERE misses > 0""",
+}  # fmt: skip
+
+
+def measure_duckdb(run: Path, say: Callable[[str], None]) -> dict[str, dict[str, float]] | None:
+    """None where DuckDB is not installed: it is for development only."""
+    try:
+        import duckdb
+    except ImportError:
+        return None
+    figures = {}
+    with duckdb.connect() as database:
+        files = str(run / "rows" / "*" / "*.parquet")
+        database.execute(
+            f"CREATE VIEW rows AS SELECT * FROM read_parquet('{files}', hive_partitioning = true)"
+        )
+        for name, question in QUESTIONS.items():
+            say(f"DuckDB: {name}")
+            with Meter() as meter:
+                answer = database.execute(question).fetchone()
+            if answer != (0,):
+                raise RuntimeError(f"DuckDB found {answer} violations ({name}) in a run without any")
+            figures[name] = meter.figures()
+    return figures

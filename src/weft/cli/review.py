@@ -1,0 +1,120 @@
+"""`weft review RUN`: was the run right?  Exit 0 if so, 1 if something was violated, 2 if it could not be told."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from weft.cli.arguments import whole
+from weft.model.errors import SettingsError
+
+if TYPE_CHECKING:
+    from weft.review import Review
+
+KNOWN_ORDERS = ("RO", "CO", "CT", "TSO", "PO")
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "review",
+        help="audit a recorded run on Spark; exit 1 if something was violated",
+        description=(
+            "Audit a recorded run on Spark: causal order, logical time, interest, deliveries, deadlines. "
+            "Exit 0: nothing is violated; 1: something is; 2: the run could not be reviewed."
+        ),
+    )
+    parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
+    parser.add_argument(
+        "--master",
+        default="local[*]",
+        help="where Spark runs: local[N], spark://…, sc://… (default %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--witnesses",
+        type=whole(0),
+        default=20,
+        metavar="N",
+        help="show so many of each audit (default %(default)s)",
+    )
+    parser.add_argument(
+        "--orders",
+        type=_orders,
+        default=("RO", "CO", "CT"),
+        metavar="ORDER[,…]",
+        help="messages that the causal audit looks at (default RO,CO,CT; CO,CT are those whose order is promised)",
+    )
+    parser.set_defaults(func=run)
+
+
+def _orders(text: str) -> tuple[str, ...]:
+    chosen = tuple(text.split(","))
+    for order in chosen:
+        if order not in KNOWN_ORDERS:
+            raise argparse.ArgumentTypeError(f"{order!r} is none of {', '.join(KNOWN_ORDERS)}")
+    return chosen
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from weft.review import review
+
+    if not arguments.master:
+        raise SettingsError("--master must not be empty; local[*] is this machine")
+    found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders)
+    print(json.dumps(found.as_data(), indent=2) if arguments.json else as_text(found))
+    return 1 if found.violations else 0
+
+
+def say(text: str) -> None:
+    """On a terminal one line that changes; elsewhere a line for each thing that is done."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[Kweft: {text}", end="", file=sys.stderr, flush=True)
+    elif text.endswith("\n"):
+        print(f"weft: {text}", end="", file=sys.stderr, flush=True)
+
+
+def as_text(found: Review) -> str:
+    lines = [f"note: {note}" for note in found.notes]
+    lines += [f"{found.run}: {found.rows:,} rows", ""]
+    for name, result in found.audits.items():
+        unsure = f", {result.unsure:,} unsure (rows are missing)" if result.unsure else ""
+        verdict = "ok" if not result.violations else f"{result.violations:,} violations"
+        lines.append(f"{name:<10} {verdict}{unsure}")
+        lines += [f"    {_witness(witness)}" for witness in result.witnesses]
+        hidden = result.violations - len(result.witnesses)
+        if hidden > 0:
+            lines.append(f"    … and {hidden:,} more")
+        if name == "deadlines":
+            lines += _consumers(result.figures.get("consumers", []))
+    return "\n".join(lines)
+
+
+def _witness(witness: dict[str, Any]) -> str:
+    """As `what: name value, name value`."""
+    rest = ", ".join(f"{name} {value}" for name, value in witness.items() if name != "what")
+    return f"{witness['what']}: {rest}" if "what" in witness else rest
+
+
+def _consumers(consumers: list[dict[str, Any]]) -> list[str]:
+    if not consumers:
+        return []
+    lines = [
+        (
+            f"    {'consumer':<24}{'priority':>9}{'events':>10}{'misses':>8}"
+            f"{'laxity ms: min':>16}{'p50':>10}{'max':>10}{'used':>8}"
+        )
+    ]
+    for row in consumers:
+        laxity = row["laxity_ms"] or {}
+        figures = "".join(
+            f"{'' if laxity.get(name) is None else format(laxity[name], '.3f'):>{width}}"
+            for name, width in (("min", 16), ("p50", 10), ("max", 10))
+        )
+        used = "" if row["utilisation"] is None else f"{row['utilisation']:.1%}"
+        priority = "" if row["priority"] is None else row["priority"]
+        lines.append(
+            f"    {row['name'] or '':<24}{priority:>9}{row['events']:>10,}{row['misses']:>8,}{figures}{used:>8}"
+        )
+    return lines

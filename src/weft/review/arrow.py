@@ -1,0 +1,62 @@
+"""Arrow batches to numpy and back, for the functions that Spark hands batches to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.review.kernels.pieces import Array
+
+
+def numbers(batch: Any, name: str, missing: Any = 0) -> Array:
+    """A column of numbers; `missing` stands for null."""
+    column = _column(batch, name)
+    if column.null_count:
+        column = column.fill_null(missing)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def present(batch: Any, name: str) -> Array:
+    return np.asarray(_column(batch, name).is_valid().to_numpy(zero_copy_only=False))
+
+
+def lists(batch: Any, name: str) -> tuple[Array, Array]:
+    """A column of lists as all their values, one behind the other, and their lengths."""
+    import pyarrow.compute as pc
+
+    column = _column(batch, name)
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    values = pc.list_flatten(column)
+    return np.asarray(values.to_numpy(zero_copy_only=False)), np.asarray(lengths, np.int64)
+
+
+def words(batch: Any, name: str) -> tuple[Array, list[str]]:
+    """A column of texts, of which there are few, as numbers and what they stand for; null is -1."""
+    column = _column(batch, name).dictionary_encode()
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.asarray(codes), column.dictionary.to_pylist()
+
+
+def _column(batch: Any, name: str) -> Any:
+    column = batch.column(name)
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+def made(columns: Mapping[str, Any], schema: Any) -> Any:
+    """A batch of these columns, in the order of the schema; what is not given is null."""
+    import pyarrow as pa
+
+    length = max((len(column) for column in columns.values()), default=0)
+    arrays = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(length, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def made_of_rows(rows: Sequence[Mapping[str, Any]], schema: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist(list(rows), schema=schema)

@@ -1,0 +1,234 @@
+"""Who should have got a message: subscriptions as they were then, against whom it was sent to.
+
+Messages and subscriptions of one tile come in; a tile is a stretch of one node's rows.  Every subscription is a box in wall
+clock, logical time and space (`subscriptions`), every message a point in time and a box, or several, in space; the matcher of
+`weft.interest.matching` finds who overlaps.
+
+What a node knows of subscriptions at other nodes is a little old, and clocks differ.  So near a change (`GRACE`) a federate
+elsewhere *may* get a message and need not: it *must* be addressed only if it wanted the message all that time, and must not
+only if it wanted it in none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.interest.matching import match
+from weft.interest.matching.sweep import Boxes
+from weft.review.kernels.pieces import Array, by_value
+from weft.review.kernels.subscriptions import ALWAYS, ANY_MODE, LOGICAL_MODE, NEVER, WALL_MODE
+
+GRACE = 1_000_000_000  # ns: for subscriptions at another node
+TIE = 1  # ns: at the same node two rows may have the same time
+CELLS = 1 << 24
+
+
+@dataclass
+class Extents:
+    """Boxes of many rows.  A shape is the dimensions of the boxes of a row, one behind the other; shape 0 is no box at all."""
+
+    shape: Array
+    shapes: list[tuple[str, ...]]
+    offset: Array
+    lower: Array
+    upper: Array
+
+    def boxes(self, shape: int) -> list[dict[str, int]]:
+        """Of each box the places of its dimensions; a box begins where the first dimension comes again."""
+        found: list[dict[str, int]] = []
+        for place, dimension in enumerate(self.shapes[shape]):
+            if not found or dimension in found[-1]:
+                found.append({})
+            found[-1][dimension] = place
+        return found
+
+    def bounds(self, rows: Array, box: dict[str, int], dimensions: list[str]) -> tuple[Array, Array]:
+        """Lower and upper bounds: a row for each dimension, the whole range where the box has none."""
+        lower = np.full((len(dimensions), len(rows)), ALWAYS)
+        upper = np.full((len(dimensions), len(rows)), NEVER)
+        for number, dimension in enumerate(dimensions):
+            if dimension in box:
+                places = self.offset[rows] + box[dimension]
+                lower[number], upper[number] = self.lower[places], self.upper[places]
+        return lower, upper
+
+
+@dataclass
+class Items:
+    """Names of attributes of many rows: a set for each number; set 0 is empty."""
+
+    number: Array
+    sets: list[frozenset[str]]
+
+
+@dataclass
+class Sent:
+    """Messages: a row each."""
+
+    node: Array
+    source: Array
+    class_name: Array
+    by_logical: Array  # does it go by logical time: was it sent in time stamp order?
+    wall: Array
+    logical: Array
+    items: Items
+    extents: Extents
+    addressed_rows: Array  # for each addressed federate the row of the message
+    addressed: Array
+
+
+@dataclass
+class Subscribed:
+    """Stretches of subscriptions: a row each."""
+
+    node: Array
+    federate: Array
+    class_name: Array  # of messages that it is for: its own class, or one below
+    items: Items  # the empty set wants everything
+    subscription: Array  # a number for each subscription, which may have many stretches
+    mode: Array
+    since: Array
+    until: Array
+    from_time: Array
+    to_time: Array
+    extents: Extents
+    sure: Array
+
+
+class Misfit(NamedTuple):
+    """Rows of messages, and federates: who should have been addressed and was not, who was and should not.
+
+    `possible`: who was not, and may have got it nevertheless.
+    """
+
+    missed_rows: Array
+    missed: Array
+    extra_rows: Array
+    extra: Array
+    possible_rows: Array
+    possible: Array
+
+
+class _Pairs(NamedTuple):
+    messages: Array
+    wishes: Array
+    exact: Array  # False: whether the message overlaps is not fully recorded
+
+
+def judge(sent: Sent, subscribed: Subscribed) -> Misfit:
+    federates = np.unique(np.concatenate((subscribed.federate, sent.addressed, sent.source)))
+    step = max(1, CELLS // max(1, len(federates)))
+    parts = [
+        _judge_rows(sent, subscribed, federates, begin, min(begin + step, len(sent.wall)))
+        for begin in range(0, len(sent.wall), step)
+    ]
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return Misfit(*[nothing] * 6)
+    return Misfit(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _judge_rows(sent: Sent, subscribed: Subscribed, federates: Array, begin: int, end: int) -> Misfit:
+    must, may, addressed = (np.zeros((end - begin, len(federates)), bool) for _ in range(3))
+    inside = (sent.addressed_rows >= begin) & (sent.addressed_rows < end)
+    seats = np.searchsorted(federates, sent.addressed[inside])
+    addressed[sent.addressed_rows[inside] - begin, seats] = True
+    seats = np.searchsorted(federates, subscribed.federate)
+    for name, rows in by_value(sent.class_name[begin:end]):
+        for wishes in _alike(subscribed, np.flatnonzero(subscribed.class_name == name)):
+            for pairs in _overlapping(sent, subscribed, rows + begin, wishes):
+                _mark(sent, subscribed, _fitting(sent, subscribed, pairs), seats, begin, must, may)
+    own = np.searchsorted(federates, sent.source[begin:end])
+    for matrix in (must, may, addressed):
+        matrix[np.arange(end - begin), own] = False
+    found: list[Array] = []
+    for matrix in (must & ~addressed, addressed & ~may, may & ~must & ~addressed):
+        rows, seats = np.nonzero(matrix)
+        found += (rows + begin, federates[seats])
+    return Misfit(*found)
+
+
+def _alike(subscribed: Subscribed, places: Array) -> Iterator[Array]:
+    """Subscriptions with boxes of the same shape, which are matched together."""
+    for _, inside in by_value(subscribed.extents.shape[places]):
+        yield places[inside]
+
+
+def _overlapping(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> Iterator[_Pairs]:
+    shape = subscribed.extents.shape[wishes[0]]
+    for of_message, inside in by_value(sent.extents.shape[rows]):
+        if shape == 0 or of_message == 0:
+            yield _in_time(sent, subscribed, rows[inside], wishes)
+        else:
+            yield from _in_space(sent, subscribed, rows[inside], wishes)
+
+
+def _in_time(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> _Pairs:
+    """All pairs whose times may meet; the default region overlaps every region."""
+    order = np.argsort(sent.wall[rows], kind="stable")
+    wall = sent.wall[rows][order]
+    begin = np.searchsorted(wall, subscribed.since[wishes] - GRACE)
+    count = np.searchsorted(wall, subscribed.until[wishes] + GRACE) - begin
+    count = np.maximum(count, 0)
+    places = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - begin, count)
+    return _Pairs(rows[order[places]], np.repeat(wishes, count), np.ones(len(places), bool))
+
+
+def _in_space(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> Iterator[_Pairs]:
+    """All pairs that overlap in wall clock (with grace) and in space, box by box."""
+    wanted_box = subscribed.extents.boxes(int(subscribed.extents.shape[wishes[0]]))[0]
+    sent_boxes = sent.extents.boxes(int(sent.extents.shape[rows[0]]))
+    wall = sent.wall[rows]
+    since, until = subscribed.since[wishes] - GRACE, subscribed.until[wishes] + GRACE
+    # Attributes of one update may each have regions of their own; which box is whose is not recorded.
+    exact = (sent.items.number[rows] == 0) | (len(sent_boxes) == 1)
+    for box in sent_boxes:
+        common = [dimension for dimension in wanted_box if dimension in box]
+        if common:
+            lower, upper = sent.extents.bounds(rows, box, common)
+            updates = Boxes(np.vstack((wall, lower)), np.vstack((wall + 1, upper)))
+            lower, upper = subscribed.extents.bounds(wishes, wanted_box, common)
+            wanted = Boxes(np.vstack((since, lower)), np.vstack((until, upper)))
+            pairs = match(updates, wanted)
+            yield _Pairs(rows[pairs.updates], wishes[pairs.subscriptions], exact[pairs.updates])
+
+
+def _fitting(sent: Sent, subscribed: Subscribed, pairs: _Pairs) -> _Pairs:
+    """Those that meet in logical time, and of whose attributes one is wanted."""
+    messages, wishes, exact = pairs
+    by_logical, mode = sent.by_logical[messages], subscribed.mode[wishes]
+    logical = sent.logical[messages]
+    ok = (mode == ANY_MODE) | (mode == np.where(by_logical, LOGICAL_MODE, WALL_MODE))
+    in_range = (logical >= subscribed.from_time[wishes]) & (logical < subscribed.to_time[wishes])
+    ok &= ~by_logical | in_range
+    fits = np.array(
+        [[not wish or bool(wish & said) for wish in subscribed.items.sets] for said in sent.items.sets], bool
+    )
+    ok &= fits[sent.items.number[messages], subscribed.items.number[wishes]]
+    return _Pairs(messages[ok], wishes[ok], exact[ok])
+
+
+def _mark(
+    sent: Sent, subscribed: Subscribed, pairs: _Pairs, seats: Array, begin: int, must: Array, may: Array
+) -> None:
+    messages, wishes, exact = pairs
+    grace = np.where(sent.node[messages] == subscribed.node[wishes], TIE, GRACE)
+    low = np.maximum(subscribed.since[wishes], sent.wall[messages] - grace)
+    high = np.minimum(subscribed.until[wishes], sent.wall[messages] + grace)
+    meets = low < high
+    may[messages[meets] - begin, seats[wishes[meets]]] = True
+    judged = meets & exact & subscribed.sure[wishes]
+    whole = judged & (high - low == 2 * grace)
+    must[messages[whole] - begin, seats[wishes[whole]]] = True
+    # Stretches of one subscription that follow one another may together cover all the time that counts.
+    edge = np.flatnonzero(judged & ~whole)
+    if len(edge):
+        key = np.stack((messages[edge], subscribed.subscription[wishes[edge]]))
+        _, first, number = np.unique(key, axis=1, return_index=True, return_inverse=True)
+        covered = np.bincount(number.ravel(), weights=(high - low)[edge])
+        full = edge[first[covered >= 2 * grace[edge[first]]]]
+        must[messages[full] - begin, seats[wishes[full]]] = True

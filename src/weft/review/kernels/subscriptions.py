@@ -1,0 +1,182 @@
+"""What a federate was subscribed to and when: boxes in wall clock, logical time and space.
+
+A subscription holds from its call to the call that takes it back, and where it has a region, as that was from one commit to
+the next; each such stretch is a box.  Messages are points in time, so "who wanted it then" is one question of overlap.
+
+With changes *as of a logical time*, messages in time stamp order go by what holds at their time stamp, whenever the change
+was made (docs/ddm-sync.md); all others still go by the wall clock.  A federate that uses this has boxes of both
+modes.  After a change without a time that follows one with a time, what holds when depends on what was under way; from then on
+nothing is held against anybody (`sure` is False).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.review.kernels.pieces import Array
+
+NEVER = 1 << 61  # beyond every clock, and far from overflow
+ALWAYS = -NEVER
+ANY_MODE, WALL_MODE, LOGICAL_MODE = 0, 1, 2
+
+Bounds = tuple[tuple[str, int, int], ...]  # dimension, lower, upper
+Subscription = tuple[str, str, int]  # class, attribute ("" of an interaction), region (0: none)
+NOWHERE: Bounds = (("", 0, 0),)
+
+
+class Wanted(NamedTuple):
+    """A stretch of a subscription; bounds None: the whole space."""
+
+    class_name: str
+    items: tuple[str, ...]  # empty: an interaction, whose parameters do not matter
+    mode: int
+    wall: tuple[int, int]
+    logical: tuple[int, int]
+    bounds: Bounds | None
+    sure: bool
+    region: int  # 0: none
+
+
+def ticks(times: Array) -> Array:
+    """Logical times as whole numbers of the same order."""
+    if times.dtype.kind != "f":
+        return np.clip(times.astype(np.int64), ALWAYS, NEVER)
+    bits = (times.astype(np.float64) + 0.0).view(np.int64)  # -0.0 is 0.0
+    return (bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))) >> 1
+
+
+class _Change(NamedTuple):
+    order: int
+    wall: int
+    tick: int | None
+    value: Any
+
+
+class _Histories:
+    """Of regions (their bounds, or NOWHERE) and of subscriptions (True, or False), each a list of changes."""
+
+    def __init__(self) -> None:
+        self.regions: dict[int, list[_Change]] = {}
+        self.subscriptions: dict[Subscription, list[_Change]] = {}
+        self.timed = False
+        self.left = NEVER
+
+
+def wanted(rows: Iterable[Mapping[str, Any]]) -> list[Wanted]:
+    """Of one federate: its rows of the kinds declare, region, resign and lost, in order; `tick` is their logical time."""
+    histories = _Histories()
+    for order, row in enumerate(rows):
+        _read(histories, order, row)
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for (class_name, item, region), changes in histories.subscriptions.items():
+        bounds = histories.regions.get(region, []) if region else [_Change(0, ALWAYS, None, None)]
+        for stretch in _stretches(changes, bounds, histories):
+            found.setdefault((class_name, item == "", region, *stretch), []).append(item)
+    made = []
+    for key, items in found.items():
+        class_name, is_interaction, region, mode, wall, logical, bounds, sure = key
+        names = () if is_interaction else tuple(sorted(items))
+        made.append(Wanted(class_name, names, mode, wall, logical, bounds, sure, region))
+    return made
+
+
+def _read(histories: _Histories, order: int, row: Mapping[str, Any]) -> None:
+    kind, service = row["kind"], row["service"] or ""
+    tick, wall = row["tick"], row["epoch_ns"]
+    if kind in ("resign", "lost"):
+        histories.left = wall
+    elif kind == "region":
+        bounds = _bounds(row)
+        gone = bounds is None and service.startswith("delete")
+        if bounds is not None or gone:
+            histories.timed |= tick is not None
+            change = _Change(order, wall, tick, bounds or NOWHERE)
+            histories.regions.setdefault(row["region"], []).append(change)
+    elif "subscribe" in service and "directed" not in service:
+        histories.timed |= tick is not None
+        change = _Change(order, wall, tick, not service.startswith("unsubscribe"))
+        for key in _named(histories, row, service):
+            histories.subscriptions.setdefault(key, []).append(change)
+            if row["region"] and row["region"] not in histories.regions and _bounds(row) is not None:
+                histories.regions[row["region"]] = [_Change(order, ALWAYS, None, _bounds(row))]
+
+
+def _named(histories: _Histories, row: Mapping[str, Any], service: str) -> list[Subscription]:
+    region = row["region"] or 0
+    if "interaction" in service:
+        return [(row["class"], "", region)]
+    if row["items"]:
+        return [(row["class"], item, region) for item in row["items"]]
+    return [key for key in histories.subscriptions if key[0] == row["class"] and key[2] == region]
+
+
+def _bounds(row: Mapping[str, Any]) -> Bounds | None:
+    if not row["dimensions"]:
+        return None
+    return tuple(sorted(zip(row["dimensions"], row["lower"], row["upper"], strict=True)))
+
+
+# Stretches: mode, wall, logical, bounds, sure
+
+
+def _stretches(
+    subscribed: list[_Change], bounds: list[_Change], histories: _Histories
+) -> Iterable[tuple[Any, ...]]:
+    timed = histories.timed
+    for on, off, _ in _by_wall(subscribed, histories.left):
+        for since, until, value in _by_wall(bounds, NEVER):
+            wall = max(on, since), min(off, until)
+            if wall[0] < wall[1] and value != NOWHERE:
+                yield WALL_MODE if timed else ANY_MODE, wall, (ALWAYS, NEVER), value, True
+    if timed:
+        yield from _as_of_times(subscribed, bounds, histories.left)
+
+
+def _by_wall(changes: list[_Change], end: int) -> Iterable[tuple[int, int, Any]]:
+    """From when to when it had which value; False is left out."""
+    for change, following in zip(changes, [*changes[1:], None], strict=True):
+        until = end if following is None else following.wall
+        if change.value is not False:
+            yield change.wall, min(until, end), change.value
+
+
+def _as_of_times(subscribed: list[_Change], bounds: list[_Change], left: int) -> Iterable[tuple[Any, ...]]:
+    sure = _is_sure(subscribed) and _is_sure(bounds)
+    for on in _by_time(subscribed):
+        for at in _by_time(bounds):
+            logical = max(on[0], at[0]), min(on[1], at[1])
+            if on[3] and at[3] != NOWHERE and logical[0] < logical[1]:
+                wall = max(on[2], at[2]), left
+                if sure and wall[0] < wall[1]:
+                    yield LOGICAL_MODE, wall, logical, at[3], True
+    if not sure:
+        yield LOGICAL_MODE, (ALWAYS, NEVER), (ALWAYS, NEVER), None, False
+
+
+def _is_sure(changes: list[_Change]) -> bool:
+    timed = False
+    for change in changes:
+        if change.tick is not None:
+            timed = True
+        elif timed:
+            return False
+    return True
+
+
+def _by_time(changes: list[_Change]) -> Iterable[tuple[int, int, int, Any]]:
+    """From which to which logical time, from when on the wall clock, which value: untimed changes first, then by time."""
+    untimed = [change for change in changes if change.tick is None]
+    latest = {change.tick: change for change in changes if change.tick is not None}
+    timed = [latest[tick] for tick in sorted(latest)]
+    end = timed[0].tick if timed else NEVER
+    for change in untimed[-1:]:
+        assert end is not None
+        yield ALWAYS, end, change.wall, change.value
+    for change, following in zip(timed, [*timed[1:], None], strict=False):
+        until = NEVER if following is None else following.tick
+        assert change.tick is not None
+        assert until is not None
+        yield change.tick, until, ALWAYS, change.value

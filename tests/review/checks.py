@@ -1,0 +1,60 @@
+"""A review of rows, compared with brute force."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from review import oracle
+from review.simulation import FAULTS, Row, Simulation, number, plant, write
+from weft.review import Review, review
+from weft.review.audits.context import Context
+from weft.review.reading import open_for_review, read_rows
+from weft.review.review import run_audits
+
+MANY = 100_000  # more witnesses than there are
+
+
+def faulty_run(seed: int, steps: int = 400, nodes: int = 2, times: int = 2, **options: Any) -> list[Row]:
+    """A run with faults of every kind."""
+    rows = Simulation(seed, steps=steps, nodes=nodes, **options).rows
+    chance = random.Random(seed)
+    for fault in FAULTS * times:
+        plant(rows, fault, chance)
+    return number(sorted(rows, key=lambda row: row["epoch_ns"]))
+
+
+def review_rows(folder: Path, rows: list[Row], session: Any, **node_info: Any) -> Review:
+    return review(write(folder, rows, **node_info), witnesses=MANY, session=session)
+
+
+def audit_run(run: Path, session: Any, *names: str) -> Review:
+    """Some of the audits only."""
+    opened = open_for_review(run)
+    return run_audits(Context(session, opened, read_rows(session, opened)), lambda text: None, names)
+
+
+def keys(found: Review, audit: str, *names: str) -> set[tuple[Any, ...]]:
+    return {tuple(witness.get(name) for name in names) for witness in found.audits[audit].witnesses}
+
+
+def check(found: Review, rows: list[Row]) -> dict[str, int]:
+    """All that is wrong is found, and nothing else; how much of each."""
+    message = ("source", "message", "federate")
+    deliveries = keys(found, "delivery", "what", *message)
+    assert deliveries == oracle.undelivered(rows)
+    assert keys(found, "causal", "federate", "source", "message") == oracle.late(rows)
+    in_time = keys(found, "time", "what", "federate", "node", "seq")
+    assert {one for one in in_time if one[0] != "lost"} == oracle.out_of_order(rows) | oracle.early_grants(
+        rows
+    )
+    orders = {(row["source"], row["message"]): row["order"] for row in oracle.of_kind(rows, "send")}
+    lost = {one for one in oracle.undelivered(rows) if one[0] == "lost" and orders[one[1:3]] == "TSO"}
+    lost_in_time = {one for one in keys(found, "time", "what", *message) if one[0] == "lost"}
+    assert lost_in_time == lost
+    assert keys(found, "interest", "what", *message) == oracle.misdirected(rows)
+    assert keys(found, "deadlines", "node", "name", "seq") == oracle.missed_deadlines(rows)
+    for result in found.audits.values():
+        assert result.violations == len(result.witnesses)
+    return {name: result.violations for name, result in found.audits.items()}

