@@ -1,4 +1,4 @@
-"""The grid's kernels against the strategies themselves, message by message, and against nodes that really sent it (issue 8, 3)."""
+"""The grid's kernels against the strategies themselves, message by message, and against real nodes (issue 8, 3)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ SETTINGS = [
 ]
 
 
-def predicted(rows: list[dict[str, Any]], source: Source, tried: list[DdmSettings], more: Any = ()) -> list[Counts]:
+def predicted(
+    rows: list[dict[str, Any]], source: Source, tried: list[DdmSettings], more: Any = ()
+) -> list[Counts]:
     """By the kernels, with Arrow's group-by in the place of Spark's."""
     model = (source,)
     listening = read_listening(
@@ -82,7 +84,9 @@ def check(counts: Counts, brute: dict[str, dict[int, int]]) -> None:
 def test_counts_are_those_of_the_strategies(seed: int, source: Source) -> None:
     """All strategies, channels used again or not, one box or several, regions that move, federates that leave."""
     story = Story(seed, source)
-    more = tuple(((space.number, at), (5,)) for space in story.spaces.all for at in range(len(space.dimensions)))
+    more = tuple(
+        ((space.number, at), (5,)) for space in story.spaces.all for at in range(len(space.dimensions))
+    )
     tried = [*SETTINGS, DdmSettings(strategy=GRID, partitions=5, max_channels=1000)]
     for one, counts in zip(tried, predicted(story.rows, source, tried, more), strict=True):
         check(counts, brute_counts(story.rows, story.spaces, one))
@@ -119,7 +123,10 @@ def test_a_rid_file_for_every_candidate() -> None:
     for source in (FED, OMT):
         spaces = model_spaces((source,))
         numbers = [space.number for space in spaces.all]
-        for base in (DdmSettings(strategy=EXACT), DdmSettings(strategy=EXACT, best_effort=MULTICAST, tbound=2.5)):
+        for base in (
+            DdmSettings(strategy=EXACT),
+            DdmSettings(strategy=EXACT, best_effort=MULTICAST, tbound=2.5),
+        ):
             tried = candidates(spaces, base)
             tried += [one for grids in one_by_one(base, spaces, numbers).values() for _, one in grids[::5]]
             for setting in tried:
@@ -131,7 +138,9 @@ def test_a_rid_file_for_every_candidate() -> None:
                 assert again.tbound == setting.tbound
                 if setting.strategy == GRID:
                     assert again.max_channels == setting.max_channels
-                    assert [again.partitions_of(s) for s in spaces.all] == [setting.partitions_of(s) for s in spaces.all]
+                    assert [again.partitions_of(s) for s in spaces.all] == [
+                        setting.partitions_of(s) for s in spaces.all
+                    ]
 
 
 @given(st.integers(1, 5000), st.lists(st.integers(0, 4999), min_size=1, max_size=20))

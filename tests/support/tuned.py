@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -77,8 +78,17 @@ def spaces_of(source: Source) -> Spaces:
 class Story:
     """A run at random.  Everything in it has arrived before the next thing happens."""
 
-    def __init__(self, seed: int, source: Source = FED, steps: int = 60, federates: int = 4) -> None:
+    def __init__(
+        self,
+        seed: int,
+        source: Source = FED,
+        steps: int = 60,
+        federates: int = 4,
+        orders: Sequence[str] = ("RO",),
+    ) -> None:
         self.random = Random(seed)
+        self.orders = orders
+        self.heard: dict[int, list[tuple[int, int]]] = {}
         self.spaces = spaces_of(source)
         model = self.spaces.model
         self.dimensions = list(model.dimensions)
@@ -105,7 +115,15 @@ class Story:
     # --- what happens ---------------------------------------------------------------------------------------------
 
     def step(self) -> None:
-        kinds = (self.subscribe, self.turn, self.update, self.update, self.update, self.send, self.unsubscribe)
+        kinds = (
+            self.subscribe,
+            self.turn,
+            self.update,
+            self.update,
+            self.update,
+            self.send,
+            self.unsubscribe,
+        )
         who = self.random.choice(sorted(self.federates))
         self.random.choice(kinds)(who)
         if len(self.federates) > 2 and self.random.random() < 0.02:
@@ -155,11 +173,15 @@ class Story:
             old = self.regions[region][1]
             new = {name: self.range(name) for name in old}
             self.regions[region] = (who, new)
-            self.write("region", who, service="commit_region_modifications", region=region, **self.bounds([new]))
+            self.write(
+                "region", who, service="commit_region_modifications", region=region, **self.bounds([new])
+            )
 
     def update(self, who: int) -> None:
         cls = self.random.choice(sorted(self.attributes))
-        items = sorted(self.random.sample(self.attributes[cls], self.random.randint(1, len(self.attributes[cls]))))
+        items = sorted(
+            self.random.sample(self.attributes[cls], self.random.randint(1, len(self.attributes[cls])))
+        )
         spaces = list(dict.fromkeys(self.spaces.of_attribute(cls, item) for item in items))
         boxes = {
             space.number: [self.box(space) for _ in range(self.random.choice((0, 1, 1, 1, 2)))]
@@ -176,7 +198,9 @@ class Story:
             if other != who and any(self.wants(other, cls, item, there) for item, there in wanted)
         ]
         reliable = cls != "HLAobjectRoot.B"
-        self.message(who, "update_attribute_values", cls, items, boxes, reached, reliable, self.random.randint(1, 2))
+        self.message(
+            who, "update_attribute_values", cls, items, boxes, reached, reliable, self.random.randint(1, 2)
+        )
 
     def send(self, who: int) -> None:
         if not self.interactions:
@@ -193,12 +217,18 @@ class Story:
         self, who: int, service: str, cls: str, items: list[str], boxes: Mapping[int, list[Box]],
         reached: list[int], reliable: bool, instance: int | None,
     ) -> None:  # fmt: skip
-        self.messages[who] = self.messages.get(who, 0) + 1
-        every = [box for number in sorted(boxes) for box in boxes[number]]
+        self.messages[who] = number = self.messages.get(who, 0) + 1
+        every = [box for space in sorted(boxes) for box in boxes[space]]
+        order = self.random.choice(self.orders)
+        known = self.heard.get(who, [])
+        cause_source, cause = self.random.choice(known) if known and self.random.random() < 0.3 else (0, 0)
+        for one in reached:
+            self.heard.setdefault(one, []).append((who, number))
         self.write(
             "send", who, service=service, **{"class": cls}, items=items, source=who,
-            message=self.messages[who], destinations=reached, order="RO", object=instance,
-            transport="reliable" if reliable else "best-effort", payload_bytes=10, control_bytes=2,
+            message=number, destinations=reached, order=order, object=instance,
+            cause_source=cause_source, cause=cause, transport="reliable" if reliable else "best-effort",
+            payload_bytes=10, control_bytes=2 if order == "RO" else 20,
             **(self.bounds(every) if every else {}),
         )  # fmt: skip
 
@@ -239,8 +269,14 @@ class Story:
 
     def wants(self, who: int, cls: str, item: str | None, boxes: Sequence[Box]) -> bool:
         for wish, attribute, region in self.wishes[who]:
-            fits = (cls == wish or cls.startswith(wish + ".")) if item is None else (cls, item) == (wish, attribute)
-            if fits and (region is None or not boxes or any(overlap(self.regions[region][1], box) for box in boxes)):
+            fits = (
+                (cls == wish or cls.startswith(wish + "."))
+                if item is None
+                else (cls, item) == (wish, attribute)
+            )
+            if fits and (
+                region is None or not boxes or any(overlap(self.regions[region][1], box) for box in boxes)
+            ):
                 return True
         return False
 
@@ -304,7 +340,9 @@ def brute_counts(rows: Iterable[Row], spaces: Spaces, setting: DdmSettings) -> d
         elif row["kind"] == "declare":
             key = (row["class"], row["items"], row["region"])
             if row["service"].startswith("unsubscribe"):
-                wishes[who] = [one for one in wishes[who] if (one["class"], one["items"], one["region"]) != key]
+                wishes[who] = [
+                    one for one in wishes[who] if (one["class"], one["items"], one["region"]) != key
+                ]
             else:
                 wishes[who].append(row)
         elif row["kind"] == "send":
@@ -336,3 +374,34 @@ def as_table(rows: Sequence[Row]) -> Any:
     schema = arrow_schema(with_node=True)
     columns = {field.name: [row.get(field.name) for row in rows] for field in schema}
     return pa.table({name: pa.array(values, schema.field(name).type) for name, values in columns.items()})
+
+
+def write_run(
+    folder: Path, rows: Sequence[Row], source: Source, rid: Source | None = None, home: str = "S1"
+) -> Path:
+    """A run on the disk, as nodes leave it."""
+    from weft.host.recording_files import NodeFiles
+
+    (folder / "fom").mkdir(parents=True)
+    (folder / "fom" / "1").write_bytes(source.data)
+    if rid is not None:
+        (folder / "rid").write_bytes(rid.data)
+    info = {
+        "federation": "tuned",
+        "id": "0",
+        "start_ns": 0,
+        "node": home,
+        "execution": f"{home}/1/2",
+        "time": "HLAinteger64Time",
+        "modules": [{"name": source.name, "file": "fom/1"}],
+        "rid": None if rid is None else "rid",
+        "schema": 1,
+    }
+    for node in sorted({row["node"] for row in rows}):
+        files = NodeFiles(folder, node, 1, info)
+        own = as_table([row for row in rows if row["node"] == node]).drop_columns(["node"])
+        files.write_rows(own.cast(files.schema))
+        files.write_node(
+            {"node": node, "began_ns": 0, "ended_ns": 1, "rows": len(own), "dropped": 0, "others": []}
+        )
+    return folder

@@ -22,6 +22,7 @@ from weft.cli import (
     serve,
     services,
     status,
+    tune,
 )
 from weft.model.errors import WeftError
 
@@ -39,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
         serve,
         run,
         review,
+        tune,
         journal,
         passwd,
         domains,

@@ -18,7 +18,7 @@ from weft.interest.ddm_settings import DdmSettings
 from weft.interest.spaces import Spaces
 from weft.model.records import Source
 from weft.review.advice_cells import Cells, layout_of, ranges_of
-from weft.review.advice_grid import FIELDS, Counts, Groups, Listening, count
+from weft.review.advice_grid import FIELDS, Counts, Divided, Groups, Listening, count_under
 
 SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
                 "dimensions", "lower", "upper")  # fmt: skip
@@ -166,13 +166,13 @@ def counted(
 
     def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         spaces, cells = model_spaces(model), model_cells(model, more)
+        divided = [Divided(one, spaces) for one in settings]
         totals = [Counts() for _ in settings]
         for batch in batches:
             for groups in read_groups(batch, listening):
-                for total, found in zip(
-                    totals, count(groups, listening, settings, spaces, cells), strict=True
-                ):
-                    total.add(found)
+                found = count_under(groups, listening, divided, cells)
+                for total, one in zip(totals, found, strict=True):
+                    total.add(one)
         yield write_counts(totals)
 
     return counting
@@ -188,9 +188,7 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]
         for name in ("count", "source", "epoch", "reliable")
     }
     names = _plain(batch, "node").dictionary_encode()
-    nodes = np.array(names.dictionary.to_pylist(), dtype=object)[
-        names.indices.to_numpy(zero_copy_only=False)
-    ]
+    nodes = np.array(names.dictionary.to_pylist(), dtype=object)[names.indices.to_numpy(zero_copy_only=False)]
     for code, layout in enumerate(layouts.dictionary.to_pylist()):
         if layout == OUTSIDE:
             continue
@@ -226,9 +224,7 @@ def write_counts(totals: Sequence[Counts]) -> pa.RecordBatch:
         for federate, number in getattr(total, name).items()
     ]
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
-    arrays = [
-        pa.array(column, field.type) for column, field in zip(columns, _COUNTED_SCHEMA, strict=True)
-    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _COUNTED_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_COUNTED_SCHEMA)
 
 

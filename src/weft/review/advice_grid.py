@@ -1,15 +1,15 @@
 """What recorded messages would cost under each strategy of data distribution, counted as the nodes themselves count it.
 
-The kernel's rule (`weft.kernel.channels`): a message goes to the other nodes that have a federate listening to one of its
-channels, and every such federate there has received it, wanted or not.  Here the same is worked out for many messages
-and many settings at once.  Messages come grouped: `Groups` has how many there were of each sender, with the same ranges
-of cells, wanted by the same federates, while everybody listened to the same.  A federate's *cover* is the boxes of cells that
-it listens to in each space.
+The kernel's rule (`weft.kernel.channels`): a message goes to the other nodes that have a federate listening to one of
+its channels, and every such federate there has received it, wanted or not.  Here the same is worked out for many
+messages and many settings at once.  Messages come grouped: `Groups` has how many there were of each sender, with the
+same ranges of cells, wanted by the same federates, while everybody listened to the same.  A federate's *cover* is the
+boxes of cells that it listens to in each space.
 
-Whether a range of cells meets a cover of many boxes is asked of a summed-area table: one look-up for each corner, whatever the number of
-boxes.  Covers of a few boxes are compared directly, all versions of a cover at once, because a region that moves makes
-many versions.  Where partitions are more than channels, so that channels are used again, a federate listens to all
-partitions that share a channel with one of its own; the table does the rest.
+Whether a range of cells meets a cover of many boxes is asked of a summed-area table: one look-up for each corner,
+whatever the number of boxes.  Covers of a few boxes are compared directly, all versions of a cover at once, because a
+region that moves makes many versions.  Where partitions are more than channels, so that channels are used again, a
+federate listens to all partitions that share a channel with one of its own; the table does the rest.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Groups:
 
 @dataclass
 class Counts:
-    """What the nodes would count, by federate; `casts` are datagrams to groups and messages to single nodes, were there groups."""
+    """What the nodes would count, by federate; `casts`: datagrams to groups, and messages to single nodes, were there groups."""
 
     sent: dict[int, int] = field(default_factory=dict)
     copies: dict[int, int] = field(default_factory=dict)
@@ -102,8 +102,56 @@ def count(
     groups: Groups, listening: Listening, settings: Sequence[DdmSettings], spaces: Spaces, cells: Cells
 ) -> list[Counts]:
     """For each of the settings what these messages cost."""
+    return count_under(groups, listening, [Divided(one, spaces) for one in settings], cells)
+
+
+def count_under(
+    groups: Groups, listening: Listening, settings: Sequence[Divided], cells: Cells
+) -> list[Counts]:
+    """The same; settings that divide the spaces of these messages alike are counted once."""
     look = _Look(groups, listening, cells)
-    return [look.counts(one, spaces) for one in settings]
+    known: dict[Any, Counts] = {}
+    found = []
+    for one in settings:
+        key = one.key(look.spaces)
+        if key not in known:
+            known[key] = look.counts(one)
+        found.append(known[key])
+    return found
+
+
+class Divided:
+    """The partitions of all spaces under one setting; channels are numbered from 0 here."""
+
+    def __init__(self, setting: DdmSettings, spaces: Spaces) -> None:
+        self.strategy = setting.strategy
+        self.counts: dict[int, tuple[int, ...]] = {}
+        self.first: dict[int, int] = {}
+        first = 1
+        for space in spaces.all:
+            counts = (
+                setting.partitions_of(space) if setting.strategy == GRID else (1,) * len(space.dimensions)
+            )
+            grid = Grid(space, counts, first)
+            self.counts[space.number] = grid.counts
+            self.first[space.number] = first - 1
+            first += grid.count
+        self.partitions = 1 if setting.strategy == SIMPLE else first - 1
+        most = setting.max_channels if setting.strategy == GRID else self.partitions
+        self.channels = min(self.partitions, most)
+        self.reused = self.channels < self.partitions
+
+    def key(self, spaces: Sequence[int]) -> Any:
+        """Equal for settings under which messages in these spaces cost the same."""
+        if self.strategy in (SIMPLE, EXACT):
+            return self.strategy
+        if self.reused:
+            return self.channels, tuple(self.counts.items())
+        return tuple((space, self.counts[space]) for space in spaces)
+
+    def channel_numbers(self, space: int) -> Ints:
+        """The channel of every partition of a space, in the shape of its grid."""
+        return _numbering(self.counts[space], self.first[space]) % self.channels
 
 
 class _Look:
@@ -143,10 +191,9 @@ class _Look:
 
     # --- one setting ----------------------------------------------------------------------------------------------
 
-    def counts(self, setting: DdmSettings, spaces: Spaces) -> Counts:
+    def counts(self, setting: Divided) -> Counts:
         groups = self.groups
-        grids = None if setting.strategy in (SIMPLE, EXACT) else _Grids(setting, spaces)
-        heard, channels = self._heard(setting, grids)
+        heard, channels = self._heard(setting)
         arrives = heard & self.away
         wanted = arrives & groups.wanted
         nodes = np.zeros(len(groups.count), np.int64)
@@ -165,21 +212,21 @@ class _Look:
             )
         return made
 
-    def _heard(self, setting: DdmSettings, grids: _Grids | None) -> tuple[Bools, Ints]:
+    def _heard(self, setting: Divided) -> tuple[Bools, Ints]:
         """Who hears each message, at whatever node, and on how many channels it is put."""
         one = np.ones(len(self.groups.count), np.int64)
         if setting.strategy == EXACT:
             return self.groups.wanted, one
-        if setting.strategy == SIMPLE or grids is None:
+        if setting.strategy == SIMPLE:
             return self.present, one
-        if grids.reused:
-            heard, channels = self._reused(grids)
+        if setting.reused:
+            heard, channels = self._reused(setting)
         else:
             heard = np.zeros_like(self.present)
             channels = np.zeros(len(one), np.int64)
             for space in dict.fromkeys(self.spaces):
-                heard |= self._meets(space, grids.counts[space])
-                channels = channels + self._touched(space, grids.counts[space])
+                heard |= self._meets(space, setting.counts[space])
+                channels = channels + self._touched(space, setting.counts[space])
         if self.default:
             return self.present, channels + one
         return heard & self.present, channels
@@ -234,7 +281,7 @@ class _Look:
 
     # --- channels that are used again -----------------------------------------------------------------------------
 
-    def _reused(self, grids: _Grids) -> tuple[Bools, Ints]:
+    def _reused(self, grids: Divided) -> tuple[Bools, Ints]:
         own = {
             space: [_coarsened(box, self._coarse(space, grids.counts[space])) for box in self._own(space)]
             for space in dict.fromkeys(self.spaces)
@@ -257,7 +304,7 @@ class _Look:
         ]
         return found, _distinct(numbered, len(found), grids.channels)
 
-    def _channel_mask(self, cover: Cover, grids: _Grids) -> Bools:
+    def _channel_mask(self, cover: Cover, grids: Divided) -> Bools:
         heard = np.zeros(grids.channels, np.bool_)
         for space, boxes in cover.items():
             tables = self._coarse(space, grids.counts[space])
@@ -266,31 +313,8 @@ class _Look:
         return heard
 
 
-class _Grids:
-    """The partitions of all spaces under one setting; channels are numbered from 0 here."""
-
-    def __init__(self, setting: DdmSettings, spaces: Spaces) -> None:
-        self.counts: dict[int, tuple[int, ...]] = {}
-        self.first: dict[int, int] = {}
-        first = 1
-        for space in spaces.all:
-            counts = setting.partitions_of(space) if setting.strategy == GRID else (1,) * len(space.dimensions)
-            grid = Grid(space, counts, first)
-            self.counts[space.number] = grid.counts
-            self.first[space.number] = first - 1
-            first += grid.count
-        self.partitions = first - 1
-        most = setting.max_channels if setting.strategy == GRID else self.partitions
-        self.channels = min(self.partitions, most)
-        self.reused = self.channels < self.partitions
-
-    def channel_numbers(self, space: int) -> Ints:
-        """The channel of every partition of a space, in the shape of its grid."""
-        return _numbering(self.counts[space], self.first[space]) % self.channels
-
-
 def partitions(setting: DdmSettings, spaces: Spaces) -> int:
-    return 1 if setting.strategy == SIMPLE else _Grids(setting, spaces).partitions
+    return Divided(setting, spaces).partitions
 
 
 def _numbering(counts: tuple[int, ...], first: int) -> Ints:

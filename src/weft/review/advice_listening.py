@@ -49,7 +49,8 @@ class _Wishes:
             else:
                 self.interactions.pop(name, None)
             return
-        wanted = list(items) if items is not None else [item for cls, item in self.attributes if cls == name]
+        every = service == "unsubscribe_object_class"
+        wanted = [item for cls, item in self.attributes if cls == name] if every else list(items or ())
         for item in wanted:
             if service.endswith("with_regions"):
                 _hold(self.attributes_at, (name, item), region, begins)
@@ -131,13 +132,13 @@ class _Reading:
             return []
         if kind == "declare":
             self.federates[federate].declare(row["service"] or "", row["class"], row["items"], row["region"])
-            if row["region"] is not None and row["dimensions"]:
+            if row["region"] is not None and row["lower"]:
                 self.regions.setdefault(row["region"], _bounds(row))
             return [federate]
         region = row["region"]
-        if row["dimensions"]:
+        if row["lower"]:
             self.regions[region] = _bounds(row)
-        else:
+        elif row["service"] == "delete_region":
             self.regions.pop(region, None)
         return [one for one, wishes in self.federates.items() if region in wishes.regions()]
 

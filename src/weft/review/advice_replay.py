@@ -1,9 +1,9 @@
 """Recorded traffic once more, under other settings, with real kernels on a simulated network.
 
-The same federates join at the same nodes, subscribe to the same, move the same regions and send messages of the same classes from the same
-places, in the order of the rows.  What is counted is what the nodes themselves count (`weft.kernel.traffic`), or what crossed the links.
-Not replayed: values (nobody's traffic depends on them), logical time and orders; every message goes in receive order, since
-channels are for those.
+The same federates join at the same nodes, subscribe to the same, move the same regions and send messages of the same
+classes from the same places, in the order of the rows.  What is counted is what the nodes themselves count
+(`weft.kernel.traffic`), or what crossed the links.  Not replayed: values (nobody's traffic depends on them), logical
+time and orders; every message goes in receive order, since channels are for those.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Replay:
 
     def _join(self, row: Row) -> None:
         seat = _Seat(self.network.at(row["node"]).connect(), row["node"])
-        seat.handle = seat.call("join_federation_execution", FEDERATION, "replay", str(row["federate"]), ())[0]
+        seat.handle = seat.call("join_federation_execution", FEDERATION, "replay", str(row["federate"]), ())[
+            0
+        ]
         self._seats[row["federate"]] = seat
         self.network.settle()
 
@@ -112,8 +114,7 @@ class Replay:
 
     def _region(self, row: Row) -> None:
         bounds = _bounds(row)
-        if not bounds:
-            self._bounds.pop(row["region"], None)
+        if not bounds:  # just created, or deleted
             return
         self._bounds[row["region"]] = bounds
         seat = self._seats.get(row["federate"])
@@ -154,7 +155,7 @@ class Replay:
         key = (cls, row["object"])
         if cls not in seat.published:
             seat.published.add(cls)
-            every = [name for name in _all_attributes(self.spaces, cls)]
+            every = _all_attributes(self.spaces, cls)
             seat.call("publish_object_class_attributes", self._handle(seat, "object_class", cls),
                       self._attributes(seat, cls, every))  # fmt: skip
         before = seat.places.get(key, ((), []))
@@ -163,7 +164,7 @@ class Replay:
             self.network.settle()
             self._place_object(seat, row, key, before, bounds)
             self.network.settle()
-        values = {handle: b"" for handle in self._attributes(seat, cls, row["items"] or ())}
+        values = dict.fromkeys(self._attributes(seat, cls, row["items"] or ()), b"")
         seat.call("update_attribute_values", seat.objects[key], values, b"")
 
     def _place_object(
@@ -190,12 +191,12 @@ class Replay:
         seat.places[key] = (bounds, regions)
 
     def _pairs(self, seat: _Seat, row: Row, names: Sequence[str], regions: Sequence[Any]) -> list[Any]:
-        """Each attribute with the regions of its space."""
+        """Each attribute with the regions of its space; all of them, since a row has regions for those it sends only."""
         if not regions:
             return []
         cells = model_cells(self.model)
         made = []
-        for item in row["items"] or ():
+        for item in _all_attributes(self.spaces, row["class"]):
             layout = layout_of(cells, self.spaces, row["class"], [item], names)
             own = {places for _, places in layout.boxes if any(place >= 0 for place in places)}
             first = {min(place for place in places if place >= 0) for places in own}
@@ -271,7 +272,7 @@ class Replay:
 
 
 def _bounds(row: Row) -> Bounds:
-    if not row["dimensions"]:
+    if not row["dimensions"] or not row["lower"]:
         return ()
     return tuple(zip(row["dimensions"], row["lower"], row["upper"], strict=True))
 

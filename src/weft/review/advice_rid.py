@@ -20,7 +20,9 @@ from weft.review.advice_cells import SIZES
 from weft.review.advice_grid import partitions
 
 MOST_CHANNELS = 65_535  # that a RID file may ask for
-ALL_SHAPES = 64  # grids of a space of different numbers in each dimension: if there are no more, all are tried
+ALL_SHAPES = (
+    64  # grids of a space of different numbers in each dimension: if there are no more, all are tried
+)
 SLACK = 0.01
 """Of what can be saved at all: a coarser grid is taken if it saves so much less, at most."""
 
@@ -66,13 +68,12 @@ def shapes(space: Space, most: int) -> list[tuple[int, ...]]:
             for other in SIZES
         ]
     limits = [one.size for one in space.dimensions]
-    fitting = [
+    return [
         shape
         for shape in dict.fromkeys(made)
         if _product(shape) <= most
         and all(count == 1 or count <= limit for count, limit in zip(shape, limits, strict=True))
     ]
-    return fitting
 
 
 def _product(shape: tuple[int, ...]) -> int:
@@ -91,9 +92,7 @@ def with_shapes(base: DdmSettings, spaces: Spaces, chosen: Mapping[int, tuple[in
         for dimension, count in zip(space.dimensions, chosen[space.number], strict=True)
         if count != 1
     }
-    return _with_channels(
-        replace(base, strategy=GRID, partitions=1, overrides=overrides, unknown=()), spaces
-    )
+    return _with_channels(replace(base, strategy=GRID, partitions=1, overrides=overrides, unknown=()), spaces)
 
 
 def one_by_one(
@@ -149,12 +148,14 @@ def describe(setting: DdmSettings, spaces: Spaces) -> str:
     """In a few words."""
     if setting.strategy != GRID:
         return setting.strategy
+    if not setting.overrides:
+        return f"{GRID}, {setting.partitions} in each dimension"
     shown = [
         f"{space.name} {'×'.join(map(str, setting.partitions_of(space)))}"
         for space in spaces.all
         if space.dimensions and any(count > 1 for count in setting.partitions_of(space))
     ]
-    return f"{GRID} ({', '.join(shown) or 'one partition for each space'})"
+    return f"{GRID}, {', '.join(shown)}"
 
 
 def write_rid(setting: DdmSettings, spaces: Spaces, comments: Sequence[str] = ()) -> str:
