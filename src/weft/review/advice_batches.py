@@ -188,7 +188,7 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]
         for name in ("count", "source", "epoch", "reliable")
     }
     names = _plain(batch, "node").dictionary_encode()
-    nodes = np.array(names.dictionary.to_pylist(), dtype=object)[names.indices.to_numpy(zero_copy_only=False)]
+    nodes = names.indices.to_numpy(zero_copy_only=False)
     for code, layout in enumerate(layouts.dictionary.to_pylist()):
         if layout == OUTSIDE:
             continue
@@ -198,21 +198,22 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]
             layout,
             numbers["count"][rows].astype(np.int64),
             numbers["source"][rows].astype(np.int64),
-            list(nodes[rows]),
+            nodes[rows],
+            names.dictionary.to_pylist(),
             numbers["reliable"][rows].astype(np.bool_),
             numbers["epoch"][rows].astype(np.int64),
-            wanted[rows],
+            wanted[:, rows],
             _unpacked(ranges, len(rows)),
         )
 
 
 def _wanted(batch: pa.RecordBatch, listening: Listening) -> Any:
-    made = np.zeros((batch.num_rows, len(listening.listeners)), np.bool_)
+    made = np.zeros((len(listening.listeners), batch.num_rows), np.bool_)
     destinations = batch.column("destinations")
     rows = pc.list_parent_indices(destinations).to_numpy(zero_copy_only=False)
     who = pc.list_flatten(destinations).to_numpy(zero_copy_only=False)
     for at, listener in enumerate(listening.listeners):
-        made[rows[who == listener.federate], at] = True
+        made[at, rows[who == listener.federate]] = True
     return made
 
 

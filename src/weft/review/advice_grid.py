@@ -50,23 +50,35 @@ class Listening:
 
     listeners: list[Listener] = field(default_factory=list)
     moments: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    _few: dict[tuple[int, int], tuple[Ints, Bools] | None] = field(default_factory=dict, repr=False)
 
     def epochs(self, times: Any) -> Ints:
         """The epoch of each time, -1 before the first."""
         return np.searchsorted(self.moments, np.asarray(times, np.int64), side="right") - 1
 
-    def nodes(self) -> list[str]:
-        return sorted({listener.node for listener in self.listeners})
+    def few(self, at: int, space: int, dimensions: int) -> tuple[Ints, Bools] | None:
+        """All versions of a listener's cover in a space as one table, and what of it holds; None if a version has many boxes."""
+        key = (at, space)
+        if key not in self._few:
+            empty = np.zeros((0, dimensions, 2), np.int64)
+            covers = [
+                empty if cover is None else cover.get(space, empty) for cover in self.listeners[at].covers
+            ]
+            most = max((len(cover) for cover in covers), default=0)
+            self._few[key] = padded(covers, dimensions) if most <= FEW else None
+        return self._few[key]
 
 
 @dataclass
 class Groups:
-    """Messages that are alike, of one layout: how many, of whom, and where; `wanted` has a column for each listener."""
+    """Messages that are alike, of one layout: how many, of whom, and where; `wanted` has a row for each listener."""
 
     layout: str
     count: Ints
     source: Ints
-    node: Sequence[str]
+    node: Ints
+    """The place of its name in `nodes`."""
+    nodes: Sequence[str]
     reliable: Bools
     epoch: Ints
     wanted: Bools
@@ -162,15 +174,16 @@ class _Look:
         self.cells = cells
         self.default, self.spaces = parse_layout(groups.layout)
         self.boxes = self._split(groups.ranges)
+        self.listening = listening
         self.listeners = listening.listeners
         self.versions = [
             np.searchsorted(np.array(one.since, np.int64), groups.epoch, side="right") - 1
             for one in self.listeners
         ]
-        nodes = np.array(list(groups.node), dtype=object)
-        away = [nodes != one.node for one in self.listeners]
-        self.away = _columns(away, len(groups.count))
-        self.present = _columns([self._is_there(at) for at in range(len(self.listeners))], len(groups.count))
+        names = {name: at for at, name in enumerate(groups.nodes)}
+        self.away = self._all([groups.node != names.get(one.node, -1) for one in self.listeners])
+        self.present = self._all([self._is_there(at) for at in range(len(self.listeners))])
+        self.senders, self._sender = np.unique(groups.source, return_inverse=True)
         self.rooms: dict[str, list[int]] = {}
         for at, one in enumerate(self.listeners):
             self.rooms.setdefault(one.node, []).append(at)
@@ -189,6 +202,14 @@ class _Look:
         here = np.array([cover is not None for cover in self.listeners[at].covers] + [False], np.bool_)
         return here[self.versions[at]]  # version -1, before it came, is the last
 
+    def _all(self, rows: list[Bools]) -> Bools:
+        """One row for each listener."""
+        return np.stack(rows) if rows else np.zeros((0, len(self.groups.count)), np.bool_)
+
+    def _by_sender(self, numbers: Ints) -> dict[int, int]:
+        sums = np.bincount(self._sender, weights=numbers, minlength=len(self.senders))
+        return {int(federate): int(n) for federate, n in zip(self.senders, sums, strict=True)}
+
     # --- one setting ----------------------------------------------------------------------------------------------
 
     def counts(self, setting: Divided) -> Counts:
@@ -198,18 +219,17 @@ class _Look:
         wanted = arrives & groups.wanted
         nodes = np.zeros(len(groups.count), np.int64)
         for room in self.rooms.values():
-            nodes += arrives[:, room].any(axis=1)
+            nodes += arrives[room].any(axis=0)
         casts = np.where(groups.reliable | (setting.strategy == EXACT), nodes, channels * (nodes > 0))
         made = Counts()
         for name, each in (("sent", channels), ("copies", nodes), ("casts", casts)):
-            setattr(made, name, _by_source(groups.source, groups.count * each))
+            setattr(made, name, self._by_sender(groups.count * each))
         for name, who in (("received", arrives), ("wanted", wanted)):
-            sums = groups.count @ who if len(self.listeners) else ()
-            setattr(
-                made,
-                name,
-                {one.federate: int(n) for one, n in zip(self.listeners, sums, strict=True) if n},
-            )
+            sums = getattr(made, name)
+            for one, row in zip(self.listeners, who, strict=True):
+                number = int(groups.count[row].sum())
+                if number:
+                    sums[one.federate] = sums.get(one.federate, 0) + number
         return made
 
     def _heard(self, setting: Divided) -> tuple[Bools, Ints]:
@@ -236,7 +256,10 @@ class _Look:
 
     def _coarse(self, space: int, counts: tuple[int, ...]) -> list[Ints]:
         """For each dimension the partition of every cell."""
-        return [axis.partitions(n) for axis, n in zip(self.cells.axes[space], counts, strict=True)]
+        small = np.int16 if max(counts, default=1) < 1 << 15 else np.int32
+        return [
+            axis.partitions(n).astype(small) for axis, n in zip(self.cells.axes[space], counts, strict=True)
+        ]
 
     # --- channels that are used once ------------------------------------------------------------------------------
 
@@ -245,24 +268,24 @@ class _Look:
         if found is None:
             tables = self._coarse(space, counts)
             own = [_coarsened(box, tables) for box in self._own(space)]
-            columns = [self._met_by(at, space, counts, tables, own) for at in range(len(self.listeners))]
-            found = self._met[space, counts] = _columns(columns, len(self.groups.count))
+            rows = [self._met_by(at, space, counts, tables, own) for at in range(len(self.listeners))]
+            found = self._met[space, counts] = self._all(rows)
         return found
 
     def _met_by(
         self, at: int, space: int, counts: tuple[int, ...], tables: list[Ints], own: list[Ints]
     ) -> Bools:
-        covers = [
-            np.zeros((0, len(tables), 2), np.int64) if cover is None or space not in cover else cover[space]
-            for cover in self.listeners[at].covers
-        ]
-        if max((len(cover) for cover in covers), default=0) <= FEW:
-            return meets_few([_coarsened(cover, tables) for cover in covers], self.versions[at], own)
+        few = self.listening.few(at, space, len(tables))
+        if few is not None:
+            boxes, holds = few
+            coarse = _coarsened(boxes.reshape(-1, len(tables), 2), tables).reshape(boxes.shape)
+            return meets_few(coarse, holds, self.versions[at], own)
         found = np.zeros(len(self.groups.count), np.bool_)
         for version in np.unique(self.versions[at]):
-            if version >= 0 and len(covers[version]):
+            cover = self.listeners[at].covers[version] if version >= 0 else None
+            if cover is not None and space in cover:
                 rows = self.versions[at] == version
-                table = summed(mask_of(_coarsened(covers[version], tables), counts))
+                table = summed(mask_of(_coarsened(cover[space], tables), counts))
                 for box in own:
                     found[rows] |= sums_in(table, box[rows]) > 0
         return found
@@ -273,7 +296,7 @@ class _Look:
             tables = self._coarse(space, counts)
             own = [_coarsened(box, tables) for box in self._own(space)]
             if len(own) == 1:
-                found = (own[0][:, :, 1] - own[0][:, :, 0] + 1).prod(axis=1)
+                found = (own[0][:, :, 1] - own[0][:, :, 0] + 1).prod(axis=1, dtype=np.int64)
             else:
                 found = _distinct([(box, _numbering(counts, 0)) for box in own], len(self.groups.count))
             self._channels[space, counts] = found
@@ -296,13 +319,13 @@ class _Look:
                     for space, boxes in own.items():
                         table = summed(heard[grids.channel_numbers(space)])
                         for box in boxes:
-                            found[rows, at] |= sums_in(table, box[rows]) > 0
+                            found[at, rows] |= sums_in(table, box[rows]) > 0
         numbered = [
             (box, _numbering(grids.counts[space], grids.first[space]))
             for space, boxes in own.items()
             for box in boxes
         ]
-        return found, _distinct(numbered, len(found), grids.channels)
+        return found, _distinct(numbered, len(self.groups.count), grids.channels)
 
     def _channel_mask(self, cover: Cover, grids: Divided) -> Bools:
         heard = np.zeros(grids.channels, np.bool_)
@@ -324,44 +347,46 @@ def _numbering(counts: tuple[int, ...], first: int) -> Ints:
     )
 
 
-def _by_source(source: Ints, numbers: Ints) -> dict[int, int]:
-    who, place = np.unique(source, return_inverse=True)
-    sums = np.zeros(len(who), np.int64)
-    np.add.at(sums, place, numbers)
-    return {int(federate): int(n) for federate, n in zip(who, sums, strict=True)}
-
-
-def _columns(columns: list[Bools], rows: int) -> Bools:
-    return np.stack(columns, axis=1) if columns else np.zeros((rows, 0), np.bool_)
-
-
 def _coarsened(boxes: Ints, tables: list[Ints]) -> Ints:
     """From cells to partitions; boxes are (any number, dimensions, 2)."""
     if not tables:
         return boxes
-    return np.stack([table[boxes[:, at]] for at, table in enumerate(tables)], axis=1)
+    made = np.empty((len(tables), 2, len(boxes)), tables[0].dtype)  # numbers of one kind side by side
+    for at, table in enumerate(tables):
+        made[at, 0], made[at, 1] = table[boxes[:, at, 0]], table[boxes[:, at, 1]]
+    return made.transpose(2, 0, 1)
 
 
 # --- does a range meet a cover? -------------------------------------------------------------------------------------
 
 
-def meets_few(covers: Sequence[Ints], versions: Ints, boxes: Sequence[Ints]) -> Bools:
-    """Each message against the few boxes of its version of the cover, all versions at once."""
-    found = np.zeros(len(versions), np.bool_)
+def padded(covers: Sequence[Ints], dimensions: int) -> tuple[Ints, Bools]:
+    """Covers of few boxes as one table, (versions and one more, boxes, dimensions, 2), and which boxes there are."""
     most = max((len(cover) for cover in covers), default=0)
-    if not most:
-        return found
-    dimensions = covers[0].shape[1]
-    padded = np.zeros((len(covers) + 1, most, dimensions, 2), np.int64)
-    valid = np.zeros((len(covers) + 1, most), np.bool_)
+    made = np.zeros((len(covers) + 1, most, dimensions, 2), np.int64)
+    holds = np.zeros((len(covers) + 1, most), np.bool_)
     for at, cover in enumerate(covers):
-        padded[at, : len(cover)] = cover
-        valid[at, : len(cover)] = True
-    for place in range(most):
-        there, held = padded[versions, place], valid[versions, place]
+        made[at, : len(cover)] = cover
+        holds[at, : len(cover)] = True
+    return made, holds
+
+
+def meets_few(covers: Ints, holds: Bools, versions: Ints, boxes: Sequence[Ints]) -> Bools:
+    """Each message against the few boxes of its version of the cover, all versions at once; -1 is no version."""
+    found = np.zeros(len(versions), np.bool_)
+    which: Any = versions
+    if len(versions) and (versions == versions[0]).all():
+        which = int(versions[0])  # nothing has changed in all the time
+    for place in range(covers.shape[1]):
+        there = holds[which, place]
+        if not np.any(there):
+            continue
         for box in boxes:
-            overlap = (box[:, :, 0] <= there[:, :, 1]) & (there[:, :, 0] <= box[:, :, 1])
-            found |= held & overlap.all(axis=1)
+            overlap = np.broadcast_to(there, len(versions))
+            for at in range(covers.shape[2]):
+                low, high = covers[:, place, at, 0][which], covers[:, place, at, 1][which]
+                overlap = overlap & (box[:, at, 0] <= high) & (low <= box[:, at, 1])
+            found |= overlap
     return found
 
 
