@@ -5,28 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.tuned import FED, NODES, OMT, Story, as_table, brute_counts
+from support.tuned import FED, NODES, OMT, Story, brute_counts, predicted
 from weft.fom import parse_rid
 from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, SIMPLE, SPACE, DdmSettings, read_ddm_settings
 from weft.model.records import Source
-from weft.review.advice_batches import (
-    COUNTED,
-    GROUPED,
-    SEND_COLUMNS,
-    counted,
-    described,
-    model_cells,
-    model_spaces,
-    read_counts,
-)
+from weft.review.advice_batches import model_spaces
 from weft.review.advice_cells import SIZES, Axis
 from weft.review.advice_grid import Counts, mask_of, meets_few, padded, summed, sums_in
-from weft.review.advice_listening import read_listening
 from weft.review.advice_replay import KINDS, replay_strategy
 from weft.review.advice_rid import (
     Tried,
@@ -47,27 +36,6 @@ SETTINGS = [
     DdmSettings(strategy=GRID, partitions=8, max_channels=65_535),
     DdmSettings(strategy=GRID, partitions=4, max_channels=7),
 ]
-
-
-def predicted(
-    rows: list[dict[str, Any]], source: Source, tried: list[DdmSettings], more: Any = ()
-) -> list[Counts]:
-    """By the kernels, with Arrow's group-by in the place of Spark's."""
-    model = (source,)
-    listening = read_listening(
-        [row for row in rows if row["kind"] != "send"], model_spaces(model), model_cells(model, more)
-    )
-    sends = as_table([row for row in rows if row["kind"] == "send"]).select(SEND_COLUMNS)
-    batches = list(described(model, more, listening)(sends.to_batches(max_chunksize=17)))
-    if not batches:
-        return [Counts() for _ in tried]
-    table = pa.Table.from_batches(batches)
-    once = pa.array(np.ones(table.num_rows, np.int64))
-    assert [field.split()[0] for field in GROUPED.split(", ")] == table.column_names
-    whole = table.append_column("count", once).combine_chunks().to_batches()
-    found = list(counted(model, more, listening, tried)(whole))
-    assert [field.split()[0] for field in COUNTED.split(", ")] == found[0].schema.names
-    return read_counts([row for batch in found for row in batch.to_pylist()], len(tried))
 
 
 def without_nothing(counts: dict[int, int]) -> dict[int, int]:

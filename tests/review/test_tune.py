@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,8 @@ from weft.review.errors import ReviewError
 from weft.review.reading import open_for_review, read_rows
 from weft.review.tune import Tuned, is_ours, tune, write_files
 
-pytest.importorskip("pyspark")
-
 MS = 1_000_000
 OLD = DdmSettings(strategy=GRID, partitions=3, max_channels=5)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    from weft.review.session import Profile, spark_session
-
-    with spark_session(Profile("local[1]")) as session:
-        yield session
 
 
 def channel_rows(node: str) -> list[Row]:
