@@ -20,6 +20,7 @@ from weft.review.advice_replay import KINDS, replay_strategy
 from weft.review.advice_rid import (
     Tried,
     best,
+    better,
     candidates,
     one_by_one,
     shapes,
@@ -159,4 +160,7 @@ def test_the_coarsest_of_equals_is_advised() -> None:
     two, four, eight = tried(GRID, 2, 500), tried(GRID, 4, 105), tried(GRID, 8, 101)
     assert best([exact, simple, space, two, four, eight]) is four
     assert best([exact, simple, space, two]) is exact
+    assert better(exact, four) is exact  # what the run had costs less
+    assert better(two, four) is four
+    assert better(exact, tried(SPACE, 1, 100)) is exact
     assert best([simple, tried(SPACE, 1, 1000), tried(GRID, 64, 1000), tried(EXACT, 1, 1000)]) is simple

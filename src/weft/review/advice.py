@@ -27,6 +27,7 @@ from weft.review.advice_rid import (
     Tried,
     best,
     best_shape,
+    better,
     candidates,
     describe,
     one_by_one,
@@ -158,7 +159,7 @@ def more_counts(given: Inputs, *settings: DdmSettings) -> More:
 
 
 def grid_advice(rows: Any, given: Inputs, say: Say = silent) -> GridAdvice | None:
-    """None where nothing went by channels."""
+    """None where nothing went by channels from one node to another."""
     model, spaces = given.model, model_spaces(given.model)
     old = recorded_settings(given)
     base = replace(old, best_effort=MULTICAST) if given.multicast else old
@@ -184,8 +185,13 @@ def grid_advice(rows: Any, given: Inputs, say: Say = silent) -> GridAdvice | Non
         combined = with_shapes(base, spaces, chosen)
         (together,) = advice_jobs.counts_of(grouped, model, more, listening, [combined])
         tried = [*results[1 : 1 + len(alike)], _tried(combined, together, given)]
-        new = best(tried)
-        new_counts = together if new is tried[-1] else counts[1 + tried.index(new)]
+        if not any(one.cost() for one in tried):
+            return None
+        new = better(results[0], best(tried))
+        if new is results[0]:
+            new_counts = counts[0]
+        else:
+            new_counts = together if new is tried[-1] else counts[1 + tried.index(new)]
         left_out = advice_jobs.outside(grouped)
     finally:
         grouped.unpersist()
@@ -430,7 +436,7 @@ def advise(rows: Any, given: Inputs, say: Say = silent) -> Advice:
     grid = grid_advice(rows, given, say) if given.model else None
     if grid is None:
         missing["grid"] = (
-            "no message went by channels"
+            "no message went by channels from one node to another"
             if given.model
             else "the run has no object model in it; give it with --fom"
         )

@@ -56,7 +56,7 @@ def _with_channels(grid: DdmSettings, spaces: Spaces) -> DdmSettings:
 
 
 def shapes(space: Space, most: int) -> list[tuple[int, ...]]:
-    """Numbers of partitions for the dimensions of a space: all combinations, or those that differ in one dimension."""
+    """Numbers of partitions for the dimensions of a space: all combinations, or those that differ a little in one dimension."""
     dimensions = len(space.dimensions)
     if len(SIZES) ** dimensions <= ALL_SHAPES:
         made = list(product(SIZES, repeat=dimensions))
@@ -65,7 +65,8 @@ def shapes(space: Space, most: int) -> list[tuple[int, ...]]:
             tuple(other if at == place else size for at in range(dimensions))
             for size in SIZES
             for place in range(dimensions)
-            for other in SIZES
+            for other in (1, size // 2, size, 2 * size)
+            if other in SIZES
         ]
     limits = [one.size for one in space.dimensions]
     return [
@@ -134,6 +135,12 @@ def best(tried: Sequence[Tried]) -> Tried:
     bound = least + SLACK * (most - least)
     good = [one for one in tried if one.cost() <= bound]
     return min(good, key=lambda one: (EFFORT[one.setting.strategy], one.partitions, one.cost()))
+
+
+def better(old: Tried, new: Tried) -> Tried:
+    """A change has to pay: what the run had is kept if it costs no more; groups and links cannot be compared."""
+    comparable = old.setting.best_effort == new.setting.best_effort
+    return old if comparable and old.cost() <= new.cost() else new
 
 
 def best_shape(tried: Sequence[tuple[tuple[int, ...], Tried]]) -> tuple[int, ...]:
