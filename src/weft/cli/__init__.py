@@ -25,6 +25,7 @@ from weft.cli import (
     services,
     status,
     timeline,
+    tune,
 )
 from weft.model.errors import WeftError
 
@@ -44,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
         runs,
         export,
         review,
+        tune,
         journal,
         passwd,
         domains,
