@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import weft
 from review.checks import faulty_run
 from review.simulation import write
 
@@ -32,6 +33,7 @@ def master(tmp_path: Path) -> Iterator[str]:
         "JAVA_HOME": java_home(),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(Path(weft.__file__).parent.parent),  # as if Weft were installed there
     }
     started: list[subprocess.Popen[bytes]] = []
 
