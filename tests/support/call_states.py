@@ -25,6 +25,7 @@ from weft import (
     RTIambassador,
     Source,
 )
+from weft.channel import interval
 from weft.model.errors import RTIexception
 from weft.model.handles import Handle, ObjectClassHandle
 from weft.model.records import RangeBounds
@@ -125,7 +126,12 @@ _PLAIN: dict[Any, Any] = {
     RangeBounds: RangeBounds(0, 1),
     Source: fom(),
 }
-_BY_NAME = {"fom_modules": (fom(),), "mim_module": fom(), "callback_model": CallbackModel.EVOKED}
+_BY_NAME = {
+    "fom_modules": (fom(),),
+    "mim_module": fom(),
+    "callback_model": CallbackModel.EVOKED,
+    "dependency": interval(1.0),
+}
 
 
 def arguments(service: str) -> list[Any]:
