@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.cli.benchmarks import fedpro
-from weft.cli.benchmarks.embedded import federation
+from weft.cli.benchmarks.embedded import _FOM, federation
 from weft.cli.benchmarks.runner import say
 from weft.host.recording import RunWriter
 from weft.kernel.federations import found
@@ -84,7 +84,7 @@ def writer() -> dict[str, float]:
     """Rows of sends and deliveries that are on the disk in a second."""
     batches = [_batch(number) for number in range(ROWS // 2 // PART)]
     rows = sum(batch.rows for batch in batches)
-    federation = found("bench", "bench/0/1", "bench", ((fedpro._FOM,), None, "", None))
+    federation = found("bench", "bench/0/1", "bench", ((_FOM,), None, "", None))
     with tempfile.TemporaryDirectory() as folder:
         run = RunWriter(Book(), federation, "bench", Path(folder))
         run.open({})
