@@ -120,7 +120,8 @@ def data_parcels(draw: Any) -> Data:
     if service != "send_directed_interaction" and draw(st.booleans()):  # sent with regions
         placed = st.lists(st.tuples(of(handles.AttributeHandle), extents), min_size=1, max_size=3).map(tuple)
         rest = (*rest[:-1], draw(placed if update else extents), stamp)
-    return Data(draw(names), draw(names), draw(numbers), draw(federates), service, rest)
+    number = draw(st.integers(0, 1 << 61))
+    return Data(draw(names), draw(names), draw(numbers), draw(federates), service, rest, number)
 
 
 @st.composite

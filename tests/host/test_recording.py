@@ -146,6 +146,7 @@ def test_time_is_recorded_as_it_goes() -> None:
     timed.rti[0].send_interaction(event, {}, b"five", timed.time(5))
     taken_back = timed.rti[0].send_interaction(event, {}, b"six", timed.time(6))
     assert taken_back is not None
+    assert taken_back.handle is not None
     timed.rti[0].retract(taken_back.handle)
     timed.rti[0].time_advance_request(timed.time(9))
     timed.rti[1].time_advance_request(timed.time(7))
@@ -359,7 +360,8 @@ def _recorded(disk: Disk, reports: list[str], **more: Any) -> tuple[Federation, 
 
 
 def test_a_full_disk_is_told_once_and_the_run_goes_on() -> None:
-    disk, reports = Disk(), []
+    disk = Disk()
+    reports: list[str] = []
     made, recordings = _recorded(disk, reports)
     disk.error = OSError(errno.ENOSPC, "No space left on device")
     made.send(0, "Event", tag=b"lost")
@@ -379,7 +381,8 @@ def test_a_full_disk_is_told_once_and_the_run_goes_on() -> None:
 
 def test_a_slow_disk_drops_and_counts_and_blocks_nobody() -> None:
     """Every row is written or counted (issue 8: rows are dropped and counted)."""
-    disk, reports = Disk(), []
+    disk = Disk()
+    reports: list[str] = []
     made, recordings = _recorded(disk, reports, queue_bytes=200_000)
     disk.open.clear()
     for _ in range(6):
@@ -449,7 +452,12 @@ def test_what_an_event_channel_notices_is_recorded_from_any_thread() -> None:
     recorder = made.state().recorder
     assert recorder is not None
     told = [Happening("dispatch", n * 10**9, "radar", "track", 1, n % 3, 5 * 10**9, n) for n in range(50)]
-    threads = [threading.Thread(target=lambda: [recorder.happened(one) for one in told]) for _ in range(3)]
+
+    def tell() -> None:
+        for one in told:
+            recorder.happened(one)
+
+    threads = [threading.Thread(target=tell) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -102,8 +102,8 @@ class Log:
         else:
             chosen = chance.sample(ATTRIBUTES, chance.randint(1, len(ATTRIBUTES)))
             self.sent[tag] = (i, f"HLAobjectRoot.{KIND}", frozenset(chosen), self._cause)
-            values = {made.attribute(KIND, one): one.encode() for one in chosen}
-            made.rti[i].update_attribute_values(self.objects[i], values, tag, **more)
+            new = {made.attribute(KIND, one): one.encode() for one in chosen}
+            made.rti[i].update_attribute_values(self.objects[i], new, tag, **more)
 
     def step(self) -> None:
         made, chance = self.made, self.random
@@ -200,7 +200,7 @@ def test_rows_are_what_happened(seed: int, nodes: int, orders: bool) -> None:
     # A message in causal order is stamped after its cause.
     stamped = {(row["source"], row["message"]): row["vector"] for row in sends if row.get("order") == "CO"}
     for row in sends:
-        mine = stamped.get((row["source"], row["message"]))
-        cause = (row.get("cause_source", 0), row.get("cause", 0))
-        if mine is not None and cause in stamped:
-            assert mine[cause[0]] >= stamped[cause][cause[0]] > 0
+        vector = stamped.get((row["source"], row["message"]))
+        before = (row.get("cause_source", 0), row.get("cause", 0))
+        if vector is not None and before in stamped:
+            assert vector[before[0]] >= stamped[before][before[0]] > 0

@@ -150,9 +150,9 @@ def greeting(
     for kind, host, port in listeners:
         lines.append(f"  {kind:<4} {host}:{port}")
     _, host, port = listeners[0]
+    kept = f"runs recorded below {recorded} (--no-record: not)" if recorded else "runs not recorded"
     lines += [
-        f"  run directory {run_directory}, saves in {saves}",
-        f"  runs are recorded below {recorded} (--no-record: not)" if recorded else "  runs are not recorded",
+        f"  run directory {run_directory}, saves in {saves}, {kept}",
         "",
         "Point a federate at it:",
         f'  Python   rti.connect(ambassador, CallbackModel.EVOKED, "{host}:{port}")',

@@ -232,7 +232,7 @@ class Node(Peers):
                     mom_reports.invoked(
                         turn, federation, member, service, entry.group, arguments, reply.value
                     )
-                if federation.recorder is not None:
+                if federation.recorder is not None and service not in recording_calls.SENDS:
                     recording_calls.called(
                         turn,
                         federation,

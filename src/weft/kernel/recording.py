@@ -17,6 +17,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
+from weft._build import mypyc_attr
 from weft.kernel import matching
 from weft.kernel.parcels import Ordered
 from weft.kernel.placing import Extents, Where
@@ -36,8 +37,9 @@ _DELAYED: Final = "delaySubscriptionEvaluation"
 _OWN_NUMBERS: Final = 31  # bits for the numbers of the RTI's messages at one node
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Recordings:
-    """Whoever keeps the books of a node (`weft.host.recording`)."""
+    """Whoever keeps the books of a node (`weft.host.recording`), which is not compiled."""
 
     def begin(self, federation: Federation, node: str) -> Recorder | None:
         """A federation has come to this node; None: it is not to be recorded."""

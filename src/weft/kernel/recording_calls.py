@@ -192,7 +192,7 @@ def _told(turn: Turn, federation: Federation, recorder: Recorder, member: Member
 
 # --- calls ----------------------------------------------------------------------------------------------------
 
-_SENDS: Final = frozenset(
+SENDS: Final = frozenset(
     [
         "send_interaction",
         "send_interaction_with_regions",
@@ -224,7 +224,7 @@ def called(
     value: Any,
 ) -> None:
     """A federate here has called a service, and it has been carried out."""
-    if service in _SENDS or group == "support" or member is federation.rti:
+    if service in SENDS or group == "support" or member is federation.rti:
         return
     if service in _REQUESTS:
         more = _lookahead(member.timing.lookahead) if member.timing.regulating else None
