@@ -72,17 +72,14 @@ class Costs:
         self.everything = int(both.sum()) // 2
         self._rows = [[int(number) for number in row] for row in both]
         self._within: dict[int, int] = {0: 0}
-        self._known: dict[Tree, int] = {}
+        self.asked = 0
 
     def of(self, tree: Tree) -> int:
-        found = self._known.get(tree)
-        if found is None:
-            found = sum(
-                len(domain) ** 2 * (self.everything - sum(self.within(part) for part in those.values()))
-                for domain, those in parts_of(tree, len(self.both)).items()
-            )
-            self._known[tree] = found
-        return found
+        self.asked += 1
+        return sum(
+            len(domain) ** 2 * (self.everything - sum(self.within(part) for part in those.values()))
+            for domain, those in parts_of(tree, len(self.both)).items()
+        )
 
     def within(self, part: int) -> int:
         """The traffic among the servers of a part, which is a bit for each."""
@@ -203,10 +200,16 @@ def _shared_out(heads: tuple[int, ...], rest: frozenset[int]) -> Iterator[Tree]:
 # --- the search -----------------------------------------------------------------------------------------------------
 
 
-def search(traffic: Traffic, steps: int = 1000) -> Tree:
-    """The best of what is found from several starts."""
+EFFORT = 2_000_000
+"""Trees times servers that a search looks at, at most: a minute or so."""
+
+
+def search(traffic: Traffic, effort: int = EFFORT) -> Tree:
+    """The best of what is found from several starts, the best of which come first."""
     costs = Costs(traffic.both)
-    found = [_descend(costs, start, steps) for start in starts(traffic)]
+    begins = sorted(starts(traffic), key=lambda tree: (costs.of(tree), _order(tree)))
+    share = max(1, effort // max(1, len(traffic.servers)) // len(begins))
+    found = [_descend(costs, start, share) for start in begins]
     return min(found, key=lambda tree: (costs.of(tree), _order(tree)))
 
 
@@ -251,14 +254,18 @@ def _spanning(both: Ints) -> Tree:
     return frozenset(made)
 
 
-def _descend(costs: Costs, tree: Tree, steps: int) -> Tree:
-    """To any better neighbour, until there is none."""
-    for _ in range(steps):
-        least = costs.of(tree)
-        better = next((other for other in neighbours(tree, costs.both) if costs.of(other) < least), None)
+def _descend(costs: Costs, tree: Tree, share: int) -> Tree:
+    """To any better neighbour, until there is none or so many trees have been looked at."""
+    last = costs.asked + share
+    least = costs.of(tree)
+    while costs.asked < last:
+        better = next(
+            ((cost, other) for other in neighbours(tree, costs.both) if (cost := costs.of(other)) < least),
+            None,
+        )
         if better is None:
             break
-        tree = better
+        least, tree = better
     return tree
 
 
