@@ -300,7 +300,7 @@ def _take_interaction(
         condition,
     )
     if not timing.constrained:
-        timing.given[retraction] = None
+        timing.give(retraction, message.time)
 
 
 def _take_update(
@@ -314,8 +314,9 @@ def _take_update(
 ) -> None:
     timing = member.timing
     retraction = message.stamp[3]
-    given = timing.given.get(retraction) or {}
-    wanted = [attribute for attribute in wanted if attribute not in given]
+    given = timing.given.get(retraction)
+    if given is not None:
+        wanted = [attribute for attribute in wanted if attribute not in given.attributes]
     if not wanted:
         return
     values = rates.part_of(message.values, tuple(wanted))
@@ -343,7 +344,7 @@ def _take_update(
             condition,
         )
     if not timing.constrained:
-        timing.given[retraction] = given | dict.fromkeys(wanted)
+        timing.give(retraction, message.time, wanted)
 
 
 def _merged(values: Any, others: list[Any]) -> dict[Any, bytes]:
