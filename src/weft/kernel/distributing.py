@@ -30,14 +30,15 @@ from weft.model.packed import PackedValues
 LATE_INTERACTION = "late_interaction"
 LATE_UPDATE = "late_update"
 
+NEVER = -1
+
 
 class Condition(NamedTuple):
     """On which a message waits in a queue: that it is still wanted, as of its time, where it was sent."""
 
     where: Any
-    untimed: (
-        int  # no longer asked when the federate has changed something without a time since (`Timing.untimed`)
-    )
+    # No longer asked when the federate has changed something without a time since (`Timing.untimed`); NEVER: it is not.
+    untimed: int
 
 
 def require_before_tbound(federation: Federation, member: Member, time: Any) -> None:
