@@ -424,6 +424,78 @@ def test_flushing_gives_no_time_that_something_may_come_before() -> None:
     assert f.told(1) == [(b"10", 10, "TIMESTAMP"), (b"12", 12, "TIMESTAMP"), ("flushed", 10, 10)]
 
 
+# --- once -----------------------------------------------------------------------------------------------------------
+
+
+def away_and_back(f: Regions, region: RegionHandle, time: int) -> None:
+    """As of a time: what is sent from here is taken off who has it, and sent again."""
+    for bounds in (HERE, THERE, HERE):
+        f.move(1, region, bounds, time)
+
+
+@pytest.mark.parametrize("kind", ["TARA", "NMRA"])
+def test_what_was_heard_of_an_available_time_does_not_come_again(kind: str) -> None:
+    """Granted it, a federate without lookahead may still change something as of that time."""
+    f = Regions(lookahead=0)
+    red, blue, green = f.region(0), f.region(1), f.region(1)
+    f.hear(1, blue)
+    made = tank(f, red, red)
+    look(f, 1, blue, None, "Position")
+    f.say(0, 10, b"10", red)
+    update(f, made, 10, "Position", "Ammo")
+    f.step(10, kind=kind)
+    assert [call[0] for call in f.take(1)][-3:] == ["receive_interaction", REFLECT, "time_advance_grant"]
+    away_and_back(f, blue, 10)
+    look(f, 1, green, 10, "Ammo")
+    f.step(20)
+    assert reflected(f, 1) == [(10, ["Ammo"]), 20]
+
+
+def test_what_was_flushed_does_not_come_again() -> None:
+    f = Regions()
+    red, blue = f.region(0), f.region(1)
+    f.hear(1, blue)
+    f.say(0, 10, b"10", red)
+    f.ask(1, "FQR", 5)
+    assert f.told(1)[0] == (b"10", 10, "TIMESTAMP")
+    away_and_back(f, blue, 8)
+    f.step(20)
+    assert f.tags(1) == [20]
+
+
+def test_nor_if_a_change_without_a_time_had_left_it_in_the_queue() -> None:
+    f = Regions()
+    red, blue = f.region(0), f.region(1)
+    f.hear(1, blue, 2)
+    f.say(0, 10, b"10", red)
+    f.move(1, blue, THERE)
+    f.ask(1, "FQR", 5)
+    assert f.told(1)[0] == (b"10", 10, "TIMESTAMP")
+    away_and_back(f, blue, 8)
+    f.step(20)
+    assert f.tags(1) == [20]
+
+
+def test_nor_if_the_federation_was_saved_in_between() -> None:
+    """Before it was flushed or after that."""
+    f = Regions()
+    red, blue = f.region(0), f.region(1)
+    f.hear(1, blue, 2)
+    f.say(0, 10, b"10", red)
+    f.move(1, blue, THERE)
+    save(f, "waits")
+    restore(f, "waits")
+    f.quiet()
+    f.ask(1, "FQR", 5)
+    assert f.told(1)[0] == (b"10", 10, "TIMESTAMP")
+    save(f, "flushed")
+    restore(f, "flushed")
+    f.quiet()
+    away_and_back(f, blue, 8)
+    f.step(20)
+    assert f.tags(1) == [20]
+
+
 # --- refusals -------------------------------------------------------------------------------------------------------
 
 

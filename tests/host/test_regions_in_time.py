@@ -57,6 +57,12 @@ def test_also_if_queues_are_flushed(seed: int) -> None:
     check(embedded(seed, flushes=True))
 
 
+@pytest.mark.parametrize("seed", [2313, 2541, 2601])
+def test_nothing_comes_twice(seed: int) -> None:
+    """A federate had heard it with an "available" grant, or flushed it and promised more while its change was under way."""
+    check(meshed(seed, 400, flushes=True))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_in_a_storm_who_is_left_goes_on(seed: int) -> None:
     """Nodes crash and come back, links are cut: with changes under way nobody waits for ever or hears of its past."""

@@ -160,7 +160,9 @@ def _deliver(turn: Turn, federation: Federation, member: Member, messages: list[
 
 def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
     member.timing.reached = max(member.timing.reached, limit)
-    _deliver(turn, federation, member, member.timing.queue.take(limit))
+    taken = member.timing.queue.take(limit)
+    _remember_open(member, taken, limit[0])
+    _deliver(turn, federation, member, taken)
 
 
 def deliver_rest(turn: Turn, federation: Federation, member: Member) -> None:
@@ -168,22 +170,28 @@ def deliver_rest(turn: Turn, federation: Federation, member: Member) -> None:
     for message in member.timing.queue.take_all():
         method, arguments = message.content
         member.timing.delivered[message.retraction] = message.key[0]
-        if message.condition is not None:
-            remember(member, message)
+        _remember(member, message)
         message.content = (method, _at_once(arguments))
         _deliver(turn, federation, member, [message])
 
 
-def remember(member: Member, message: Stamped) -> None:
-    """It is delivered before its time, and some or all of it may be sent again, late (`weft.kernel.distributing`)."""
+def _remember(member: Member, message: Stamped) -> None:
+    """It is delivered while its time may still be changed: some or all of it may be sent again (`weft.kernel.distributing`)."""
+    if message.condition is None:
+        return  # it goes by no regions
     method, arguments = message.content
-    given = member.timing.given
-    values = arguments[1] if method == "reflect_attribute_values" else None
-    if values is None:
-        given[message.retraction] = None
-    else:
-        sent = values if isinstance(values, dict) else values.handles
-        given[message.retraction] = (given.get(message.retraction) or {}) | dict.fromkeys(sent)
+    values = arguments[1] if method == "reflect_attribute_values" else {}
+    sent = values if isinstance(values, dict) else values.handles
+    member.timing.give(message.retraction, message.key[0], sent)
+
+
+def _remember_open(member: Member, messages: list[Stamped], time: Any) -> None:
+    """Who is granted an "available" time may, without lookahead, still change something as of that time."""
+    if member.timing.mode in (TARA, NMRA):
+        for message in reversed(messages):
+            if message.key[0] < time:
+                break
+            _remember(member, message)
 
 
 def release_held(turn: Turn, federation: Federation, member: Member) -> None:
@@ -266,8 +274,7 @@ def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     granted = optimistic if galt is None else min(optimistic, galt[0])
     for message in taken:
         timing.delivered[message.retraction] = message.key[0]
-        if message.condition is not None:
-            remember(member, message)
+        _remember(member, message)
     _deliver(turn, federation, member, taken)
     timing.mode = GRANTED
     if granted > timing.time:
@@ -336,7 +343,9 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
             time = head
     goal: Bound = (time, 1 if mode in (TAR, NMR) else 0)
     if (galt is None or galt >= goal) and (held is None or time < held[0]):
-        _deliver(turn, federation, member, timing.queue.take((time, 1)))
+        taken = timing.queue.take((time, 1))
+        _remember_open(member, taken, time)
+        _deliver(turn, federation, member, taken)
         timing.reached = max(timing.reached, goal)
         _grant(turn, federation, member, time)
         return True
@@ -425,8 +434,7 @@ def _settle_here(turn: Turn, federation: Federation, table: Timetable) -> None:
         horizon.since = turn.now
         _look_at_all(turn, federation)
         view = timetable.view_of(table)
-        horizon.past = timetable.past(federation)
-        federation.distribution.reclaim(horizon.past)
+        _passed(federation, timetable.past(federation))
 
 
 def _look_at_all(turn: Turn, federation: Federation) -> None:
@@ -443,7 +451,15 @@ def _look_at_all(turn: Turn, federation: Federation) -> None:
             delivered = member.timing.delivered
             for retraction in [r for r, time in delivered.items() if (time, 0) < least]:
                 del delivered[retraction]
-                member.timing.given.pop(retraction, None)
+
+
+def _passed(federation: Federation, past: Any) -> None:
+    """Nothing is sent or changed before that time any more, so nothing of it need be known."""
+    federation.horizon.past = past
+    federation.distribution.reclaim(past)
+    for member in federation.members.values():
+        if member.timing.given and past is not None:
+            member.timing.forget(past)
 
 
 def look_again(turn: Turn, federation: Federation) -> None:
@@ -458,8 +474,7 @@ def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
     horizon = federation.horizon
     horizon.view = bound.view
     horizon.behind = bound.behind
-    horizon.past = bound.past
-    federation.distribution.reclaim(horizon.past)
+    _passed(federation, bound.past)
     horizon.seen = bound.version
     horizon.since = turn.now
     before = len(turn.effects)

@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from weft.kernel import advancing, asof, distributing, matching, path, rates, time_services, timetable
-from weft.kernel.distributing import LATE_INTERACTION, LATE_UPDATE
+from weft.kernel.distributing import LATE_INTERACTION, LATE_UPDATE, NEVER
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data, Settled
 from weft.kernel.snapshot_times import sent_from
@@ -150,7 +150,7 @@ def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
             if message.condition.untimed == timing.untimed:
                 content = _still(federation, member, message)
                 if content is not message.content:
-                    message.condition = None
+                    message.condition = message.condition._replace(untimed=NEVER)
 
 
 def _enter(

@@ -30,14 +30,15 @@ from weft.model.packed import PackedValues
 LATE_INTERACTION = "late_interaction"
 LATE_UPDATE = "late_update"
 
+NEVER = -1
+
 
 class Condition(NamedTuple):
     """On which a message waits in a queue: that it is still wanted, as of its time, where it was sent."""
 
     where: Any
-    untimed: (
-        int  # no longer asked when the federate has changed something without a time since (`Timing.untimed`)
-    )
+    # No longer asked when the federate has changed something without a time since (`Timing.untimed`); NEVER: it is not.
+    untimed: int
 
 
 def require_before_tbound(federation: Federation, member: Member, time: Any) -> None:
@@ -300,7 +301,7 @@ def _take_interaction(
         condition,
     )
     if not timing.constrained:
-        timing.given[retraction] = None
+        timing.give(retraction, message.time)
 
 
 def _take_update(
@@ -314,8 +315,9 @@ def _take_update(
 ) -> None:
     timing = member.timing
     retraction = message.stamp[3]
-    given = timing.given.get(retraction) or {}
-    wanted = [attribute for attribute in wanted if attribute not in given]
+    given = timing.given.get(retraction)
+    if given is not None:
+        wanted = [attribute for attribute in wanted if attribute not in given.attributes]
     if not wanted:
         return
     values = rates.part_of(message.values, tuple(wanted))
@@ -343,7 +345,7 @@ def _take_update(
             condition,
         )
     if not timing.constrained:
-        timing.given[retraction] = given | dict.fromkeys(wanted)
+        timing.give(retraction, message.time, wanted)
 
 
 def _merged(values: Any, others: list[Any]) -> dict[Any, bytes]:

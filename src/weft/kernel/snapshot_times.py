@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import matching
-from weft.kernel.distributing import Condition
+from weft.kernel.distributing import NEVER, Condition
 from weft.kernel.plain import callback_from_plain, callback_to_plain, from_plain, to_plain
 from weft.kernel.state import Condemned, Federation, Member
 from weft.kernel.timing import Retractable, Timing
@@ -69,6 +69,10 @@ def clock_data(timing: Timing) -> dict[str, Any]:
             for handle, one in timing.retractable.items()
         ],
         "delivered": [[bytes(handle), time] for handle, time in timing.delivered.items()],
+        "given": [
+            [bytes(handle), one.time, [AttributeHandle(a).number for a in one.attributes]]
+            for handle, one in timing.given.items()
+        ],
         "gone": [handle.number for handle in timing.gone],
     }
 
@@ -89,26 +93,31 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     for handle, time, nodes, deleted in data["retractable"]:
         timing.may_retract(handle, Retractable(time, tuple(nodes), deleted))
     timing.delivered = dict(data["delivered"])
+    for handle, time, attributes in data.get("given", ()):
+        timing.give(handle, time, [AttributeHandle.of(number) for number in attributes])
     timing.gone = {ObjectInstanceHandle.of(number): None for number in data["gone"]}
 
 
 def _condition_data(message: Stamped, timing: Timing) -> list[Any] | None:
-    """None: it waits on none, or on one that is no longer asked."""
+    """None: it waits on none.  The last of it says whether that is still asked."""
     condition = message.condition
-    if condition is None or condition.untimed != timing.untimed:
+    if condition is None:
         return None
+    asked = condition.untimed == timing.untimed
     if message.content[0] == "receive_interaction":
         sent_class, at = condition.where
-        return [sent_class.number, where_data(at)]
-    return [None, where_data(condition.where)]
+        return [sent_class.number, where_data(at), asked]
+    return [None, where_data(condition.where), asked]
 
 
 def _condition_from(data: list[Any] | None) -> Condition | None:
     if data is None:
         return None
-    number, placed = data
+    number, placed, *asked = data
     where = where_from(placed)
-    return Condition(where if number is None else (InteractionClassHandle.of(number), where), 0)
+    if number is not None:
+        where = InteractionClassHandle.of(number), where
+    return Condition(where, NEVER if asked == [False] else 0)
 
 
 def where_data(where: Any) -> list[Any] | None:

@@ -9,6 +9,7 @@ Times are plain numbers in here (`weft.model.time` wraps them for federates).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
@@ -64,6 +65,13 @@ class Retractable(NamedTuple):
     deleted: int  # the number of the instance that it deletes; 0: it is another message
 
 
+class Given(NamedTuple):
+    """What a federate was given of a message that may come to it again, late (`weft.kernel.changing`)."""
+
+    time: Any
+    attributes: dict[Any, None]  # of an update; of an interaction there are none
+
+
 class Timing:
     """Of one federate."""
 
@@ -103,7 +111,8 @@ class Timing:
         self.changes: dict[int, Change] = {}  # under way, by the number of the call
         self.untimed = 0  # counts its changes without a time
         self.saved_log: list[Any] = []  # of a federation made of a save: what its node is to have in its log
-        self.given: dict[bytes, Any] = {}  # to it at once: what it was given of a message that may come again
+        self.given: dict[bytes, Given] = {}  # as long as a change may concern the time of the message
+        self.forgotten: Any = None  # up to which time that is over
 
     def is_holding(self) -> bool:
         """Does what is sent in receive order wait for it?"""
@@ -112,6 +121,23 @@ class Timing:
     def late_from(self) -> Bound | None:
         """What it is sent late, because of changes that are under way, may come from there on."""
         return (min([change.time for change in self.changes.values()]), 0) if self.changes else None
+
+    def give(self, retraction: bytes, time: Any, attributes: Iterable[Any] = ()) -> None:
+        """It is given that, and if all or some of it is sent again the federate is not to hear it twice."""
+        had = self.given.get(retraction)
+        both = dict.fromkeys(attributes) if had is None else had.attributes | dict.fromkeys(attributes)
+        self.given[retraction] = Given(time, both)
+
+    def forget(self, past: Any) -> None:
+        """Nobody makes a change before that time any more; but one that is under way may still lead to late sends.
+
+        Promises say nothing of that: a federate that has changed something may promise more, and waits at the change.
+        """
+        late = self.late_from()
+        limit = past if late is None else min(past, late[0])
+        if self.forgotten is None or limit > self.forgotten:
+            self.forgotten = limit
+            self.given = {handle: one for handle, one in self.given.items() if one.time >= limit}
 
     def promise(self) -> Bound:
         """No message of its own comes below this, unless it asks for the next message and is granted sooner."""
