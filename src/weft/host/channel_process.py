@@ -248,7 +248,7 @@ class ProcessChannel:
             self._node.flush()
             self._waiting += 1
             try:
-                drive.until(lambda: asked() or bool(self._node.failure), seconds)
+                drive.until(lambda: bool(asked()) or bool(self._node.failure), seconds)
                 return asked()
             finally:
                 self._waiting -= 1
