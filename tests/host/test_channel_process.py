@@ -258,6 +258,13 @@ def test_topologies(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 WAIT,
                 until=lambda c=channel, o=others: all((0, A) in _asked(c, one) for one in o),  # type: ignore[misc]
             )
+            beside = {f"S{place}" for edge in SMALL[name] if number in edge for place in edge} - {
+                f"S{number}"
+            }
+            assert channel.wait(  # what was heard of first may have come by the longer way
+                WAIT,
+                until=lambda c=channel, b=beside: all(len(_way(c, one)) == 1 for one in b),  # type: ignore[misc]
+            )
         for place, mouth in enumerate(mouths):
             mouth.push(Event(A, place + 1, place))
         for ear in ears:
@@ -270,6 +277,10 @@ def test_topologies(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         near = {place for edge in SMALL[name] if 0 in edge for place in edge}
         assert [ear.got.count("near") for ear in ears] == [int(place in near) for place in range(4)]
         assert all(len(ear.got) == len(set(ear.got)) for ear in ears)
+
+
+def _way(channel: ProcessChannel, other: str) -> tuple[str, ...]:
+    return channel._joined.border.known().get(other, ())
 
 
 def _asked(channel: ProcessChannel, other: str) -> set[tuple[int, int]]:
