@@ -102,8 +102,8 @@ class Preemptive(WithThreads):
             self._listener = threading.Thread(
                 target=self._listen, name="weft channel dispatcher", daemon=True
             )
-            self._threads.append(self._listener)
             self._listener.start()
+            self._threads.append(self._listener)
             for desk in self._workers().values():
                 if desk.end is None:
                     self._engage(desk)

@@ -296,8 +296,8 @@ class RealTimeChannel:
             retiring = threading.Thread(
                 target=_retire, args=(old,), name=f"weft channel {self.name} retires", daemon=True
             )
-            self._retiring.append(retiring)
             retiring.start()
+            self._retiring.append(retiring)  # another thread may stop the channel, and joins what is here
 
     def __enter__(self) -> RealTimeChannel:
         self.start()

@@ -25,8 +25,8 @@ class WithThreads(HostDispatcher):
     def _spawn(self, name: str, desk: Any) -> None:
         thread = threading.Thread(target=self._serving, args=(desk,), name=name, daemon=True)
         self._threads = [one for one in self._threads if one.is_alive()]
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)
 
     def _serving(self, desk: Any) -> None:
         if self.realtime:
