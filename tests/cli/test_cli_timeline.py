@@ -7,7 +7,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -15,6 +14,7 @@ from PIL import Image
 from pyarrow import parquet
 
 from timeline.rows import run_of
+from weft.channel import Happening
 from weft.cli import main
 from weft.host.channel_run import read_run, write_run
 from weft.host.simulated_rates import PAPER, simulate
@@ -159,26 +159,12 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert parquet.read_schema(file).names == [column.name for column in COLUMNS if column.name != "node"]
 
 
-class Told(NamedTuple):
-    """What an event channel tells its record; the fields are those of the rows."""
-
-    kind: str
-    mono_ns: int
-    name: str
-    operation: str
-    priority: int
-    sub_priority: int
-    deadline_ns: int = 0
-    queue: int = 0
-    detail: str = ""
-
-
 def test_what_a_channel_told_its_record_is_a_run(tmp_path: Path) -> None:
     """Told late or early; 0 stands for no deadline."""
     told = [
-        Told("done", 30, "fuse", "f", 0, 1, 25),
-        Told("dispatch", 10, "fuse", "f", 0, 1, 25),
-        Told("push", 5, "ins", "", 255, 0),
+        Happening("done", 30, "fuse", "f", 0, 1, 25),
+        Happening("dispatch", 10, "fuse", "f", 0, 1, 25),
+        Happening("push", 5, "ins", "", 255, 0),
     ]
     read = read_run(write_run(tmp_path, "avionics", told))
     assert [(row.kind, row.mono_ns, row.name, row.deadline_ns) for row in read.rows] == [

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +21,7 @@ from host.served import WAIT, eventually, serving
 from host.test_lanes import FOM, World, steps
 from support.federation import Federation
 from support.timed import EVENT, Timed
+from weft.channel import Happening
 from weft.cli import main
 from weft.cli.data import object_model
 from weft.host.recording import MemoryRecordings, NodeRecordings, RunWriter
@@ -428,20 +429,6 @@ def test_a_book_forgets_shapes_and_learns_them_again(monkeypatch: pytest.MonkeyP
     ]
     assert details == [str(number) for number in range(120_000)]
     assert len(book.shapes) <= 50_000
-
-
-class Happening(NamedTuple):
-    """As an event channel tells it."""
-
-    kind: str
-    mono_ns: int
-    name: str
-    operation: str
-    priority: int
-    sub_priority: int
-    deadline_ns: int = 0
-    queue: int = 0
-    detail: str = ""
 
 
 def test_what_an_event_channel_notices_is_recorded_from_any_thread() -> None:

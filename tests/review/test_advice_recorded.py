@@ -8,11 +8,11 @@ import pytest
 
 from support.tuned import EMPTY, predicted
 from weft.cli.benchmarks import entities
+from weft.host import recording
 from weft.host.simulated import SimulatedNetwork
 from weft.interest.ddm_settings import EXACT, GRID, SIMPLE, SPACE, DdmSettings
 from weft.model.records import Source
 
-recording = pytest.importorskip("weft.host.recording", reason="comes with the recorder")
 ENTITIES, STEPS = 28, 2
 
 
