@@ -112,6 +112,7 @@ class ChannelLinks:
         self.has_room = has_room
         self._numbers = {node: number for number, node in enumerate(carrier.nodes)}
         self._tags: dict[tuple[str, int], tuple[Joined, Side]] = {}
+        self.gathered = 0  # bytes that were handed to the carrier since somebody last saw to it that they leave
         self._epoch = 0
         self._reserved = 0
         self._came: tuple[str, int, int] = ("", 0, 0)  # the event that came last, …
@@ -320,6 +321,7 @@ class ChannelLinks:
             payload = head(EVENT, side.tag) + self._body(joined, message)
         else:
             return
+        self.gathered += len(payload)
         try:
             self._carrier.send(side.node, Port.EVENTS, ServiceClass.RELIABLE, payload)
         except FabricError as error:

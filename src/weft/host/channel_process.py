@@ -34,6 +34,7 @@ from weft.host.own_node import OwnNode
 from weft.model.errors import ChannelError
 
 _NEVER = float("inf")
+_AT_ONCE = 1 << 16  # bytes that wait for no more of a burst: the link is to know how much waits on it
 
 
 class ProcessSupplier:
@@ -194,7 +195,7 @@ class ProcessChannel:
             proxy.push(event, now)
             if not is_inner:
                 self._settle()
-                self._node.pushed(now)
+                self._leave(now)
                 self._notify()
             refused = joined.refused
         finally:
@@ -202,6 +203,14 @@ class ProcessChannel:
                 drive.mutex.release()
         if refused is not None:
             raise refused
+
+    def _leave(self, now: float) -> None:
+        links = self._node.channels
+        if links.gathered < _AT_ONCE:
+            self._node.pushed(now)
+        else:
+            links.gathered = 0
+            self._node.flush()
 
     def _notify(self) -> None:
         """What another thread waits for may have come."""

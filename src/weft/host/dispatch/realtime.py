@@ -292,12 +292,16 @@ class RealTimeChannel:
             self._dispatcher = new
             if new is not old and self._timekeeper is not None:
                 self._start_dispatcher()
-        if new is not old and isinstance(old, HostDispatcher):
-            retiring = threading.Thread(
-                target=_retire, args=(old,), name=f"weft channel {self.name} retires", daemon=True
-            )
-            retiring.start()
-            self._retiring.append(retiring)  # another thread may stop the channel, and joins what is here
+            if new is not old and isinstance(old, HostDispatcher):
+                self._retire(old)
+
+    def _retire(self, dispatcher: HostDispatcher) -> None:
+        """With the lock: whoever stops the channel finds it among those it joins."""
+        retiring = threading.Thread(
+            target=_retire, args=(dispatcher,), name=f"weft channel {self.name} retires", daemon=True
+        )
+        retiring.start()
+        self._retiring.append(retiring)
 
     def __enter__(self) -> RealTimeChannel:
         self.start()
