@@ -65,8 +65,6 @@ class Mouth:
         self.supplier.push(Event(kind, 1, payload))
 
 
-# A link that has just come up may begin anew once, and what is pushed meanwhile is lost: on a busy machine these two may see it.
-@pytest.mark.soak
 @pytest.mark.parametrize("dispatcher", [None, SingleThreaded, Cooperative])
 def test_events_go_both_ways(file: Path, dispatcher: Any) -> None:
     with (
@@ -245,7 +243,6 @@ SMALL = {
 }
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("name", SMALL)
 def test_topologies(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """S3-13: consumers everywhere; each event once, whatever the graph; time to live counts links."""

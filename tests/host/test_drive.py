@@ -117,6 +117,19 @@ def test_what_is_due_is_done_by_whoever_is_there(drive: Drive, due: Due) -> None
             other.join(WAIT)
 
 
+def test_what_is_to_be_looked_after_is_not_slept_over() -> None:
+    """It was said just before the attendant began to drive: what gathered would have waited for the next call."""
+    seen = threading.Event()
+    drive = Drive("test", lambda: False, seen.set)
+    with drive.mutex:
+        drive.look_after(0.001)
+    drive.start()
+    try:
+        assert seen.wait(WAIT)
+    finally:
+        drive.end()
+
+
 def test_a_look_does_not_wait(drive: Drive) -> None:
     """With 0 seconds what is there is handled, whoever drives, and nobody sleeps."""
     for _ in range(3):

@@ -180,6 +180,9 @@ class Drive:
                 if self._ended:
                     return
                 if self._driver == 0 and self._wanted == 0 and time.monotonic() - self._left_at >= IDLE:
+                    if self._nudge.is_set():  # it would sleep over it
+                        self._nudge.clear()
+                        self._do_due()
                     self._run(lambda: self._wanted > 0, None)
             if self._nudge.wait(IDLE):
                 self._nudge.clear()
