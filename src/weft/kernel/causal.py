@@ -32,11 +32,11 @@ from typing import Any
 
 from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry
-from weft.kernel import matching, path, rates, recording
+from weft.kernel import directed, handing, matching, overrides, path, rates, recording, routes
 from weft.kernel.effects import LEAST_URGENT, Callback, Cast, Notice, Transmit, UrgentCallback
 from weft.kernel.last_mile import MESSAGES
 from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process, Way
-from weft.kernel.parcels import Data, Ordered
+from weft.kernel.parcels import Data, Ordered, unshared
 from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Federation, Instance, Member, add
 from weft.kernel.turn import Turn
@@ -82,7 +82,7 @@ class Causal(Orders):
         at: Extents | None = None,
     ) -> bool:
         """False: in receive order, so `path` goes on with it."""
-        asked = path.interaction_order(member, entry) if order is None else _named(order)
+        asked = overrides.interaction_order(member, entry) if order is None else _named(order)
         if is_plain(asked) or member is federation.rti:
             return False
         if asked is OrderType.PRIORITY:
@@ -102,10 +102,10 @@ class Causal(Orders):
         way = self.ways.get(key) if at is None else None
         if way is None:
             way = self._way(turn, _hearers(turn, federation, member, entry, at))
-            way.managed = path.audience_of(turn, federation, member, entry.handle).managed
+            way.managed = routes.audience_of(turn, federation, member, entry.handle).managed
             if at is None:
                 self.ways[key] = way
-        arguments: tuple[Any, ...] = (entry.handle, path.unshared(values), tag, transportation, stamp)
+        arguments: tuple[Any, ...] = (entry.handle, unshared(values), tag, transportation, stamp)
         if at is not None:
             arguments = (*arguments[:4], matching.boxes(at), stamp)
         self._send(turn, federation, member, "send_interaction", arguments, way, asked)
@@ -157,7 +157,9 @@ class Causal(Orders):
                 if asked is OrderType.PRIORITY:
                     hurry(turn, before, priority)
                 continue
-            for transportation in dict.fromkeys([path.transportation_of(instance, a) for a in attributes]):
+            for transportation in dict.fromkeys(
+                [overrides.transportation_of(instance, a) for a in attributes]
+            ):
                 add(member.tally.updates_sent, instance.entry.handle, transportation)
             member.tally.updates += 1
             instance.updated |= member.bit
@@ -169,7 +171,7 @@ class Causal(Orders):
                 way = self._way(turn, to)
                 if where is None:
                     self.ways[key] = way
-            arguments: tuple[Any, ...] = (instance.handle, path.unshared(part), tag, stamp)
+            arguments: tuple[Any, ...] = (instance.handle, unshared(part), tag, stamp)
             if where is not None:
                 arguments = (*arguments[:3], matching.carried(where), stamp)
             self._send(turn, federation, member, "update_attribute_values", arguments, way, asked)
@@ -185,14 +187,14 @@ class Causal(Orders):
     ) -> bool:
         interaction_class: InteractionClassHandle = arguments[0]
         entry = federation.catalog.interaction_classes[interaction_class]
-        asked = path.interaction_order(member, entry) if order is None else _named(order)
+        asked = overrides.interaction_order(member, entry) if order is None else _named(order)
         if is_plain(asked):
             return False
         instance = federation.instances[arguments[1]]
         if asked is OrderType.PRIORITY:
             before = len(turn.effects)
             turn.urgent = True
-            path.direct(turn, federation, member, instance, entry, arguments)
+            directed.direct(turn, federation, member, instance, entry, arguments)
             turn.urgent = False
             hurry(turn, before, entry.priority)
             return True
@@ -202,7 +204,10 @@ class Causal(Orders):
             for other in federation.members.values()
             if other is not member
             and (
-                (instance.knowledge.mask & other.bit and path.directed_to(instance, entry, other) is not None)
+                (
+                    instance.knowledge.mask & other.bit
+                    and directed.directed_to(instance, entry, other) is not None
+                )
                 or (delayed and other.node != turn.node)
             )
         ]
@@ -223,7 +228,7 @@ class Causal(Orders):
     ) -> bool:
         """A command, carried out at all nodes: the sender's sends the message, the others keep the ghost for it."""
         privilege = federation.catalog.privilege
-        asked = path.attribute_order(instance, privilege) if order is None else _named(order)
+        asked = overrides.attribute_order(instance, privilege) if order is None else _named(order)
         if is_plain(asked) or asked is OrderType.PRIORITY or member is federation.rti:
             return False
         federation.ordered = True
@@ -435,7 +440,7 @@ class Causal(Orders):
     def _hand(self, turn: Turn, federation: Federation, member: Member, said: Ordered) -> None:
         arguments = said.arguments
         if said.service == "send_interaction":
-            path.hand_interaction(turn, federation, member, said.sender, arguments)
+            handing.hand_interaction(turn, federation, member, said.sender, arguments)
             return
         if not said.service:
             return
@@ -452,9 +457,9 @@ class Causal(Orders):
         if instance is None:
             return
         if at:
-            path.hand_directed(turn, federation, member, instance, said.sender, arguments)
+            handing.hand_directed(turn, federation, member, instance, said.sender, arguments)
         else:
-            path.hand_update(turn, federation, member, instance, said.sender, arguments, gone)
+            handing.hand_update(turn, federation, member, instance, said.sender, arguments, gone)
 
     def _removed(self, turn: Turn, federation: Federation, member: Member, ghost: Ghost) -> None:
         if member.handle.number in ghost.waiting:
@@ -580,7 +585,7 @@ def _parts(
     """The attributes of an update by their order; those in priority order also by how urgent they are."""
     parts: dict[tuple[OrderType, int], list[Any]] = {}
     for handle in sent:
-        asked = path.attribute_order(instance, handle) if order is None else _named(order)
+        asked = overrides.attribute_order(instance, handle) if order is None else _named(order)
         priority = instance.entry.attributes[handle].priority if asked is OrderType.PRIORITY else 0
         parts.setdefault((asked, priority), []).append(handle)
     return parts

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import advancing, placements, rates, require, time_services
-from weft.kernel.path import NO_RETRACTION, attribute_order
+from weft.kernel.overrides import attribute_order
 from weft.kernel.state import Condemned, Federation, Instance, Member
+from weft.kernel.time_services import NO_RETRACTION
 from weft.kernel.turn import Turn
 from weft.model.handles import ObjectInstanceHandle
 from weft.model.records import MessageRetractionReturn

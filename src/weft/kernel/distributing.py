@@ -16,9 +16,19 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import SpaceTime
-from weft.kernel import advancing, asof, matching, path, rates, recording, time_services
+from weft.kernel import (
+    advancing,
+    asof,
+    legs,
+    matching,
+    overrides,
+    rates,
+    recording,
+    routes,
+    time_services,
+)
 from weft.kernel.effects import Transmit
-from weft.kernel.parcels import Data
+from weft.kernel.parcels import Data, unshared
 from weft.kernel.placing import Extents, OwnedRegion
 from weft.kernel.state import Federation, Instance, Member, add
 from weft.kernel.topics import Distribution, Name, Sent, Topic
@@ -69,7 +79,7 @@ class Distributing(Distribution):
         """The other nodes that it goes to."""
         require_before_tbound(federation, member, stamp[0].value)
         transportation = member.interaction_transportations.get(entry.handle) or entry.transportation
-        message = Sent(member.handle, entry.handle, path.unshared(values), tag, transportation, at, stamp)
+        message = Sent(member.handle, entry.handle, unshared(values), tag, transportation, at, stamp)
         available = federation.catalog.available_to_interaction_class(entry)
         topic = topic_of(federation, entry.handle, available)
         may = topic.may_want(at, message.time)
@@ -113,7 +123,7 @@ class Distributing(Distribution):
     ) -> tuple[str, ...]:
         require_before_tbound(federation, member, stamp[0].value)
         where = matching.part_of(asof.where_is(federation, instance, stamp[0].value), sent)
-        message = Sent(member.handle, instance.handle, path.unshared(values), tag, None, where, stamp)
+        message = Sent(member.handle, instance.handle, unshared(values), tag, None, where, stamp)
         may: dict[int, None] = {}
         for topic, extents in _topics(federation, instance, sent, where):
             may.update(topic.may_want(extents, message.time))
@@ -174,7 +184,7 @@ class Distributing(Distribution):
             if member is not None and member.node == turn.node:
                 _arrive(turn, federation, [member], sender, message.service, arguments[1:])
             return True
-        if federation.switch(path.DELAYED):
+        if federation.switch(routes.DELAYED):
             return False
         if message.service == "send_interaction":
             entry = federation.catalog.interaction_classes[arguments[0]]
@@ -184,7 +194,7 @@ class Distributing(Distribution):
             instance = federation.instances.get(arguments[0])
             values = arguments[1]
             sent = list(values) if isinstance(values, dict) else values.handles
-            if instance is None or not path.is_placed(federation, instance, sent):
+            if instance is None or not routes.is_placed(federation, instance, sent):
                 return False
         else:
             return False
@@ -257,7 +267,7 @@ def _update_arguments(message: Sent, attributes: list[AttributeHandle]) -> tuple
 
 def _count_update(instance: Instance, sender: Member, sent: list[Any]) -> None:
     sender.tally.updates += 1
-    for way in dict.fromkeys(path.transportation_of(instance, a) for a in sent):
+    for way in dict.fromkeys(overrides.transportation_of(instance, a) for a in sent):
         add(sender.tally.updates_sent, instance.entry.handle, way)
     instance.updated |= sender.bit
 
@@ -328,7 +338,7 @@ def _take_update(
     instance.reflected |= member.bit
     condition = Condition(message.where, timing.untimed)
     chosen = sorted(values if isinstance(values, dict) else values.handles)
-    for part, leg in enumerate(path.legs_of(instance, member, chosen, message.where)):
+    for part, leg in enumerate(legs.legs_of(instance, member, chosen, message.where)):
         kept = rates.part_of(values, leg.attributes or ())
         content = (instance.handle, kept, message.tag, leg.transportation, sender.handle, leg.regions)
         if not waiting:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import path, recording
+from weft.kernel import overrides, recording, routes
 from weft.kernel.causal import is_plain
 from weft.kernel.state import Audience, Federation, Instance, Member, Route
 from weft.kernel.turn import Turn
@@ -109,7 +109,7 @@ class UpdateLane(Lane):
     def passed(self) -> None:
         self._route.count += 1
         self.member.timing.sent += 1
-        path.mark(self._instance, self._route, self.member)
+        routes.mark(self._instance, self._route, self.member)
 
     def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         instance = self._instance
@@ -128,9 +128,9 @@ def interaction_lane(
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None or interaction_class not in member.declared.sends:
         return None
-    if federation.ordered and not is_plain(path.interaction_order(member, entry)):
+    if federation.ordered and not is_plain(overrides.interaction_order(member, entry)):
         return None
-    audience = path.audience_of(turn, federation, member, interaction_class)
+    audience = routes.audience_of(turn, federation, member, interaction_class)
     unknown = any(handle not in entry.parameters for handle in handles)
     if unknown or audience.nodes or audience.managed or audience.holding:
         return None
@@ -150,9 +150,9 @@ def update_lane(
         return None
     if any(instance.owners.get(handle) is not member for handle in handles):
         return None
-    if federation.ordered and not all(is_plain(path.attribute_order(instance, a)) for a in handles):
+    if federation.ordered and not all(is_plain(overrides.attribute_order(instance, a)) for a in handles):
         return None
-    route = path.route_of(turn, federation, instance, member, handles)
+    route = routes.route_of(turn, federation, instance, member, handles)
     ways = route.transportations
     if (
         route.posts

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, matching, path, rates
+from weft.kernel import advancing, matching, rates
+from weft.kernel.directed import directed_to
+from weft.kernel.legs import legs_of
 from weft.kernel.state import Federation, Member, add
 from weft.model.packed import PackedValues
 
@@ -47,7 +49,7 @@ def update(
     sent = list(values) if isinstance(values, dict) else values.handles
     wanted = [attribute for attribute in sent if attribute in subscribed]
     callbacks: advancing.Callbacks = []
-    for leg in path.legs_of(instance, member, wanted, where):
+    for leg in legs_of(instance, member, wanted, where):
         kept = rates.part_of(values, leg.attributes or ())
         arguments = (handle, kept, tag, leg.transportation, producer, leg.regions, *stamp)
         callbacks.append(("reflect_attribute_values", arguments))
@@ -65,7 +67,7 @@ def directed(
     if instance is None or not instance.knowledge.mask & member.bit:
         return []
     entry = federation.catalog.interaction_classes[sent_class]
-    received = path.directed_to(instance, entry, member)
+    received = directed_to(instance, entry, member)
     if received is None:
         return []
     kept = {parameter: value for parameter, value in values.items() if parameter in received.parameters}

@@ -22,7 +22,7 @@ from typing import Any
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import mom_objects, mom_reports, mom_requests, mom_services
 from weft.kernel.mom_parameters import ParameterError, Parameters
-from weft.kernel.path import MANAGED
+from weft.kernel.routes import MANAGED
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.errors import RTIexception

@@ -19,7 +19,7 @@ from typing import Any
 from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Extent
-from weft.kernel import advancing, changing, path
+from weft.kernel import advancing, changing, path, routes
 from weft.kernel.effects import Callback, Effect, Record
 from weft.kernel.placing import Extents
 from weft.kernel.state import Federation, Member
@@ -42,7 +42,7 @@ def heard(turn: Turn, federation: Federation, name: str) -> InteractionClassEntr
     entry = federation.catalog.interaction_class_names.get(name)
     if entry is None:
         return None
-    audience = path.audience_of(turn, federation, federation.rti, entry.handle)
+    audience = routes.audience_of(turn, federation, federation.rti, entry.handle)
     return entry if audience.ears or audience.nodes else None
 
 
@@ -246,6 +246,7 @@ _GROUPS = {
     "declaration": 1,
     "objects": 2,
     "path": 2,
+    "directed": 2,
     "ownership": 3,
     "support": 6,
     "saving": 0,

@@ -22,8 +22,9 @@ from weft.kernel import (
 )
 from weft.kernel.causal import is_plain
 from weft.kernel.condemning import remove
-from weft.kernel.path import NO_RETRACTION, transportation_of
+from weft.kernel.overrides import transportation_of
 from weft.kernel.state import Federation, Instance, Member, Overrides
+from weft.kernel.time_services import NO_RETRACTION
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import (

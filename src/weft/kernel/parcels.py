@@ -230,3 +230,8 @@ class Dissolve(NamedTuple):
 
 Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction | Settled
 """What may come before the commit that it was sent after."""
+
+
+def unshared(values: Any) -> Any:
+    """Values that will travel while the caller may go on to change its dict."""
+    return dict(values) if isinstance(values, dict) else values

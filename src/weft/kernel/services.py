@@ -17,6 +17,7 @@ from weft.kernel import (
     condemning,
     data_distribution,
     declaration,
+    directed,
     late,
     membership,
     mom_services,
@@ -237,7 +238,8 @@ SERVICES: dict[str, Service] = {
         for name in ("get_dimension_handle_set", "get_range_bounds", "set_range_bounds")
     },
     **{name: Service(getattr(qos_services, name), False, "object") for name in qos_services.SERVICES},
-    **_local(path, "send_interaction", "update_attribute_values", "send_directed_interaction"),
+    **_local(path, "send_interaction", "update_attribute_values"),
+    **_local(directed, "send_directed_interaction"),
     **_control(causal, causal.ORDERS_USED),
     **_control(views, views.VIEW_ENDS, views.VIEW_BEGINS),
     **_control(support, "set_switch", "set_automatic_resign_directive"),

@@ -6,7 +6,7 @@ constrained is known to all nodes: its node asks the home for a command (`Turn.o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from weft.kernel import advancing, timetable
 from weft.kernel.effects import Callback, Transmit
@@ -42,6 +42,8 @@ from weft.model.time import (
     LogicalTime,
     LogicalTimeInterval,
 )
+
+NO_RETRACTION: Final = MessageRetractionReturn(False, None)
 
 REGULATION_ASKED = "time_regulation_asked"
 REGULATION_BEGUN = "time_regulation_begun"
