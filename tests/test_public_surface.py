@@ -76,7 +76,7 @@ PUBLIC = {
     ],
     "weft.kernel": [
         "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SERVICES", "LEAST_URGENT",
-        "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Dispatch", "Effect", "Fetch", "Lane", "LastMile", "Listen",
+        "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Effect", "Fetch", "Lane", "LastMile", "Listen",
         "Named", "Node", "Notice", "Record", "Refuse", "Remember", "Reply", "Store", "Transmit", "UrgentCallback", "Wish",
     ],
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,9 @@ import pytest
 import weft
 from weft import CallbackModel, Interaction, Update, heard
 from weft.channel import RtInfo, Timeout, all_of, any_of, deadline, plan
-from weft.host.dispatch_rows import dispatch_row
-from weft.kernel import Dispatch
+from weft.cli import main
+from weft.host.runs import find_runs, open_run
 from weft.model.errors import NameNotFound, RTIinternalError
-from weft.recorder.schema import COLUMNS, KINDS
 
 RANGE = Path(__file__).parents[2] / "src" / "weft" / "cli" / "data" / "range.xml"
 
@@ -173,11 +173,12 @@ def test_a_save_keeps_what_was_asked_for(tmp_path: Path) -> None:
         assert len(tower.rti.query_qos()["groups"]) == 1
 
 
-def test_what_happens_to_a_callback_with_a_deadline_is_recorded() -> None:
-    """Rows of the recorder's kinds and columns: issued, begun, over, and missed."""
+def test_what_happens_to_a_callback_with_a_deadline_is_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Issued, begun, over and missed are rows of the run (docs/recording.md), and `weft timeline` counts them."""
     node = weft.EmbeddedNode()
-    happened: list[Dispatch] = []
-    node.watch(happened.append)
+    node.record(tmp_path)
     with (
         weft.join("F", "north", fom=RANGE, host=node) as north,
         weft.join("F", "tower", fom=RANGE, host=node) as tower,
@@ -188,13 +189,22 @@ def test_what_happens_to_a_callback_with_a_deadline_is_recorded() -> None:
         hear(tower)
         north.send("Hit", Target="one")
         hear(tower)
-    rows = [dispatch_row(one) for one in happened]
+        handles = (
+            north.rti.get_federate_handle("north").number,
+            tower.rti.get_federate_handle("tower").number,
+        )
+    node.stop_recording()
+    (run,) = find_runs(tmp_path)
+    kinds = {"push", "dispatch", "done", "miss"}
+    rows = [row for row in open_run(run).read().to_pylist() if row["kind"] in kinds]
     assert sorted(row["kind"] for row in rows[:4]) == ["dispatch", "done", "miss", "push"]
     assert [row["kind"] for row in rows[4:]] == ["push", "dispatch", "done"]
-    columns = {column.name for column in COLUMNS}
     for row in rows:
-        assert set(row) <= columns
-        assert row["kind"] in KINDS
-        assert row["name"] == "tower"
-    assert [rows[0]["priority"], rows[-1]["priority"]] == [2, 255]
+        assert (row["name"], row["source"], row["federate"]) == ("tower", *handles)
+        assert row["operation"] == f"tower:{row['class']}"
+    assert [row["priority"] for row in rows] == [2] * 4 + [255] * 3
+    assert [row["queue"] for row in rows[4:]] == [1, 1, 0]
     assert rows[-1]["deadline_ns"] > rows[-1]["mono_ns"]  # in time
+    assert main(["timeline", str(run), "--json"]) == 0
+    (lane,) = json.loads(capsys.readouterr().out)["lanes"]
+    assert (lane["name"], lane["misses"]) == ("tower", 1)

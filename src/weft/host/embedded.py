@@ -30,7 +30,6 @@ from weft.kernel import (
     PAUSES,
     Alarm,
     Callback,
-    Dispatch,
     Effect,
     Fetch,
     LastMile,
@@ -71,14 +70,8 @@ class EmbeddedNode:
         self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
         self._connections: dict[int, EmbeddedConnection] = {}
-        self._watch: Callable[[Dispatch], None] | None = None
         self.alarmed = False  # something is to be done when its time has come
         self.recordings: NodeRecordings | None = None
-
-    def watch(self, keep: Callable[[Dispatch], None]) -> None:
-        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
-        self._watch = keep
-        self._node.records = True
 
     def connect(self) -> EmbeddedConnection:
         with self._lock:
@@ -117,8 +110,6 @@ class EmbeddedNode:
                     sleeper.wake()
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
-            elif isinstance(effect, Dispatch) and self._watch is not None:
-                self._watch(effect)
             elif isinstance(effect, (Store, Fetch, Notice)):
                 self._keep(effect)
 
@@ -176,7 +167,7 @@ class EmbeddedNode:
 
     def began(self, session: int, ticket: int) -> None:
         with self._lock:
-            self._perform(self._node.began(session, ticket, time.monotonic()))
+            self._node.began(session, ticket, time.monotonic())
 
     @property
     def records(self) -> bool:

@@ -35,7 +35,6 @@ from weft.kernel import (
     Alarm,
     Callback,
     Carried,
-    Dispatch,
     Effect,
     Fetch,
     LastMile,
@@ -99,7 +98,6 @@ class OwnNode:
         self._keeping: set[threading.Thread] = set()
         self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
         self._connections: dict[int, OwnConnection] = {}
-        self._watch: Callable[[Dispatch], None] | None = None
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
@@ -206,12 +204,6 @@ class OwnNode:
 
     # --- calls ------------------------------------------------------------------------------------------------
 
-    def watch(self, keep: Callable[[Dispatch], None]) -> None:
-        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
-        with self._drive.mutex:
-            self._watch = keep
-            self._node.records = True
-
     def connect(self) -> OwnConnection:
         with self._drive.mutex:
             if self.failure:
@@ -300,8 +292,6 @@ class OwnNode:
                 self._alarm(effect.when)
             elif isinstance(effect, Record):
                 self._reports.write(effect.file, effect.line)
-            elif isinstance(effect, Dispatch) and self._watch is not None:
-                self._watch(effect)
             elif isinstance(effect, (Store, Fetch)):
                 self._keep(effect)
             elif isinstance(effect, Notice):
@@ -365,7 +355,7 @@ class OwnNode:
 
     def began(self, session: int, ticket: int) -> None:
         with self._drive.mutex:
-            self._perform(self._meshed, self._node.began(session, ticket, time.monotonic()))
+            self._node.began(session, ticket, time.monotonic())
 
     def took(self, session: int, method: str) -> None:
         with self._drive.mutex:

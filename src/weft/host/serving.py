@@ -30,7 +30,6 @@ from weft.kernel import (
     Alarm,
     Callback,
     Carried,
-    Dispatch,
     Effect,
     Fetch,
     Lane,
@@ -171,7 +170,6 @@ class Switchboard:
         self.reports = ReportFiles(report, report_bytes)
         self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
-        self._watch: Callable[[Dispatch], None] | None = None  # see `watch`
         self._limits = limits
         self._report = report
         self._calls_in_a_row = calls_in_a_row
@@ -506,20 +504,6 @@ class Switchboard:
                 self.reports.write(effect.file, effect.line)
             elif isinstance(effect, Carried) and self._meshed is not None:
                 self._meshed.carry(effect)
-            elif isinstance(effect, Dispatch):
-                self._happened([effect])
-
-    def _happened(self, effects: list[Effect]) -> None:
-        """For the record of the run, if somebody keeps one."""
-        if self._watch is not None:
-            for effect in effects:
-                if isinstance(effect, Dispatch):
-                    self._watch(effect)
-
-    def watch(self, keep: Callable[[Dispatch], None]) -> None:
-        """Have it called with what federates that join from now on do with callbacks that have a deadline; it must be quick."""
-        self._watch = keep
-        self.node.records = True
 
     # --- what can be sorted (weft.host.backlog) ---------------------------------------------------------------
 
@@ -559,7 +543,7 @@ class Switchboard:
             if self.node.holding and found.method in PAUSES:
                 served.pauses[sent] = found.method
             if found.ticket and self.node.watched:
-                self._happened(self.node.began(served.kernel_session, found.ticket, time.monotonic()))
+                self.node.began(served.kernel_session, found.ticket, time.monotonic())
 
     def _dealt_with(self, served: Served, backlog: Backlog, number: int, now: float) -> None:
         for ticket in backlog.answered(number, not served.sorts):

@@ -30,7 +30,6 @@ from weft.kernel import (
     Callback,
     Carried,
     Cast,
-    Dispatch,
     Effect,
     Fetch,
     LastMile,
@@ -117,7 +116,6 @@ class SimulatedNetwork:
         self.writing = 0.01  # how long a save takes to write or to read
         self.saves = {name: MemorySaves() for name in nodes}  # each node's disk; it outlives a crash
         self.notices: list[str] = []  # what the nodes report
-        self.dispatches: list[Dispatch] = []  # of nodes with `records` set
         self._profile = profile or LinkProfile()
         self._directory = nodes[0]
         self._nodes: dict[str, Node] = {}
@@ -279,8 +277,6 @@ class SimulatedNetwork:
                 self._keep(name, self._incarnations[name], effect)
             elif isinstance(effect, Notice):
                 self.notices.append(effect.text)
-            elif isinstance(effect, Dispatch):
-                self.dispatches.append(effect)
 
     def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
         def tick() -> None:
@@ -445,9 +441,7 @@ class SimulatedConnection:
         if isinstance(callback, UrgentCallback) and not self._gone:
             node = self._network.node(self._node)
             if node.watched and callback.ticket:
-                self._network.perform(
-                    self._node, node.began(self._session, callback.ticket, self._network.clock.now)
-                )
+                node.began(self._session, callback.ticket, self._network.clock.now)
         return callback
 
     def finished(self, callback: UrgentCallback) -> None:

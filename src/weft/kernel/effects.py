@@ -78,40 +78,6 @@ class UrgentCallback(Callback):
         self.ticket = ticket
 
 
-class Dispatch(Effect):
-    """For a record of the run, where the host keeps one (`Node.records`): a message with a deadline was issued to a federate
-    ("push"), the federate began with it ("dispatch") or ended ("done"), or the deadline was missed ("miss").
-
-    Times are the node's, in seconds.
-    """
-
-    def __init__(
-        self,
-        kind: str,
-        at: float,
-        federation: str,
-        federate: int,
-        name: str,
-        class_name: str,
-        source: int,
-        priority: int,
-        sub_priority: int,
-        deadline: float,
-        queue: int,
-    ) -> None:
-        self.kind = kind
-        self.at = at
-        self.federation = federation
-        self.federate = federate
-        self.name = name
-        self.class_name = class_name
-        self.source = source
-        self.priority = priority
-        self.sub_priority = sub_priority
-        self.deadline = deadline
-        self.queue = queue
-
-
 class Alarm(Effect):
     """Call `Node.tick` at that time: something waits for that session, or watches it or comes again and again (`recurring`).
 

@@ -100,7 +100,6 @@ class Node(Peers):
         super().__init__(name, directory, reports, boot << 32, rid)
         self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
         self.schedule: qos.ClassSchedule = {}  # how urgent classes are for federates that join here from now on
-        self.records = False  # the host keeps a record of what federates do with callbacks that have a deadline (`Dispatch`)
         self.recordings: recording.Recordings | None = None  # if what happens here is to be recorded
         self._recorded: dict[str, Federation] = {}
 
@@ -145,13 +144,11 @@ class Node(Peers):
         if found is not None and found.federation is not None and found.member is not None:
             qos.begin(found.federation, found.member, self.schedule)
 
-    def began(self, session: int, ticket: int, now: float) -> list[Effect]:
+    def began(self, session: int, ticket: int, now: float) -> None:
         """The federate begins with a callback that has this ticket; for the record only."""
-        turn = Turn(self.name, now)
         found = self.sessions.get(session)
         if found is not None and found.member is not None and found.member.qos is not None:
-            found.member.qos.began(turn, ticket)
-        return turn.effects
+            found.member.qos.began(Turn(self.name, now), ticket)
 
     def done(self, session: int, ticket: int, now: float) -> list[Effect]:
         """The federate has dealt with the callback that has this ticket."""
@@ -336,7 +333,7 @@ class Node(Peers):
     @property
     def watched(self) -> bool:
         """Is it to be said (`began`) when a federate begins with a callback that has a ticket?"""
-        return self.records or self.recordings is not None
+        return self.recordings is not None
 
     def stop_recording(self) -> None:
         for federation in self._recorded.values():
@@ -607,7 +604,7 @@ class Node(Peers):
                 self.federations[federation.name] = federation
                 changing.restored(turn, federation)
                 advancing.restored(turn, federation)
-                federation.schedule, federation.dispatches = self.schedule, self.records
+                federation.schedule = self.schedule
                 qos.restored(turn, federation, self.schedule)
             mom.commanded(turn, federation, member, service, arguments)
             recorder = federation.recorder
@@ -712,7 +709,7 @@ class Node(Peers):
         else:
             session.federation = federation
             session.member = member
-            federation.schedule, federation.dispatches = self.schedule, self.records
+            federation.schedule = self.schedule
             if self.schedule and qos.concerns(self.schedule, federation, member):
                 qos.begin(federation, member, self.schedule)
 

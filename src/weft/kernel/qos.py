@@ -19,7 +19,7 @@ from weft.channel.timers import Timer, Timers
 from weft.channel.urgency import Urgency
 from weft.kernel import mom_reports, recording_calls
 from weft.kernel.correlating import Group
-from weft.kernel.effects import LEAST_URGENT, Alarm, Callback, Dispatch, UrgentCallback
+from weft.kernel.effects import LEAST_URGENT, Alarm, Callback, UrgentCallback
 from weft.kernel.last_mile import CORRELATED, MESSAGES, MISSED
 from weft.kernel.recording_calls import UNSCHEDULED
 from weft.kernel.state import Federation, Member
@@ -336,39 +336,22 @@ class Qos:
         return "" if found is None else found.name
 
     def _record(self, turn: Turn, kind: str, ticket: Ticket) -> None:
-        source = 0 if ticket.source is None else ticket.source.number
-        urgency = ticket.wish.urgency
         recorder = self.federation.recorder
-        if recorder is not None:
-            priority = urgency.preemption if urgency.preemption < LEAST_URGENT else UNSCHEDULED
-            recording_calls.dispatched(
-                turn,
-                recorder,
-                self.member,
-                kind,
-                ticket.class_name,
-                source,
-                priority,
-                urgency.sub,
-                ticket.due,
-                len(self.open),
-            )
-        if self.federation.dispatches:
-            turn.effects.append(
-                Dispatch(
-                    kind,
-                    turn.now,
-                    self.federation.name,
-                    self.member.handle.number,
-                    self.member.name,
-                    ticket.class_name,
-                    source,
-                    urgency.preemption,
-                    urgency.sub,
-                    ticket.due,
-                    len(self.open),
-                )
-            )
+        if recorder is None:
+            return
+        urgency = ticket.wish.urgency
+        recording_calls.dispatched(
+            turn,
+            recorder,
+            self.member,
+            kind,
+            ticket.class_name,
+            0 if ticket.source is None else ticket.source.number,
+            urgency.preemption if urgency.preemption < LEAST_URGENT else UNSCHEDULED,
+            urgency.sub,
+            ticket.due,
+            len(self.open),
+        )
 
     # --- time -------------------------------------------------------------------------------------------------
 

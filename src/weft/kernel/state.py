@@ -405,7 +405,6 @@ class Federation:
         # At this node: members with QoS (`weft.kernel.qos`), and what the node's schedule says of classes.
         self.attended: dict[FederateHandle, Any] = {}
         self.schedule: Any = {}
-        self.dispatches = False  # the host keeps a record of callbacks with a deadline
         self.generation = 1
         self.audiences: dict[tuple[InteractionClassHandle, FederateHandle], Audience] = {}
         self.routes: list[Route] = []
