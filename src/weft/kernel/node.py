@@ -7,6 +7,14 @@ callback it provokes.
 
 Alone, a node is the home of all its federations.  In a mesh, one node is the *directory*: it knows which names are
 taken and where their home is.  `weft.kernel.parcels` says how the nodes of a federation keep in step.
+
+A node consists of parts, each a class that the next is built on:
+
+    weft.kernel.homes         federations are created, found and destroyed; calls that another node answers
+    weft.kernel.peers         other nodes go away and come back, and so does this one
+    weft.kernel.proceeding    what goes on in several steps: time, saves, restores, views
+    weft.kernel.commands      commands are carried out in the same order everywhere; who comes and who goes
+    this file                 stimuli: sessions, calls, time, parcels; the end of a turn; what is recorded
 """
 
 from __future__ import annotations
@@ -28,18 +36,13 @@ from weft.kernel import (
     rates,
     recording,
     recording_calls,
-    restoring,
-    saving,
     time_services,
     timed_saves,
-    timetable,
-    views,
 )
 from weft.kernel.causal import ORDERS_USED
-from weft.kernel.effects import Callback, Effect, Listen, Refuse, Remember, Reply, Transmit
-from weft.kernel.federations import extended_model
+from weft.kernel.commands import Commands
+from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
 from weft.kernel.homes import JOIN, wrong_type
-from weft.kernel.membership import join
 from weft.kernel.parcels import (
     Answer,
     Caller,
@@ -63,12 +66,10 @@ from weft.kernel.parcels import (
     TimeReport,
     Welcome,
 )
-from weft.kernel.pauses import AskedSave
-from weft.kernel.peers import Peers
-from weft.kernel.services import INTERNAL, RESIGN, RESIGN_LOST, SERVICES
+from weft.kernel.services import RESIGN_LOST, SERVICES
 from weft.kernel.sessions import Session
-from weft.kernel.snapshot import restored, snapshot
-from weft.kernel.state import Federation, Member
+from weft.kernel.snapshot import restored
+from weft.kernel.state import Federation
 from weft.kernel.status import status
 from weft.kernel.turn import Turn
 from weft.model.errors import (
@@ -78,11 +79,10 @@ from weft.model.errors import (
     RTIexception,
     RTIinternalError,
 )
-from weft.model.handles import FederateHandle
 from weft.model.records import Source
 
 
-class Node(Peers):
+class Node(Commands):
     def __init__(
         self,
         name: str = "node",
@@ -99,7 +99,6 @@ class Node(Peers):
         """
         super().__init__(name, directory, reports, boot << 32, rid)
         self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
-        self.schedule: qos.ClassSchedule = {}  # how urgent classes are for federates that join here from now on
         self.recordings: recording.Recordings | None = None  # if what happens here is to be recorded
         self._recorded: dict[str, Federation] = {}
 
@@ -318,6 +317,14 @@ class Node(Peers):
             self._note(turn, effects)
         return effects
 
+    def _hold(self, turn: Turn) -> list[Effect]:
+        """Let go what may go, while a federation is saved or restored."""
+        if not turn.pauses and not self.holding:
+            return turn.effects
+        effects = pausing.hold(turn, self.sessions, turn.effects)
+        self.holding = any(session.held is not None for session in self.sessions.values())
+        return effects
+
     # --- recording (weft.kernel.recording) --------------------------------------------------------------------
 
     def record(self, recordings: recording.Recordings, now: float) -> None:
@@ -368,368 +375,6 @@ class Node(Peers):
         found = self.sessions.get(session)
         if found is not None and found.member is not None:
             found.member.handling = callback
-
-    def _end_times(self, turn: Turn) -> None:
-        """What logical time asks for at the end of a turn (`weft.kernel.advancing`, `time_services`)."""
-        while turn.orders is not None or turn.queued or turn.begins:
-            if turn.queued:
-                turn.queued = False
-                for federation in list(self.federations.values()):
-                    advancing.queued(turn, federation)
-            orders, turn.orders = turn.orders, None
-            for federation, member, command, arguments in orders or ():
-                if self.federations.get(federation.name) is federation:
-                    self._order(turn, federation, None, member.handle, command, arguments)
-            if turn.begins and turn.orders is None:
-                turn.begins = False
-                for federation in list(self.federations.values()):
-                    if federation.home == self.name and (
-                        federation.timetable is not None or federation.save_scheduled is not None
-                    ):
-                        self._begin_times(turn, federation)
-
-    def _begin_times(self, turn: Turn, federation: Federation) -> None:
-        """At the home: those who may begin to regulate or to be constrained do, and saves at a logical time.
-
-        Not while the federation is saved or restored: nodes have said by then what they know of their members' times.
-        """
-        timetable.publish(turn, federation)
-        if federation.saving is None and federation.restoring is None:
-            self._begin_to_take_part(turn, federation)
-        if federation.save_asked or federation.save_scheduled is not None:
-            self._schedule_saves(turn, federation)
-
-    def _begin_to_take_part(self, turn: Turn, federation: Federation) -> None:
-        rti = federation.rti.handle
-        ready = timetable.ready_to_regulate(federation)
-        while ready is not None:
-            handle, time, exclusive = ready
-            arguments = (handle.number, time, exclusive)
-            self._carry_out(turn, federation, None, rti, time_services.REGULATION_BEGUN, arguments)
-            ready = timetable.ready_to_regulate(federation)
-        waits = time_services.ready_to_be_constrained(federation)
-        while waits is not None:
-            self._carry_out(turn, federation, None, rti, time_services.CONSTRAINED_BEGUN, (waits.number,))
-            waits = time_services.ready_to_be_constrained(federation)
-
-    # --- saves at a logical time (weft.kernel.timed_saves) ----------------------------------------------------
-
-    def _asks_first(
-        self,
-        turn: Turn,
-        federation: Federation,
-        caller: Caller | None,
-        federate: FederateHandle | None,
-        service: str,
-        arguments: tuple[Any, ...],
-    ) -> bool:
-        """At the home: is it the request of a save that other nodes must be asked about?  Then they are."""
-        if caller is None or not timed_saves.is_timed(service, arguments):
-            return False
-        if federate not in federation.members or not timed_saves.must_ask(federation):
-            error = timed_saves.passed(federation, arguments[1])
-            if error is not None and federation.saving is None and federation.restoring is None:
-                raise error
-            return False
-        asked = timed_saves.asking(arguments[0], arguments[1], federate, caller)
-        self._carry_out(turn, federation, None, federation.rti.handle, timed_saves.SAVE_ASKED, asked)
-        return True
-
-    def _schedule_saves(self, turn: Turn, federation: Federation) -> None:
-        """At the home: answer requests that all nodes have answered to, begin the save whose time has come."""
-        asked = timed_saves.answered(federation)
-        while asked is not None:
-            self._answer_asked(turn, federation, asked)
-            asked = timed_saves.answered(federation)
-        if timed_saves.due(federation):
-            timetable.publish(turn, federation)
-            self._carry_out(turn, federation, None, federation.rti.handle, saving.SAVE_DUE, ())
-
-    def _answer_asked(self, turn: Turn, federation: Federation, asked: AskedSave) -> None:
-        arguments = (asked.label, asked.time)
-        before = len(turn.effects)
-        error = timed_saves.passed(federation, asked.time)
-        try:
-            if error is None:
-                self._carry_out(
-                    turn, federation, asked.caller, asked.federate, timed_saves.REQUEST, arguments
-                )
-                return
-        except RTIexception as refusal:
-            del turn.effects[before:]
-            error = refusal
-        rti = federation.rti.handle
-        self._carry_out(turn, federation, None, rti, timed_saves.SAVE_REFUSED, tuple(asked.caller))
-        self._refuse_asked(turn, asked, error)
-
-    def _hold(self, turn: Turn) -> list[Effect]:
-        """Let go what may go, while a federation is saved or restored."""
-        if not turn.pauses and not self.holding:
-            return turn.effects
-        effects = pausing.hold(turn, self.sessions, turn.effects)
-        self.holding = any(session.held is not None for session in self.sessions.values())
-        return effects
-
-    # --- save and restore (weft.kernel.pausing) ---------------------------------------------------------------
-
-    def took(self, session: int, method: str) -> None:
-        """The federate has taken a callback that pauses it (`pausing.PAUSES`): now it knows."""
-        found = self.sessions.get(session)
-        if found is not None:
-            pausing.took(found, method)
-
-    def stored(self, federation: str, execution: str, label: str, well: bool, now: float) -> list[Effect]:
-        """The host has written a save, or could not."""
-        turn = Turn(self.name, now)
-        found = self.federations.get(federation)
-        if found is not None and found.execution == execution and saving.is_writing(found, label):
-            self._carry_out(turn, found, None, found.rti.handle, saving.SAVE_ENDED, (well,))
-        return self._end(turn)
-
-    def fetched(self, federation: str, execution: str, label: str, data: Any, now: float) -> list[Effect]:
-        """The host has found a save (None: it has not)."""
-        turn = Turn(self.name, now)
-        found = self.federations.get(federation)
-        if found is not None and found.execution == execution and restoring.is_pending(found, label):
-            arguments = restoring.decision(turn, found, label, data)
-            self._carry_out(turn, found, None, found.rti.handle, restoring.RESTORE_DECIDED, arguments)
-        return self._end(turn)
-
-    def _go_on(self, turn: Turn, federation: Federation) -> None:
-        """What a save or restore that is under way needs next."""
-        store = pausing.go_on(turn, federation, self.sessions)
-        if store is not None:
-            self._carry_out(turn, federation, None, federation.rti.handle, saving.SAVE_WRITING, ())
-            turn.effects.append(store)
-
-    def _told(self, turn: Turn, sender: str, parcel: Mark | Share) -> None:
-        federation = self.federations.get(parcel.federation)
-        if federation is None:
-            return
-        if pausing.told(federation, sender, parcel):
-            self._go_on(turn, federation)
-        elif views.told(federation, sender, parcel):
-            self._flush(turn, federation)
-
-    def _flush(self, turn: Turn, federation: Federation) -> None:
-        """What the end of a view that is under way needs next (`weft.kernel.views`)."""
-        if views.go_on(turn, federation):
-            self._carry_out(turn, federation, None, federation.rti.handle, views.VIEW_BEGINS, ())
-        elif views.ask_again(federation):
-            view = federation.orders.view
-            self._order(turn, federation, None, federation.rti.handle, views.VIEW_ENDS, (view,))
-
-    def _on_behalf(
-        self,
-        turn: Turn,
-        federation: Federation,
-        federate: FederateHandle,
-        service: str,
-        arguments: tuple[Any, ...],
-    ) -> None:
-        """At the home: a service that the MOM invokes in a federate's name; one that is refused leaves nothing behind."""
-        before = len(turn.effects)
-        told = turn.told
-        try:
-            self._carry_out(turn, federation, None, federate, service, arguments)
-        except (RTIexception, TypeError, AttributeError) as error:
-            del turn.effects[before:]
-            turn.told = told
-            if isinstance(error, RTIexception):
-                raise
-            raise wrong_type(service, error) from error
-
-    def _order(
-        self,
-        turn: Turn,
-        federation: Federation,
-        caller: Caller | None,
-        federate: FederateHandle | None,
-        service: str,
-        arguments: tuple[Any, ...],
-    ) -> None:
-        """Give a command its place in the federation's order: here if this is its home, else there."""
-        if federation.home == self.name:
-            if not self._asks_first(turn, federation, caller, federate, service, arguments):
-                self._carry_out(turn, federation, caller, federate, service, arguments)
-        elif caller is None:
-            request = Request(federation.name, None, federate, service, arguments, federation.execution)
-            turn.effects.append(Transmit(federation.home, request))
-        else:
-            request = Request(federation.name, caller, federate, service, arguments, federation.execution)
-            self._ask(turn, federation.home, caller, request)
-
-    def _carry_out(
-        self,
-        turn: Turn,
-        federation: Federation,
-        caller: Caller | None,
-        federate: FederateHandle | None,
-        service: str,
-        arguments: tuple[Any, ...],
-        heard: bool = True,
-    ) -> None:
-        """Carry a command out here, and at the home also tell the other nodes to do so.
-
-        `heard` is false where the caller is here but has been told that its call failed: its home was taken for gone.
-        """
-        turn.everywhere = True
-        reply: Reply | None = None
-        if caller is not None and caller.node == self.name and heard:
-            reply = Reply(caller.session, caller.number, None)
-            turn.effects.append(reply)
-        member: Member | None = None
-        value: Any
-        if service == JOIN:
-            assert caller is not None
-            member = self._join(turn, federation, caller, arguments)
-            value = (member.handle, federation.time.name)
-        else:
-            member = federation.members.get(federate) if federate is not None else None
-            if federate == federation.rti.handle:
-                member = federation.rti
-            if member is None:
-                raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
-            if federation.saving is not None or federation.restoring is not None:
-                pausing.refuse_command(federation, member, service)
-            observed = member.handle in federation.observed
-            entry = SERVICES[service]
-            if entry.control or federation.home == self.name:
-                value = entry.function(turn, federation, member, *arguments)
-            else:
-                value = self._do_locally(turn, federation, member, service, arguments)
-            if federation.successor is not None:
-                member = federation.successor.members[federation.successor.renamed[1][member.handle]]
-                federation = pausing.succeed(federation, self.sessions)
-                self.federations[federation.name] = federation
-                changing.restored(turn, federation)
-                advancing.restored(turn, federation)
-                federation.schedule = self.schedule
-                qos.restored(turn, federation, self.schedule)
-            mom.commanded(turn, federation, member, service, arguments)
-            recorder = federation.recorder
-            silent = self._replaying or service in INTERNAL
-            if recorder is not None and member.node == self.name and not silent:
-                recording_calls.called(
-                    turn, federation, recorder, member, service, entry.group, arguments, value
-                )
-            if reply is not None and (observed or member.handle in federation.observed):
-                mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
-        if reply is not None:
-            reply.value = value
-        federation.sequence += 1
-        if self.meshed and federation.home == self.name:
-            commit = Commit(
-                federation.name,
-                federation.sequence,
-                caller,
-                federate,
-                service,
-                arguments,
-            )
-            for node in federation.nodes:
-                if node != self.name:
-                    turn.effects.append(Transmit(node, commit))
-            turn.effects.append(Remember(federation.name, commit))
-        if federation.recorder is not None and not self._replaying:
-            if service == JOIN:
-                recording_calls.came(turn, federation.recorder, member)
-            elif service in (RESIGN, RESIGN_LOST):
-                fault = str(arguments[0]) if service == RESIGN_LOST else None
-                recording_calls.went(turn, federation.recorder, member, fault)
-        if service == JOIN:
-            mom.joined(turn, federation, member, arguments[2])
-            if federation.home == self.name:
-                timetable.publish(turn, federation)  # its node may be new
-        elif service in (RESIGN, RESIGN_LOST):
-            fault = str(arguments[0]) if service == RESIGN_LOST else None
-            mom.departed(turn, federation, member, fault)
-        if service == JOIN and member.node == self.name:
-            self._joined(turn, federation, member, heard)
-        elif service in (RESIGN, RESIGN_LOST):
-            if service == RESIGN and caller is None and member.node == self.name:
-                why = "resigned by another federate, through the MOM"
-                turn.effects.append(Callback(member.session, "federate_resigned", (why,)))
-            elif service == RESIGN_LOST and member.node == self.name and member.session in self.sessions:
-                turn.effects.append(Callback(member.session, "federate_resigned", (str(arguments[0]),)))
-            self._departed(federation, member)
-        if federation.orders.flush is not None and not self._replaying:
-            self._flush(turn, federation)
-        if federation.channels.multicast and not self._replaying:
-            self._listen(turn, federation)
-        if federation.saving is not None or federation.restoring is not None:
-            session = self.sessions.get(member.session) if member.node == self.name else None
-            if session is not None:
-                pausing.answered(session, service)
-            if not self._replaying:
-                self._go_on(turn, federation)
-
-    def _listen(self, turn: Turn, federation: Federation) -> None:
-        """What members here subscribe to may have changed, and with it the multicast groups that this node is to be in."""
-        if self.federations.get(federation.name) is federation:
-            federation.channels.listen(turn, federation)
-        else:
-            turn.effects.append(Listen(federation.name, ()))
-
-    def _do_locally(
-        self, turn: Turn, federation: Federation, member: Member, service: str, arguments: tuple[Any, ...]
-    ) -> Any:
-        """A service that only the member's own node can judge, invoked by the MOM: the home could not refuse it."""
-        try:
-            return SERVICES[service].function(turn, federation, member, *arguments)
-        except RTIexception as error:
-            if member.node == self.name:
-                entry = SERVICES[service]
-                mom_reports.refused(turn, federation, member, service, entry.group, arguments, error)
-            return None
-
-    def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
-        kind, name, sources = arguments
-        newcomer = federation.home == self.name != caller.node and caller.node not in federation.nodes
-        pausing.refuse_join(federation)
-        model = extended_model(federation, sources)
-        extends = model is not None and model is not federation.catalog.model
-        before = snapshot(federation, turn.now) if newcomer else None
-        member = join(turn, federation, caller.node, caller.session, kind, name, model)
-        if extends:
-            federation.extensions.append(sources)
-        if newcomer:
-            federation.nodes[caller.node] = None
-            welcome = Welcome(federation.name, federation.execution, self.name, federation.sequence, before)
-            turn.effects.append(Transmit(caller.node, welcome))
-        return member
-
-    def _joined(self, turn: Turn, federation: Federation, member: Member, heard: bool) -> None:
-        session = self.sessions.get(member.session)
-        if self._replaying:
-            return  # what became of it comes next, or it is lost with the process it was connected to
-        if session is None or not heard:  # lost while its call was under way, or told that it failed
-            fault = "its connection was lost while it joined"
-            self._order(turn, federation, None, member.handle, RESIGN_LOST, (fault,))
-        else:
-            session.federation = federation
-            session.member = member
-            federation.schedule = self.schedule
-            if self.schedule and qos.concerns(self.schedule, federation, member):
-                qos.begin(federation, member, self.schedule)
-
-    def _departed(self, federation: Federation, member: Member) -> None:
-        """A member has left: its session is free again, and a node without members leaves the federation."""
-        qos.left(federation, member)
-        if member.node == self.name:
-            session = self.sessions.get(member.session)
-            if session is not None and session.member is member:
-                session.federation = None
-                session.member = None
-                pausing.leave(session)
-        still_there = {other.node for other in federation.members.values()}
-        if federation.home == self.name:
-            for node in [n for n in federation.nodes if n != self.name and n not in still_there]:
-                del federation.nodes[node]
-                timetable.node_gone(federation, node)
-        elif self.name not in still_there:
-            self.federations.pop(federation.name, None)
-            self._early.pop(federation.name, None)
 
     # --- federation management (clauses 4.5 to 4.11) ----------------------------------------------------------
 
