@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel import LEAST_URGENT, Dispatch
-from weft.kernel.recording_calls import UNSCHEDULED
+from weft.kernel.recording_told import UNSCHEDULED
 
 
 def dispatch_row(happened: Dispatch) -> dict[str, Any]:

@@ -161,7 +161,8 @@ def _special(kind: str, more: dict[str, Any]) -> Batch:
     """A row of the recorder's own."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
-    book.enter(shape, time.monotonic(), 0, NO_OBJECT, 0, 0, None, None, b"", 0, more)
+    book.enter(shape, time.monotonic(), 0, NO_OBJECT, None, b"")
+    book.add(0, 0, None, 0, more)
     batch = book.take()
     assert batch is not None
     return batch

@@ -28,6 +28,7 @@ from weft.kernel import (
     rates,
     recording,
     recording_calls,
+    recording_told,
     restoring,
     saving,
     time_services,
@@ -364,7 +365,7 @@ class Node(Peers):
                     continue
                 recorder = session.federation.recorder
                 if recorder is not None:
-                    recording_calls.given(turn, session.federation, recorder, session.member, effect)
+                    recording_told.given(turn, session.federation, recorder, session.member, effect)
 
     def handles(self, session: int, callback: Callback) -> None:
         """The federate takes a callback: what it does until it has handled it is caused by that."""
