@@ -18,9 +18,11 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from weft._build import mypyc_attr
+from weft.kernel.effects import Callback
 from weft.kernel.recording_shapes import (
     first_of,
     interaction_bounds,
+    interaction_place,
     interaction_rows,
     is_stamped,
     known,
@@ -28,7 +30,9 @@ from weft.kernel.recording_shapes import (
     sent_items,
     transport_of,
     update_bounds,
+    update_place,
     update_rows,
+    with_cells,
     with_way,
 )
 from weft.kernel.state import Audience, Federation, Instance, Member, Route
@@ -89,17 +93,24 @@ MESSAGES: Final = frozenset(
 )
 
 
-def cause_of(member: Member) -> tuple[int, int]:
-    """The message that the member is handling just now, as far as its node can tell."""
-    handling = member.handling
-    if handling is None or handling.handled or handling.method not in MESSAGES:
+def message_of(callback: Callback) -> tuple[int, int]:
+    """Source and number of the message that a callback brings; (0, 0): it is none."""
+    if callback.method not in MESSAGES:
         return 0, 0
-    arguments = handling.arguments
-    producer = arguments[5 if handling.method == "receive_directed_interaction" else 4]
-    number = abs(handling.number)
+    arguments = callback.arguments
+    producer = arguments[5 if callback.method == "receive_directed_interaction" else 4]
+    number = abs(callback.number)
     if len(arguments) > 6 and arguments[-1] is not None:
         number = number_of(arguments[-1])
     return (producer.number, number) if number else (0, 0)
+
+
+def cause_of(member: Member) -> tuple[int, int]:
+    """The message that the member is handling just now, as far as its node can tell."""
+    handling = member.handling
+    if handling is None or handling.handled:
+        return member.cause_source, member.cause
+    return message_of(handling)
 
 
 # --- the usual ways -------------------------------------------------------------------------------------------
@@ -133,7 +144,9 @@ def interaction(
         order = order_of(turn, stamp)
         rows = interaction_rows(turn, federation, sender, entry, audience, items, order, straight)
         shape = audience.shapes[key] = known(recorder, rows)
-    more = None if audience.at is None else interaction_bounds(federation, entry, audience.at)
+    more: dict[str, Any] | None = None
+    if audience.at is not None:
+        more = interaction_place(federation, entry, audience.at, sender.node == turn.node)
     enter(turn, recorder, shape, number, NO_OBJECT, sender, stamp, values, tag, 0, more)
     return straight
 
@@ -160,7 +173,9 @@ def update(
         shape = known(recorder, rows)
         if usual:
             route.shape = shape
-    more = None if route.where is None else update_bounds(federation, instance, route.where)
+    more: dict[str, Any] | None = None
+    if route.where is not None:
+        more = update_place(federation, instance, route.where, sender.node == turn.node)
     enter(turn, recorder, shape, number, instance.handle.number, sender, stamp, values, tag, 0, more)
     return straight
 
@@ -183,7 +198,7 @@ def enter(
     cause = 0
     if sender.node == turn.node:
         recorder.enter(shape, turn.now, number, instance, values, tag)
-        if sender.handling is not None:
+        if sender.cause or sender.handling is not None:
             cause_source, cause = cause_of(sender)
     else:
         recorder.enter(shape, turn.now, number, instance, None, b"")
@@ -273,8 +288,9 @@ def stamped(
     where: Any,
     stamp: tuple[Any, ...],
     destinations: list[int] | None,
+    cells: tuple[int, ...] = (),
 ) -> None:
-    """In time stamp order and by regions (`distributing`): `where` as of its time."""
+    """In time stamp order and by regions (`distributing`): `where` as of its time, `cells` of its distribution lists."""
     recorder = federation.recorder
     if recorder is None:
         return
@@ -297,5 +313,7 @@ def stamped(
         first = first_of(turn, "update_attribute_values", sender, kind, names, order, "reliable")
         if where is not None:
             more = update_bounds(federation, instance, where)
+    if cells:
+        more = with_cells({} if more is None else more, cells)
     shape = known(recorder, (with_way(first, destinations, ()),))
     enter(turn, recorder, shape, number_of(stamp[3]), thing, sender, stamp, values, tag, 0, more)

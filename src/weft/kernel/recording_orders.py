@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from weft.kernel import matching
-from weft.kernel.parcels import Ordered
-from weft.kernel.recording import enter
+from weft.kernel.paces import Held
+from weft.kernel.parcels import Data, Ordered
+from weft.kernel.recording import arrived, enter
 from weft.kernel.recording_shapes import (
+    delivery,
     first_of,
     interaction_bounds,
     known,
     plain,
     sent_items,
+    transport_of,
     update_bounds,
     with_way,
 )
-from weft.kernel.state import Federation, Member
+from weft.kernel.state import Federation, Instance, Member
 from weft.kernel.turn import Turn
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
@@ -24,14 +27,15 @@ if TYPE_CHECKING:
     from weft.ordering import Tag
 
 
-def _ordered_items(federation: Federation, said: Ordered) -> tuple[str, tuple[str, ...], int, Any, bytes]:
-    """Of a message in causal or total order: class, items, instance, values and tag."""
-    arguments = said.arguments
+def _ordered_items(
+    federation: Federation, service: str, arguments: tuple[Any, ...]
+) -> tuple[str, tuple[str, ...], int, Any, bytes]:
+    """Of a message by what was called: class, items, instance, values and tag."""
     values: Any
-    if said.service == "delete_object_instance":
+    if service == "delete_object_instance":
         gone = federation.instances.get(arguments[0])
         return ("" if gone is None else gone.entry.name), (), arguments[0].number, None, b""
-    if said.service == "update_attribute_values":
+    if service == "update_attribute_values":
         instance = federation.instances.get(arguments[0])
         values = arguments[1]
         thing: int = arguments[0].number
@@ -46,7 +50,7 @@ def _ordered_items(federation: Federation, said: Ordered) -> tuple[str, tuple[st
             arguments[2],
         )
     entry = federation.catalog.interaction_classes[arguments[0]]
-    if said.service == "send_directed_interaction":
+    if service == "send_directed_interaction":
         thing = arguments[1].number
         values, tag = arguments[2], arguments[3]
     else:
@@ -80,7 +84,7 @@ def ordered(
     control: int,
 ) -> None:
     """A message in causal or total order leaves its federate, stamped."""
-    name, items, thing, values, user_tag = _ordered_items(federation, said)
+    name, items, thing, values, user_tag = _ordered_items(federation, said.service, said.arguments)
     order = "CT" if total else "CO"
     first = first_of(turn, said.service, sender, name, items, order, "reliable")
     shape = known(recorder, (with_way(first, destinations, ()),))
@@ -108,7 +112,7 @@ def waits(
     link: str = "",
 ) -> None:
     """A message in causal or total order has arrived, waits, is released or turns out not to be wanted."""
-    name, items, thing, _, _ = _ordered_items(federation, said)
+    name, items, thing, _, _ = _ordered_items(federation, said.service, said.arguments)
     number = 0 if member is None else member.handle.number
     rows: Pattern = (
         ("kind", kind),
@@ -163,6 +167,58 @@ def queued(
     )
     recorder.enter(known(recorder, (row,)), turn.now, number, thing, None, b"")
     recorder.add(0, 0, arguments[-4].value, 0, None)
+
+
+def given_up(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    member: Member,
+    instance: Instance,
+    update: Held,
+    attributes: list[Any],
+    kind: str,
+    why: str,
+    rate: float,
+) -> None:
+    """Attributes of an update that waited for the member's update rate, and that it never gets (`weft.kernel.rates`)."""
+    entry = instance.entry
+    row = delivery(
+        kind,
+        "reflect_attribute_values",
+        member,
+        update.producer.number,
+        entry.name,
+        tuple([entry.attributes[attribute].name for attribute in attributes]),
+        "RO",
+        transport_of(federation, update.transportation),
+    )
+    more: dict[str, Any] = {"detail": why}
+    if rate:
+        more["rate"] = rate
+    recorder.enter(known(recorder, (row,)), turn.now, abs(update.number), instance.handle.number, None, b"")
+    recorder.add(0, 0, update.stamp[0].value if update.stamp else None, 0, more)
+
+
+def lost(turn: Turn, federation: Federation, parcel: Data, link: str, reliable: bool, why: str) -> None:
+    """A message that did not leave for another node, or not whole: its host has seen that."""
+    recorder = federation.recorder
+    if recorder is None:
+        return
+    stamp = parcel.arguments[-1]
+    name, items, thing, _, _ = _ordered_items(federation, parcel.service, parcel.arguments)
+    row: Pattern = (
+        ("kind", "drop"),
+        ("service", parcel.service),
+        ("federate", 0),
+        ("source", parcel.sender.number),
+        ("class", name),
+        ("items", items),
+        ("transport", "reliable" if reliable else "best-effort"),
+        ("link", link),
+    )
+    recorder.enter(known(recorder, (row,)), turn.now, arrived(parcel.number, stamp), thing, None, b"")
+    recorder.add(0, 0, stamp[0].value if stamp else None, 0, {"detail": why})
 
 
 def callback_items(

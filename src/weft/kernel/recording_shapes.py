@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry
 
 _DELAYED: Final = "delaySubscriptionEvaluation"
+MOST_CELLS: Final = 64  # of one row; where there are more, the bounds say it
 
 
 def known(recorder: Recorder, rows: tuple[Pattern, ...]) -> int:
@@ -238,6 +239,26 @@ def bounds_of(
             lower.append(low)
             upper.append(high)
     return {"dimensions": names, "lower": lower, "upper": upper}
+
+
+def with_cells(more: dict[str, Any], cells: tuple[int, ...]) -> dict[str, Any]:
+    """Of which cells of a grid or of distribution lists it was, if there are not too many."""
+    if 0 < len(cells) <= MOST_CELLS:
+        more["cells"] = list(cells)
+    return more
+
+
+def interaction_place(
+    federation: Federation, entry: InteractionClassEntry, at: Extents, sent: bool
+) -> dict[str, Any]:
+    """Bounds and, where it is sent, cells."""
+    more = interaction_bounds(federation, entry, at)
+    return with_cells(more, federation.channels.interaction_cells(entry, at)) if sent else more
+
+
+def update_place(federation: Federation, instance: Instance, where: Where, sent: bool) -> dict[str, Any]:
+    more = update_bounds(federation, instance, where)
+    return with_cells(more, federation.channels.update_cells(instance.entry, where)) if sent else more
 
 
 def update_bounds(federation: Federation, instance: Instance, where: Where) -> dict[str, Any]:
