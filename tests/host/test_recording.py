@@ -125,6 +125,7 @@ def test_a_killed_server_leaves_what_it_has_written(tmp_path: Path) -> None:
     (path,) = find_runs(tmp_path / "kept")
     run = open_run(path)
     assert not run.ended
+    assert run.interrupted == ["server"]
     assert {row["kind"] for row in rows_of(path)} >= {"start", "join", "send"}
 
 

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from weft.host.processes import this_process
 from weft.host.recording_files import (
     RUN_FILE,
     NodeFiles,
@@ -74,6 +75,7 @@ class RunWriter:
             "time": federation.time.name,
             "schema": VERSION,
         }
+        self._process = this_process()
         self._files: NodeFiles | None = None
         self._sequence = 1
         self._told: tuple[Any, ...] = ()
@@ -152,6 +154,7 @@ class RunWriter:
                 "rows": self.rows,
                 "dropped": self.dropped,
                 "others": others,
+                "process": self._process,
             }
         )
         self._told = told

@@ -203,6 +203,12 @@ def went(turn: Turn, recorder: Recorder, member: Member, fault: str | None) -> N
         note(turn, recorder, row, more=None if fault is None else {"detail": fault})
 
 
+def lost_with_node(turn: Turn, recorder: Recorder, member: Member, fault: str) -> None:
+    """A member elsewhere is lost with its node, which cannot say so: its federation's home does."""
+    row = plain("lost", "resign_federation_execution", member, ("link", member.node))
+    note(turn, recorder, row, more={"detail": fault})
+
+
 def happened(turn: Turn, recorder: Recorder, kind: str, link: str, detail: str) -> None:
     """Something at the node itself: a link, another node."""
     row: Pattern = (("kind", kind), ("federate", 0), ("link", link))
