@@ -57,7 +57,11 @@ COLUMNS = (
     Column("transport", "word", "reliable or best-effort"),
     Column("link", "word", "name of the other node of a link"),
     Column("channels", "[int32]", "channels of data distribution that carried it"),
-    Column("cells", "[int64]", "of a send with regions: partitions of the grid, or cells of the distribution lists, that it touched"),
+    Column(
+        "cells",
+        "[int64]",
+        "of a send with regions: partitions of the grid, or cells of the distribution lists, that it touched",
+    ),
     Column("region", "int64", "number of the region's handle"),
     Column("dimensions", "[word]", "names of the dimensions of lower and upper, region after region"),
     Column("lower", "[int64]", "lower bounds, included"),
