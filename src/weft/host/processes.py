@@ -10,7 +10,7 @@ from typing import Any
 
 def this_process() -> dict[str, Any]:
     """What names it, also when its number is used again: machine, number, and when it was started, in ticks since the boot."""
-    return {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
+    return {"host": socket.gethostname(), "pid": os.getpid(), "started": _stat(os.getpid())[1]}
 
 
 def is_alive(process: dict[str, Any]) -> bool | None:
@@ -24,14 +24,17 @@ def is_alive(process: dict[str, Any]) -> bool | None:
         return False
     except OSError:
         pass  # it is somebody else's
-    started = process.get("started")
-    return started is None or _started(pid) in (None, started)
+    state, started = _stat(pid)
+    if state in ("Z", "X"):
+        return False  # it has ended, and its parent has not looked yet
+    return started is None or process.get("started") in (None, started)
 
 
-def _started(pid: int) -> int | None:
-    """None where the system does not say."""
+def _stat(pid: int) -> tuple[str, int | None]:
+    """The state of a process and when it was started; nothing where the system does not say."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        return int(told.rpartition(")")[2].split()[19])
+        fields = told.rpartition(")")[2].split()
+        return fields[0], int(fields[19])
     except (OSError, ValueError, IndexError):
-        return None
+        return "", None
