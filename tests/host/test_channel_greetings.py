@@ -26,8 +26,9 @@ class Wire:
         self.sent: deque[bytes] = deque()
         self.disk: dict[str, bytes] = {}
 
-    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> None:
+    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
         self.sent.append(payload)
+        return True
 
     def keep(self, key: str, value: bytes) -> None:
         self.disk[key] = value

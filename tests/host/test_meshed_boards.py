@@ -40,10 +40,11 @@ class PairCarrier:
         assert port is Port.FEDERATIONS
         self.resident = resident
 
-    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> None:
+    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
         assert self.other is not None
         assert node == self.other.name
         self.other.queue.append((kind, payload))
+        return True
 
     def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:
         for node in nodes:

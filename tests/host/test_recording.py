@@ -125,6 +125,7 @@ def test_a_killed_server_leaves_what_it_has_written(tmp_path: Path) -> None:
     (path,) = find_runs(tmp_path / "kept")
     run = open_run(path)
     assert not run.ended
+    assert run.interrupted == ["server"]
     assert {row["kind"] for row in rows_of(path)} >= {"start", "join", "send"}
 
 
@@ -418,7 +419,7 @@ def test_a_book_forgets_shapes_and_learns_them_again(monkeypatch: pytest.MonkeyP
     book = Book(full=lambda: taken.append(book.take()))  # type: ignore[arg-type]
     for number in range(120_000):
         row = (("kind", "call"), ("detail", str(number)))
-        book.enter(book.learn(number, (row,)), 0.0, 0, -1, 0, 0, None, None, b"", 0, None)
+        book.enter(book.learn(number, (row,)), 0.0, 0, -1, None, b"")
     last = book.take()
     assert last is not None
     taken.append(last)

@@ -62,6 +62,8 @@ def describe(found: Run) -> dict[str, Any]:
         "rows": found.rows,
         "dropped": found.dropped,
         "ended": found.ended,
+        "interrupted": sorted(found.interrupted),
+        "state": found.state,
         "troubles": found.troubles,
     }
 
@@ -80,10 +82,9 @@ def _last_ns(found: Run) -> int:
 def _show(listed: list[dict[str, Any]]) -> None:
     for one in listed:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(one["start_ns"] // 10**9))
-        state = "ended in order" if one["ended"] else "not ended in order, or still going on"
         dropped = f", {one['dropped']:,} dropped" if one["dropped"] else ""
         print(
-            f"{one['federation']}  {when} UTC  {one['seconds']:g} s  {one['rows']:,} rows{dropped}; {state}"
+            f"{one['federation']}  {when} UTC  {one['seconds']:g} s  {one['rows']:,} rows{dropped}; {one['state']}"
         )
         print(f"  {one['run']}  nodes: {', '.join(one['nodes']) or 'none'}")
         for trouble in one["troubles"]:

@@ -27,9 +27,17 @@ class Encoded(UrgentCallback):
                 callback.dynamic,
                 callback.sub,
                 callback.ticket,
+                callback.number,
             )
         else:
-            super().__init__(callback.session, callback.method, callback.arguments, LEAST_URGENT, None)
+            super().__init__(
+                callback.session,
+                callback.method,
+                callback.arguments,
+                LEAST_URGENT,
+                None,
+                number=callback.number,
+            )
         self.payload = payload
 
 

@@ -69,8 +69,8 @@ class Carrier(Protocol):
         """From now on it gets what comes for that port."""
         ...
 
-    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> None:
-        """To another node.  A causal message to a node that is away waits for it; others to such a node are lost."""
+    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
+        """To another node.  A causal message to a node that is away waits for it; others to such a node are lost: False."""
         ...
 
     def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:

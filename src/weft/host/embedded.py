@@ -255,7 +255,7 @@ class EmbeddedConnection:
         if callback is None:
             return None
         if self._host.recordings is not None:
-            self._host.handles(self._session, callback)
+            self._host._node.handles(self._session, callback)
         if self._host.holding and callback.method in PAUSES:
             self._host.took(self._session, callback.method)
         if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):

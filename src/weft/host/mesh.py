@@ -130,17 +130,19 @@ class Mesh:
                     resident.found(self.nodes[node], False, now)
             self.turn_soon()
 
-    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> None:
+    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
         if kind is ServiceClass.CAUSAL:
             self.spread((node,), port, payload)
-            return
+            return True
         there = self._number(node)
         self._check_size(payload)
         self.sent += 1
         hop = self._reach.next_hop(there)
-        if hop >= 0 and self._reach.is_reachable(there):
-            self._outbox.append((hop, Data(self._own, there, port, kind, payload)))
-            self.turn_soon()
+        if hop < 0 or not self._reach.is_reachable(there):
+            return False
+        self._outbox.append((hop, Data(self._own, there, port, kind, payload)))
+        self.turn_soon()
+        return True
 
     def spread(self, nodes: Iterable[str], port: Port, payload: bytes) -> None:
         """One causal message to several nodes, this one too if it is among them."""

@@ -33,9 +33,21 @@ from weft.host import cbor
 from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
 from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
 from weft.host.release_control import ReleaseControl
-from weft.kernel import Carried, Cast, Effect, Listen, Named, Node, Notice, Remember, Transmit
+from weft.kernel import (
+    Carried,
+    Cast,
+    Effect,
+    Listen,
+    Named,
+    Node,
+    Notice,
+    Remember,
+    Transmit,
+    recording_orders,
+)
 from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Ordered, Request, Welcome
 from weft.kernel.time_services import is_stamped
+from weft.kernel.turn import Turn
 from weft.model.errors import RTIinternalError
 from weft.model.records import Source
 
@@ -102,7 +114,15 @@ class MeshedNode:
                 return
             self._last = parcel
             self._payload = payload
-        self.carrier.send(effect.node, Port.FEDERATIONS, class_of(parcel, effect.reliable), payload)
+        went = self.carrier.send(effect.node, Port.FEDERATIONS, class_of(parcel, effect.reliable), payload)
+        if not went and isinstance(parcel, Data):
+            self._record_loss(effect.node, parcel, effect.reliable)
+
+    def _record_loss(self, node: str, parcel: Data, reliable: bool) -> None:
+        federation = self.node.federations.get(parcel.federation)
+        if federation is not None:
+            turn = Turn(self.node.name, self.now)
+            recording_orders.lost(turn, federation, parcel, node, reliable, "there was no way to that node")
 
     def _cast(self, effect: Cast) -> None:
         """What is held back from one of the nodes goes to each by itself."""

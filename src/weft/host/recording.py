@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from weft.host.processes import this_process
 from weft.host.recording_files import (
     RUN_FILE,
     NodeFiles,
@@ -74,6 +75,7 @@ class RunWriter:
             "time": federation.time.name,
             "schema": VERSION,
         }
+        self._process = this_process()
         self._files: NodeFiles | None = None
         self._sequence = 1
         self._told: tuple[Any, ...] = ()
@@ -152,6 +154,7 @@ class RunWriter:
                 "rows": self.rows,
                 "dropped": self.dropped,
                 "others": others,
+                "process": self._process,
             }
         )
         self._told = told
@@ -161,7 +164,8 @@ def _special(kind: str, more: dict[str, Any]) -> Batch:
     """A row of the recorder's own."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
-    book.enter(shape, time.monotonic(), 0, NO_OBJECT, 0, 0, None, None, b"", 0, more)
+    book.enter(shape, time.monotonic(), 0, NO_OBJECT, None, b"")
+    book.add(0, 0, None, 0, more)
     batch = book.take()
     assert batch is not None
     return batch

@@ -17,18 +17,24 @@ from weft.recorder.book import FLOAT, PACKED, SIZED, TIMED, VALUES
 
 _ENTRY = np.dtype(
     [
-        ("shape", ">i4"),
-        ("flags", ">i4"),
-        ("now", ">f8"),
-        ("message", ">i8"),
-        ("object", ">i8"),
-        ("cause_source", ">i8"),
-        ("cause", ">i8"),
-        ("time", ">i8"),
-        ("size", ">i4"),
-        ("tag", ">i4"),
-        ("control", ">i4"),
-        ("more", ">i4"),
+        ("shape", "<i4"),
+        ("flags", "<i4"),
+        ("now", "<f8"),
+        ("message", "<i8"),
+        ("object", "<i8"),
+        ("size", "<i4"),
+        ("tag", "<i4"),
+    ]
+)
+_ADDITION = np.dtype(
+    [
+        ("entry", "<i4"),
+        ("flags", "<i4"),
+        ("cause_source", "<i8"),
+        ("cause", "<i8"),
+        ("time", "<i8"),
+        ("control", "<i4"),
+        ("more", "<i4"),
     ]
 )
 _TYPES = {column.name: column.type for column in COLUMNS}
@@ -39,29 +45,51 @@ class _Rows:
 
     def __init__(self, batch: Batch) -> None:
         entries = np.frombuffer(batch.entries, _ENTRY)
-        used, dense = np.unique(entries["shape"], return_inverse=True)
+        shape = entries["shape"]
+        used = np.flatnonzero(np.bincount(shape))
         groups = [batch.shapes[number] for number in used.tolist()]
         lengths = np.array([len(group) for group in groups], np.int64)
-        repeats = lengths[dense]
+        begins = np.cumsum(lengths) - lengths  # the first pattern of each shape
         self.entries = entries
         self.patterns = [dict(pattern) for group in groups for pattern in group]
-        self.count = int(repeats.sum())
-        self.entry = np.repeat(np.arange(len(entries)), repeats)
-        self.firsts = np.cumsum(repeats) - repeats  # the first row of each entry
-        within = np.arange(self.count) - self.firsts[self.entry]
+        self.entry: Any = None  # of each row; None: each entry is one row
+        if len(used) == 1:
+            repeats = int(lengths[0])
+            self.count = len(entries) * repeats
+            self.firsts = np.arange(0, self.count, repeats)  # the first row of each entry
+            self.pattern = np.tile(np.arange(repeats), len(entries))
+            self.is_first = self.pattern == 0
+            if repeats > 1:
+                self.entry = np.repeat(np.arange(len(entries)), repeats)
+            return
+        place = np.zeros(int(used[-1]) + 1, np.int64)
+        place[used] = np.arange(len(used))
+        dense = place[shape]
+        counts = lengths[dense]
+        self.count = int(counts.sum())
+        self.firsts = np.cumsum(counts) - counts
+        if self.count > len(entries):
+            self.entry = np.repeat(np.arange(len(entries)), counts)
+        within = np.arange(self.count) - self.each(self.firsts)
         self.is_first = within == 0
-        self.pattern = (np.cumsum(lengths) - lengths)[dense][self.entry] + within
+        self.pattern = self.each(begins[dense]) + within
+
+    def each(self, of_entries: Any) -> Any:
+        """What there is for each entry, for each row."""
+        return of_entries if self.entry is None else of_entries.take(self.entry)
 
     def of(self, field: str) -> Any:
         """A field of the entries, for each row."""
-        return self.entries[field].astype(self.entries[field].dtype.newbyteorder("="))[self.entry]
+        return self.each(np.ascontiguousarray(self.entries[field]))
 
 
 def to_table(batch: Batch, schema: Any, sequence: int, offset_ns: int) -> Any:
     """Only the columns that have something; `sequence`: of its first row; `offset_ns`: from the monotonic to the wall clock."""
     rows = _Rows(batch)
     columns = _own_columns(batch, rows, sequence, offset_ns)
-    extra = _extra(batch, rows)
+    additions = np.frombuffer(batch.additions, _ADDITION)
+    columns.update(_added_columns(additions, rows))
+    extra = _extra(batch, additions, rows)
     fields, made = [], []
     for field in schema:
         name = field.name
@@ -92,43 +120,61 @@ def _own_columns(batch: Batch, rows: _Rows, sequence: int, offset_ns: int) -> di
         "mono_ns": pa.array(mono),
         "message": _masked(message, message == 0),
         "object": _masked(thing, thing < 0),
-        "cause_source": None,
-        "cause": None,
-        "time_int": None,
-        "time_float": None,
         "payload_bytes": None,
-        "control_bytes": None,
         "values": None,
         "packed": None,
         "tag": None,
     }
-    if rows.entries["cause"].any():
-        cause = rows.of("cause")
-        no_cause = ~rows.is_first | (cause == 0)
-        made["cause_source"] = _masked(rows.of("cause_source"), no_cause)
-        made["cause"] = _masked(cause, no_cause)
-    if some & TIMED:
-        time = rows.of("time")
-        real = (flags & FLOAT) > 0
-        made["time_int"] = _masked(time, ((flags & TIMED) == 0) | real)
-        made["time_float"] = _masked(time.view(np.float64), ~real)
     if some & SIZED:
-        unsized = (flags & SIZED) == 0
         size = rows.of("size")
-        made["payload_bytes"] = _masked(size.astype(np.int64), unsized)
-        made["control_bytes"] = _masked(rows.of("control").astype(np.int64), unsized | ~rows.is_first)
+        made["payload_bytes"] = _masked(size.astype(np.int64), (flags & SIZED) == 0)
         if some & VALUES:
             made["values"] = _values(batch, rows, flags)
         if some & PACKED:
             made["packed"] = _pieces(batch.packed, size, rows.is_first & ((flags & PACKED) > 0))
         if batch.tags:
-            made["tag"] = _pieces(batch.tags, rows.of("tag"), rows.is_first & (rows.of("tag") > 0))
+            tag = rows.of("tag")
+            made["tag"] = _pieces(batch.tags, tag, rows.is_first & (tag > 0))
     return made
+
+
+def _added_columns(additions: Any, rows: _Rows) -> dict[str, Any]:
+    """What was added to some entries: a time is that of all their rows, the rest that of the first."""
+    made: dict[str, Any] = dict.fromkeys(("cause_source", "cause", "time_int", "time_float", "control_bytes"))
+    caused = additions[additions["cause"] != 0]
+    if len(caused):
+        at = rows.firsts[caused["entry"]]
+        made["cause_source"] = _scattered(rows.count, at, caused["cause_source"])
+        made["cause"] = _scattered(rows.count, at, caused["cause"])
+    costly = additions[additions["control"] != 0]
+    if len(costly):
+        made["control_bytes"] = _scattered(
+            rows.count, rows.firsts[costly["entry"]], costly["control"].astype(np.int64)
+        )
+    timed = additions[(additions["flags"] & TIMED) > 0]
+    if len(timed):
+        whole = np.zeros(len(rows.entries), np.int64)
+        form = np.zeros(len(rows.entries), np.int32)
+        whole[timed["entry"]] = timed["time"]
+        form[timed["entry"]] = timed["flags"]
+        time, flags = rows.each(whole), rows.each(form)
+        made["time_int"] = _masked(time, flags != TIMED)
+        made["time_float"] = _masked(time.view(np.float64), (flags & FLOAT) == 0)
+    return made
+
+
+def _scattered(count: int, at: Any, values: Any) -> Any:
+    """A column with these values in these rows, and nothing in the others."""
+    found = np.zeros(count, np.int64)
+    missing = np.ones(count, np.bool_)
+    found[at] = values
+    missing[at] = False
+    return pa.array(found, mask=missing)
 
 
 def _offsets(sizes: Any) -> Any:
     offsets = np.zeros(len(sizes) + 1, np.int32)
-    np.cumsum(sizes, out=offsets[1:])
+    np.cumsum(sizes.astype(np.int32, copy=False), dtype=np.int32, out=offsets[1:])
     return offsets
 
 
@@ -147,7 +193,7 @@ def _values(batch: Batch, rows: _Rows, flags: Any) -> Any:
     is_valid = rows.is_first & ((flags & VALUES) > 0)
     items = np.array([len(pattern.get("items", ())) for pattern in rows.patterns], np.int64)
     counts = np.where(is_valid, items[rows.pattern], 0)
-    sizes = np.frombuffer(batch.sizes, ">i4")
+    sizes = np.frombuffer(batch.sizes, "<i4")
     inner = pa.Array.from_buffers(
         pa.binary(), len(sizes), [None, pa.py_buffer(_offsets(sizes)), pa.py_buffer(batch.values)]
     )
@@ -155,14 +201,14 @@ def _values(batch: Batch, rows: _Rows, flags: Any) -> Any:
     return pa.Array.from_buffers(arrow_type("[bytes]"), len(is_valid), buffers, children=[inner])
 
 
-def _extra(batch: Batch, rows: _Rows) -> dict[str, tuple[list[int], list[Any]]]:
+def _extra(batch: Batch, additions: Any, rows: _Rows) -> dict[str, tuple[list[int], list[Any]]]:
     """By column: the rows that have something of their own there, and what."""
     found: dict[str, tuple[list[int], list[Any]]] = {}
     if batch.more:
-        which = rows.entries["more"]
-        for entry in np.flatnonzero(which).tolist():
-            row = int(rows.firsts[entry])
-            for name, value in batch.more[which[entry] - 1].items():
+        told = additions[additions["more"] > 0]
+        firsts = rows.firsts[told["entry"]].tolist()
+        for row, which in zip(firsts, told["more"].tolist(), strict=True):
+            for name, value in batch.more[which - 1].items():
                 at, values = found.setdefault(name, ([], []))
                 at.append(row)
                 values.append(value)

@@ -21,10 +21,12 @@ from collections import deque
 from dataclasses import replace
 from typing import Any, Final
 
+from weft.host.causes import RECORDED
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS, ClientSettings
 from weft.host.connection import drop_federation
 from weft.host.streams import open_stream
 from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
+from weft.kernel.recording import MESSAGES
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import (
     ConfigurationResult,
@@ -93,6 +95,7 @@ class RemoteNode:
         configuration = _told(configuration, SORTS_CALLBACKS)
         try:
             connection.result = connection.call("connect", (configuration, self._credentials))
+            connection.names_causes = connection.result.message == RECORDED
         except BaseException:
             connection.lose()
             raise
@@ -123,6 +126,10 @@ class RemoteConnection:
         self._late: dict[int, weakref.ref[LateAnswer]] = {}  # of those, with a time: who may want the answer
         self._complaint: Exception | None = None  # what became of one of those
         self._gathered = 0
+        self.names_causes = (
+            False  # the RTI records, and wants to know what causes a call (`weft.host.causes`)
+        )
+        self._handling: Callback | None = None  # what the federate took last, if so
         self._stream = open_stream(settings)
         self._session = ClientSession(
             time.monotonic(),
@@ -161,6 +168,8 @@ class RemoteConnection:
             complaint, self._complaint = self._complaint, None
             if complaint is not None:
                 raise complaint
+            if self._handling is not None:
+                self._name_cause(self._handling)
             sequence = self._session.send_call_request(payload)
             self._gathered += len(payload)
             if self._settings.async_updates and len(arguments) <= 4 and service in _UNAWAITED:
@@ -183,6 +192,13 @@ class RemoteConnection:
         if service == "join_federation_execution":
             self._codec.time = self._hot.time = time_factory(value[1])
         return value
+
+    def _name_cause(self, callback: Callback) -> None:
+        """This call is made while the federate handles that callback."""
+        if callback.handled:
+            self._handling = None
+        elif callback.number:
+            self._session.send_callback_response(callback.number, CALLBACK_SUCCEEDED)
 
     def _later(self, sequence: int, number: int) -> LateRetractionReturn:
         """Of a message with a time: its retraction handle, which few look at."""
@@ -225,6 +241,8 @@ class RemoteConnection:
             return None
         if self._unanswered and callback.method in PAUSES:
             self._answer_pause()
+        if self.names_causes:
+            self._handling = callback
         return callback
 
     def _answer_pause(self) -> None:
@@ -394,19 +412,30 @@ class RemoteConnection:
         hot = self._hot
         arguments = hot.read(frame.data, frame.start, frame.end)
         if arguments is not None:
-            self._inbox.append(Callback(0, hot.method, arguments))
+            self._inbox.append(Callback(0, hot.method, arguments, frame.sequence))
         else:
             found = self._codec.decode_callback(frame.payload)
             urgent = read_urgent(frame.payload)
             if urgent is None:
-                self._inbox.append(Callback(0, found[0], found[1]))
+                number = frame.sequence if found[0] in MESSAGES else 0
+                self._inbox.append(Callback(0, found[0], found[1], number))
             else:
                 if self._urgent is None:
                     self._urgent = LastMile()
                 priority, order, dynamic, sub, watched = urgent
                 ticket = frame.sequence if watched else 0
                 self._inbox.append(
-                    UrgentCallback(0, found[0], found[1], priority, order, dynamic, sub, ticket)
+                    UrgentCallback(
+                        0,
+                        found[0],
+                        found[1],
+                        priority,
+                        order,
+                        dynamic,
+                        sub,
+                        ticket,
+                        0 if watched else frame.sequence,
+                    )
                 )
                 if watched:
                     return  # it is answered when the federate has dealt with it

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from weft.host.processes import is_alive
 from weft.host.recording_files import RUN_FILE, VERSION_KEY, RecordingError, arrow_schema
 from weft.recorder import VERSION
 
@@ -55,6 +56,23 @@ class Run:
         """Have all its nodes ended in order?"""
         return bool(self.nodes) and all(node.get("ended_ns") is not None for node in self.nodes.values())
 
+    @property
+    def interrupted(self) -> list[str]:
+        """The nodes that have not ended in order and do not run any more, as far as can be seen from this machine."""
+        return [name for name, told in self.nodes.items() if _is_interrupted(told)]
+
+    @property
+    def state(self) -> str:
+        """In words."""
+        if self.ended:
+            return "ended in order"
+        if self.interrupted:
+            return f"interrupted: {', '.join(sorted(self.interrupted))} did not end in order"
+        open_nodes = [told for told in self.nodes.values() if told.get("ended_ns") is None]
+        if open_nodes and all(is_alive(told.get("process") or {}) for told in open_nodes):
+            return "still going on"
+        return "not ended in order, or still going on elsewhere"
+
     def refresh(self) -> list[RowFile]:
         """Look again, and return the files that are new since."""
         before = {file.path for file in self.files}
@@ -80,6 +98,10 @@ class Run:
         if not tables:
             return _wanted_schema(columns).empty_table()
         return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _is_interrupted(told: dict[str, Any]) -> bool:
+    return told.get("ended_ns") is None and is_alive(told.get("process") or {}) is False
 
 
 def find_runs(directory: str | Path) -> list[Path]:
@@ -127,10 +149,11 @@ def _read_json(run: Run, path: Path) -> dict[str, Any]:
 
 def _find_files(run: Run, folder: Path, known: dict[Path, RowFile]) -> None:
     node = unquote(folder.name.removeprefix("node="))
-    ended = run.nodes.get(node, {}).get("ended_ns") is not None
+    told = run.nodes.get(node, {})
+    over = told.get("ended_ns") is not None or _is_interrupted(told)
     for path in sorted(folder.iterdir(), key=_place):
         if path.name.startswith("."):
-            if ended:
+            if over:
                 run.troubles.append(f"{path} is temporary: its writer did not finish it; ignored")
         elif path in known:
             run.files.append(known[path])

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.host.backlog import Backlog, Encoded
+from weft.host.causes import RECORDED, AnsweredCauses, Causes, NamedCauses
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
 from weft.host.guard import Guard
 from weft.host.line import Line
@@ -41,6 +42,7 @@ from weft.kernel import (
     Store,
     UrgentCallback,
 )
+from weft.kernel.recording import message_of
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -143,6 +145,7 @@ class Served:
         self.backlog: Backlog | None = None  # since there was something urgent for it
         self.sorts = False  # its client sorts what waits for the federate
         self.resigning = NONE  # the number of a call to resign that is under way
+        self.causes: Causes | None = None  # if what happens here is recorded
 
     @property
     def unread(self) -> int:
@@ -197,6 +200,8 @@ class Switchboard:
         """
         wire = served.wire
         wire.feed(data, now)
+        if self._meshed is not None:
+            self._meshed.now = now
         frame = wire.frame
         if not served.heard and not served.patient:
             served.heard = True
@@ -204,6 +209,8 @@ class Switchboard:
         left = self._calls_in_a_row
         while wire.next():
             if frame.type == CALL_REQUEST:
+                if served.causes is not None:
+                    self._name_cause(served, served.causes, frame.last_received)
                 # While callbacks are held for somebody (a save or restore), every message has its turn of the kernel.
                 may = served.kernel_session and not self.node.holding
                 if not may or not self._along_lane(served, frame, now):
@@ -212,11 +219,22 @@ class Switchboard:
                     if left == 0:
                         return True
             elif frame.type == CALLBACK_RESPONSE:
+                if served.causes is not None:
+                    backlog = served.backlog
+                    ended = served.sorts and backlog is not None and frame.answers in backlog.sent
+                    served.causes.answered(frame.answers, ended)
                 if served.pauses and frame.answers in served.pauses:
                     self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
                 if served.backlog is not None:
                     self._dealt_with(served, served.backlog, frame.answers, now)
         return False
+
+    def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
+        """For the recorder: which message the federate handles as it makes the call that has come."""
+        session = self.node.sessions.get(served.kernel_session)
+        if session is not None and session.member is not None:
+            member = session.member
+            member.cause_source, member.cause = causes.cause(received)
 
     def _along_lane(self, served: Served, frame: FrameReader, now: float) -> bool:
         """Send the call along its lane, if it has one that is open."""
@@ -261,12 +279,16 @@ class Switchboard:
             if length > COPIED:
                 payload = lane.head + shared + tail
                 for receiver in receivers:
-                    receiver.wire.send_callback(payload)
+                    sent = receiver.wire.send_callback(payload)
+                    if receiver.causes is not None:
+                        receiver.causes.put(sent, way.member.handle.number, way.member.timing.sent)
                     self._touch(receiver)
             else:
                 head = lane.head
                 for receiver in receivers:
-                    receiver.wire.send_callback_spliced(head, shared, tail)
+                    sent = receiver.wire.send_callback_spliced(head, shared, tail)
+                    if receiver.causes is not None:
+                        receiver.causes.put(sent, way.member.handle.number, way.member.timing.sent)
                     self._touch(receiver)
         return True
 
@@ -436,13 +458,17 @@ class Switchboard:
         served.codec.evolved = EVOLVED in configuration.additional_settings
         served.patient = GATHER_ANSWERS in configuration.additional_settings
         served.sorts = SORTS_CALLBACKS in configuration.additional_settings
+        message = "Weft"
+        if self.node.recordings is not None:
+            message = RECORDED
+            served.causes = NamedCauses() if served.sorts else AnsweredCauses()
         served.kernel_session = self.node.open_session()
         self._by_kernel[served.kernel_session] = served
         return ConfigurationResult(
             configuration_used=False,
             address_used=False,
             additional_settings_result=AdditionalSettingsResultCode.SETTINGS_IGNORED,
-            message="Weft",
+            message=message,
         )
 
     def _disconnect(self, served: Served) -> None:
@@ -495,6 +521,8 @@ class Switchboard:
                         self._queue(served, effect, payload)
                         continue
                     sent = served.wire.send_callback(payload)
+                    if served.causes is not None:
+                        self._put_cause(served.causes, sent, effect)
                     if self.node.holding and effect.method in PAUSES:
                         served.pauses[sent] = effect.method
                     self._touch(served)
@@ -504,6 +532,10 @@ class Switchboard:
                 self.reports.write(effect.file, effect.line)
             elif isinstance(effect, Carried) and self._meshed is not None:
                 self._meshed.carry(effect)
+
+    def _put_cause(self, causes: Causes, sent: int, effect: Callback) -> None:
+        source, message = message_of(effect)
+        causes.put(sent, source, message)
 
     # --- what can be sorted (weft.host.backlog) ---------------------------------------------------------------
 
@@ -538,6 +570,8 @@ class Switchboard:
             if found is None:
                 break
             sent = served.wire.send_callback(found.payload)
+            if served.causes is not None:
+                self._put_cause(served.causes, sent, found)
             if found.ticket or not served.sorts:
                 backlog.sent[sent] = found.ticket
             if self.node.holding and found.method in PAUSES:

@@ -41,7 +41,10 @@ from weft.kernel import (
     Store,
     Transmit,
     UrgentCallback,
+    recording_orders,
 )
+from weft.kernel.parcels import Data
+from weft.kernel.turn import Turn
 from weft.model.errors import NotConnected, RTIinternalError
 from weft.model.records import Source
 
@@ -313,6 +316,7 @@ class SimulatedNetwork:
         link = self._links[sender, receiver]
         self.parcels_sent += 1
         if receiver not in self._nodes:
+            self._record_loss(sender, effect)
             return
         if effect.reliable:
             if link.cut:
@@ -321,8 +325,19 @@ class SimulatedNetwork:
                 self._send_reliably(sender, receiver, link, effect.parcel)
         elif link.cut or self.random.random() < link.profile.loss:
             self.parcels_lost += 1
+            self._record_loss(sender, effect)
         else:
             self._arrive_at(self.clock.now + self._delay(link), sender, receiver, effect.parcel)
+
+    def _record_loss(self, sender: str, effect: Transmit) -> None:
+        node = self._nodes.get(sender)
+        parcel = effect.parcel
+        if node is not None and isinstance(parcel, Data):
+            federation = node.federations.get(parcel.federation)
+            if federation is not None:
+                turn = Turn(sender, self.clock.now)
+                why = "the network lost it"
+                recording_orders.lost(turn, federation, parcel, effect.node, effect.reliable, why)
 
     def _delay(self, link: _Link) -> float:
         return link.profile.delay + self.random.random() * link.profile.jitter

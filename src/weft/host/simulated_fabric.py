@@ -73,7 +73,7 @@ class SimulatedCarrier:
     def settle(self, port: Port, resident: Resident) -> None:
         self.residents[port] = resident
 
-    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> None:
+    def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
         network = self.network
         if kind is ServiceClass.CAUSAL:
             network.messages += 1
@@ -81,8 +81,8 @@ class SimulatedCarrier:
             whole = _MESSAGE.pack(network.messages) + payload
             self.channels.of(port).send([network.topology.numbers[node]], whole)
             self.commit_soon()
-        else:
-            network.forward(self.name, self.name, node, port, kind, payload)
+            return True
+        return network.forward(self.name, self.name, node, port, kind, payload)
 
     def cast(self, nodes: tuple[str, ...], groups: tuple[str, ...], port: Port, payload: bytes) -> None:
         """A datagram for each group; whoever listens to several takes one of those that come."""
@@ -398,17 +398,17 @@ class FabricNetwork(SimulatedNetwork):
 
     # --- the other classes ------------------------------------------------------------------------------------
 
-    def forward(self, at: str, origin: str, to: str, port: Port, kind: ServiceClass, payload: bytes) -> None:
-        """One hop; whoever is not the one it is for sends it on."""
+    def forward(self, at: str, origin: str, to: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
+        """One hop; whoever is not the one it is for sends it on.  False: it is lost, as far as can be seen here."""
         route = self._routes.get((at, to))
         if not route:
-            return
+            return False
         self.parcels_sent += 1
         receiver = route[0]
         link = self._links[at, receiver]
         message = (origin, to, port, kind, payload)
         if receiver not in self._nodes:
-            return
+            return False
         if kind is ServiceClass.RELIABLE:
             if link.cut:
                 link.waiting.append(message)
@@ -416,9 +416,11 @@ class FabricNetwork(SimulatedNetwork):
                 self._send_whole(at, receiver, message)
         elif link.cut or self.random.random() < link.profile.loss:
             self.parcels_lost += 1
+            return False
         else:
             self._watch(at, receiver, payload)
             self._come(self.clock.now + self._delay(link), receiver, message)
+        return True
 
     def _send_whole(
         self, sender: str, receiver: str, message: tuple[str, str, Port, ServiceClass, bytes]

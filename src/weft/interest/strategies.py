@@ -129,6 +129,16 @@ class StaticGridPartitioned:
     def subscription_channels(self, space: Space | None, region: Region) -> Channels:
         return self.update_channels(space, region)
 
+    def update_partitions(self, space: Space | None, region: Region) -> frozenset[int]:
+        """The partitions that the region touches, of which several may share a channel."""
+        if space is None:
+            return frozenset()
+        grid = self.grids[space.number]
+        found: set[int] = set()
+        for extent in region.extents:
+            grid.add_channels(extent, self.partitions, found)
+        return frozenset(found)
+
 
 class Grid:
     """The partitions of one space: `first` is the number of the first one."""

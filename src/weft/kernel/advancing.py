@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.kernel import recording, timetable
+from weft.kernel import recording_orders, timetable
 from weft.kernel.effects import Alarm, Callback, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member, mom_handle
@@ -104,7 +104,9 @@ def arrived(
         message.condition = condition
         timing.queue.add(message)
         if federation.recorder is not None:
-            recording.queued(turn, federation, federation.recorder, member, sender, method, arguments, number)
+            recording_orders.queued(
+                turn, federation, federation.recorder, member, sender, method, arguments, number
+            )
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.horizon.waiting[member.handle] = None

@@ -32,7 +32,17 @@ from typing import Any
 
 from weft._build import mypyc_attr
 from weft.fom.catalog import InteractionClassEntry
-from weft.kernel import directed, handing, matching, overrides, path, rates, recording, routes
+from weft.kernel import (
+    directed,
+    handing,
+    matching,
+    overrides,
+    path,
+    rates,
+    recording,
+    recording_orders,
+    routes,
+)
 from weft.kernel.effects import LEAST_URGENT, Callback, Cast, Notice, Transmit, UrgentCallback
 from weft.kernel.last_mile import MESSAGES
 from weft.kernel.orders import KEPT, SEQUENCER, Ghost, Orders, Process, Way
@@ -314,7 +324,9 @@ class Causal(Orders):
         if federation.recorder is not None and sender is not None:
             total = bool(message.to)
             to = list(message.to) if total else way.to
-            recording.ordered(turn, federation, federation.recorder, message, sender, tag, to, total, control)
+            recording_orders.ordered(
+                turn, federation, federation.recorder, message, sender, tag, to, total, control
+            )
 
     def _post_away(self, turn: Turn, way: Way, message: Ordered, tag: Tag) -> int:
         """A parcel for each other node; where the tag is the same, it is one parcel, which the host writes once.
@@ -366,7 +378,7 @@ class Causal(Orders):
             return
         federation.ordered = True
         if federation.recorder is not None and parcel.service:
-            recording.waits(turn, federation, federation.recorder, "arrive", None, parcel, tag, sender)
+            recording_orders.waits(turn, federation, federation.recorder, "arrive", None, parcel, tag, sender)
         self._refresh(federation)
         places, known = self.places, len(self.places)
         forwarded = parcel.forwarded
@@ -410,7 +422,7 @@ class Causal(Orders):
         member = federation.members.get(process.handle)
         said = message.payload
         if federation.recorder is not None and member is not None and isinstance(said, Ordered):
-            recording.waits(turn, federation, federation.recorder, kind, member, said, message.tag)
+            recording_orders.waits(turn, federation, federation.recorder, kind, member, said, message.tag)
 
     # --- to a federate here -----------------------------------------------------------------------------------
 

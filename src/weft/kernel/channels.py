@@ -34,7 +34,7 @@ from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.interest.ddm_settings import EXACT, MULTICAST, SIMPLE, DdmSettings, read_ddm_settings
 from weft.interest.regions import DEFAULT_REGION, Region
 from weft.interest.spaces import Space, Spaces
-from weft.interest.strategies import make_strategy
+from weft.interest.strategies import StaticGridPartitioned, make_strategy
 from weft.kernel.effects import Listen
 from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Federation, Member
@@ -90,6 +90,23 @@ class Channels(Spread):
     def _channels(self, space: Space | None, extents: Extents | None) -> tuple[int, ...]:
         region = DEFAULT_REGION if extents is None else Region(extents)
         return tuple(sorted(self._strategy.update_channels(space, region)))
+
+    # --- for the recorder: which partitions of a grid a message with regions touches ------------------------------
+
+    def interaction_cells(self, entry: InteractionClassEntry, extents: Extents) -> tuple[int, ...]:
+        return tuple(sorted(self._cells(self._spaces.of_interaction(entry.name), extents)))
+
+    def update_cells(self, entry: ObjectClassEntry, where: Where) -> tuple[int, ...]:
+        found: set[int] = set()
+        for attribute, extents in where.items():
+            space = self._spaces.of_attribute(entry.name, entry.attributes[attribute].name)
+            found.update(self._cells(space, extents))
+        return tuple(sorted(found))
+
+    def _cells(self, space: Space | None, extents: Extents) -> frozenset[int]:
+        if not isinstance(self._strategy, StaticGridPartitioned):
+            return frozenset()
+        return self._strategy.update_partitions(space, Region(extents))
 
     # --- who listens ------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data, unshared
 from weft.kernel.placing import Extents, OwnedRegion
 from weft.kernel.state import Federation, Instance, Member, add
-from weft.kernel.topics import Distribution, Name, Sent, Topic
+from weft.kernel.topics import EVERYWHERE, Distribution, Name, Sent, Topic
 from weft.kernel.turn import Turn
 from weft.model.errors import InvalidLogicalTime
 from weft.model.handles import AttributeHandle, DimensionHandle, InteractionClassHandle
@@ -97,7 +97,7 @@ class Distributing(Distribution):
                 else:
                     nodes[other.node] = None
         if federation.recorder is not None:
-            self._record(turn, federation, member, message)
+            self._record(turn, federation, member, message, topic.cells(at))
         for other, received in here:
             _take_interaction(turn, federation, other, member, received, message)
         if not federation.channels.tbound:
@@ -147,7 +147,9 @@ class Distributing(Distribution):
                     else:
                         nodes.setdefault(other.node, {}).update(dict.fromkeys(wanted))
         if federation.recorder is not None:
-            self._record(turn, federation, member, message)
+            placed = _topics(federation, instance, sent, where)
+            cells = frozenset[int]().union(*[topic.cells(extents) for topic, extents in placed])
+            self._record(turn, federation, member, message, cells)
         for other, wanted in here:
             _take_update(turn, federation, other, member, instance, wanted, message)
         for node, attributes in nodes.items():
@@ -157,7 +159,9 @@ class Distributing(Distribution):
             )
         return tuple(nodes)
 
-    def _record(self, turn: Turn, federation: Federation, member: Member, message: Sent) -> None:
+    def _record(
+        self, turn: Turn, federation: Federation, member: Member, message: Sent, cells: frozenset[int]
+    ) -> None:
         """It is sent; who wants it as of its time is known everywhere."""
         recording.stamped(
             turn,
@@ -170,6 +174,7 @@ class Distributing(Distribution):
             message.where,
             message.stamp,
             [handle.number for handle in message.gone],
+            tuple(sorted(cells - {EVERYWHERE})),
         )
 
     # --- in -------------------------------------------------------------------------------------------------------

@@ -49,6 +49,11 @@ class Lane:
         """What has just passed: class or instance, values and tag as they came."""
         raise NotImplementedError
 
+    def _record_cause(self, recorder: Recorder) -> None:
+        member = self.member
+        if member.cause:
+            recorder.add(member.cause_source, member.cause, None, 0, None)
+
 
 class InteractionLane(Lane):
     def __init__(
@@ -75,6 +80,7 @@ class InteractionLane(Lane):
                 Turn(node, now), self.federation, recorder, self.member, entry, audience, self._handles
             )
         recorder.enter_packed(self.shape, now, self.member.timing.sent, NO_OBJECT, fields)
+        self._record_cause(recorder)
 
 
 class UpdateLane(Lane):
@@ -118,6 +124,7 @@ class UpdateLane(Lane):
                 Turn(node, now), self.federation, recorder, self.member, instance, self._route, self._handles
             )
         recorder.enter_packed(self.shape, now, self.member.timing.sent, instance.handle.number, fields)
+        self._record_cause(recorder)
 
 
 def interaction_lane(

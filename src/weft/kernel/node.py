@@ -36,6 +36,7 @@ from weft.kernel import (
     rates,
     recording,
     recording_calls,
+    recording_told,
     time_services,
     timed_saves,
 )
@@ -368,7 +369,7 @@ class Node(Commands):
                     continue
                 recorder = session.federation.recorder
                 if recorder is not None:
-                    recording_calls.given(turn, session.federation, recorder, session.member, effect)
+                    recording_told.given(turn, session.federation, recorder, session.member, effect)
 
     def handles(self, session: int, callback: Callback) -> None:
         """The federate takes a callback: what it does until it has handled it is caused by that."""

@@ -104,6 +104,8 @@ class Peers(Homes):
                 for member in [m for m in federation.members.values() if m.node == node]:
                     now = self.federations.get(federation.name)
                     if now is not None:
+                        if now.recorder is not None:
+                            recording_calls.lost_with_node(turn, now.recorder, member, fault)
                         self._carry_out(turn, now, None, member.handle, RESIGN_LOST, (fault,))
                 federation.nodes.pop(node, None)
                 timetable.node_gone(federation, node)

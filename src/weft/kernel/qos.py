@@ -17,11 +17,11 @@ from typing import Any
 
 from weft.channel.timers import Timer, Timers
 from weft.channel.urgency import Urgency
-from weft.kernel import mom_reports, recording_calls
+from weft.kernel import mom_reports, recording_told
 from weft.kernel.correlating import Group
 from weft.kernel.effects import LEAST_URGENT, Alarm, Callback, UrgentCallback
 from weft.kernel.last_mile import CORRELATED, MESSAGES, MISSED
-from weft.kernel.recording_calls import UNSCHEDULED
+from weft.kernel.recording_told import UNSCHEDULED
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
@@ -146,7 +146,7 @@ class Qos:
             recorder = self.federation.recorder
             if recorder is not None and number >= 0:  # it has no callback of its own that would be recorded
                 taken = Callback(self.member.session, method, arguments, number)
-                recording_calls.given(turn, self.federation, recorder, self.member, taken)
+                recording_told.given(turn, self.federation, recorder, self.member, taken)
             return
         name = "" if entry is None else entry.name
         self._send(turn, method, arguments, order, wish, name, _sender(method, arguments), number)
@@ -340,7 +340,7 @@ class Qos:
         if recorder is None:
             return
         urgency = ticket.wish.urgency
-        recording_calls.dispatched(
+        recording_told.dispatched(
             turn,
             recorder,
             self.member,

@@ -16,13 +16,17 @@ rate (`Route.paced`) lead here, so a federation that names no rate pays nothing 
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from typing import Any, Final
 
+from weft.kernel import recording_orders
 from weft.kernel.effects import Alarm, Callback
 from weft.kernel.paces import Held, Pace, Paces
 from weft.kernel.state import Federation, Instance, Leg, Member, add
 from weft.kernel.turn import Turn
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
+
+REPLACED: Final = "rate: a newer value came first"
+UNSUBSCRIBED: Final = "rate: unsubscribed while it waited"
 
 
 def interval(federation: Federation, rate: str) -> float:
@@ -54,17 +58,57 @@ def pace(
         kept = paces.of.setdefault(member.handle, {}).setdefault(instance.handle, Pace())
         held = Held(values, tag, leg.transportation, sender.handle, stamp, leg.regions, turn.number)
         ready = []
+        passed: list[tuple[AttributeHandle, Held]] = []  # what waited and is replaced by this
         for attribute, seconds in zip(leg.attributes or (), leg.intervals, strict=True):
             if attribute not in kept.last or turn.now >= kept.last[attribute] + seconds:
                 ready.append(attribute)
+                if attribute in kept.held:
+                    passed.append((attribute, kept.held[attribute]))
             else:
+                if attribute in kept.held:
+                    passed.append((attribute, kept.held[attribute]))
                 if held.values is values and isinstance(values, dict):
                     held.values = dict(values)  # the caller may go on to change its own
                 kept.held[attribute] = held
+        if passed and federation.recorder is not None:
+            _record_end(turn, federation, instance, member, passed, "filter", REPLACED)
         if ready:
             _hand_over(turn, instance, member, kept, held, ready)
         if kept.held:
             _arm(turn, federation, instance, member, kept)
+
+
+def _record_end(
+    turn: Turn,
+    federation: Federation,
+    instance: Instance,
+    member: Member,
+    gone: list[tuple[AttributeHandle, Held]],
+    kind: str,
+    why: str,
+) -> None:
+    """Values that waited and that the member never gets, update by update."""
+    recorder = federation.recorder
+    if recorder is None:
+        return
+    together: list[tuple[Held, list[AttributeHandle]]] = []
+    for attribute, update in gone:
+        for other, attributes in together:
+            if other is update:
+                attributes.append(attribute)
+                break
+        else:
+            together.append((update, [attribute]))
+    for update, attributes in together:
+        rate = max([_rate_of(federation, instance, member, attribute) for attribute in attributes])
+        recording_orders.given_up(
+            turn, federation, recorder, member, instance, update, attributes, kind, why, rate
+        )
+
+
+def _rate_of(federation: Federation, instance: Instance, member: Member, attribute: AttributeHandle) -> float:
+    seconds = _interval_of(federation, instance, member, attribute)
+    return 1.0 / seconds if seconds else 0.0
 
 
 def _paces(federation: Federation) -> Paces:
@@ -189,8 +233,9 @@ def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
         instance = federation.instances[handle]
         known_class = federation.known_class(member, instance)
         wanted = [] if known_class is None else [a for a, _, _ in member.declared.all_wishes(known_class)]
-        for attribute in [a for a in kept.last if a not in wanted]:
-            kept.held.pop(attribute, None)
+        gone = [(a, kept.held.pop(a)) for a in list(kept.held) if a not in wanted]
+        if gone and federation.recorder is not None:
+            _record_end(turn, federation, instance, member, gone, "drop", UNSUBSCRIBED)
         kept.alarm = 0.0
         _release(turn, federation, instance, member, kept)
 

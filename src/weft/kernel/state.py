@@ -153,6 +153,9 @@ class Member:
         self.handling: Callback | None = (
             None  # what it took last, as its host says: the cause of what it does
         )
+        # The same, where its host knows only which message it was (`weft.host.causes`); 0: none.
+        self.cause_source = 0
+        self.cause = 0
 
     def __repr__(self) -> str:
         return f"federate {self.name!r} ({self.handle!r})"

@@ -41,6 +41,12 @@ class Spread:
     def nodes(self, federation: Federation, channels: tuple[int, ...], here: str) -> dict[str, None]:
         raise NotImplementedError
 
+    def interaction_cells(self, entry: InteractionClassEntry, extents: Extents) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def update_cells(self, entry: ObjectClassEntry, where: Where) -> tuple[int, ...]:
+        raise NotImplementedError
+
     def groups(self, channels: tuple[int, ...]) -> tuple[str, ...]:
         raise NotImplementedError
 

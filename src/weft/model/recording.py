@@ -26,24 +26,17 @@ class Recorder:
         """The number of a shape that is to be known by that key."""
         raise NotImplementedError
 
-    def enter(
-        self,
-        shape: int,
-        now: float,
-        message: int,
-        instance: int,
-        cause_source: int,
-        cause: int,
-        time: Any,
-        values: Any,
-        tag: bytes,
-        control: int,
-        more: dict[str, Any] | None,
-    ) -> None:
-        """It has happened once more: `message` 0, `instance` NO_OBJECT, `cause` 0, `time`, `values` and `more` None for nothing.
+    def enter(self, shape: int, now: float, message: int, instance: int, values: Any, tag: bytes) -> None:
+        """It has happened once more: `message` 0, `instance` NO_OBJECT, `values` None for nothing.
 
-        Of several rows, only the first has the cause, the values and what is in `more`.
+        Of several rows, only the first has the values, and what is added.
         """
+        raise NotImplementedError
+
+    def add(
+        self, cause_source: int, cause: int, time: Any, control: int, more: dict[str, Any] | None
+    ) -> None:
+        """What most entries do not have, once, of the one made last: 0 and None for nothing."""
         raise NotImplementedError
 
     def enter_packed(self, shape: int, now: float, message: int, instance: int, fields: bytes) -> None:

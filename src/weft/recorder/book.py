@@ -1,21 +1,27 @@
 """The book: rows of one federation at one node, packed in memory until somebody takes them to a file.
 
-Every message passes through `Book.enter`, so it has two bodies: compiled by mypyc it uses the primitives of librt.strings, in
-pure Python struct is the faster one.  An entry is a fixed number of bytes, big-endian, that stands for all rows of its shape:
+Every message passes through `Book.enter`, so that does little: it looks at nothing twice and makes no objects.  Compiled by
+mypyc it uses the primitives of librt.strings, in pure Python struct is the faster one.  An entry is a fixed number of bytes,
+little-endian as the machines are that read it, and stands for all rows of its shape:
 
     offset  size  field
     0       4     number of the shape, from that of the first shape of the batch
-    4       4     flags: is there a time, is it a float; are there values, are they kept, and in which form
+    4       4     flags: are there values, are they kept, and in which form
     8       8     now, seconds (float)
     16      8     number of the message; 0: none
     24      8     number of the instance; NO_OBJECT: none
-    32      8     source of the cause
-    40      8     number of the cause; 0: none
-    48      8     logical time, an integer or a float
-    56      4     bytes of the values
-    60      4     bytes of the tag
-    64      4     bytes that ordering added
-    68      4     which of the batch's `more`, from 1; 0: none
+    32      4     bytes of the values
+    36      4     bytes of the tag
+
+What most entries do not have is in a second list, of additions (`Book.add`):
+
+    0       4     which entry
+    4       4     flags: is there a time, is it a float
+    8       8     source of the cause
+    16      8     number of the cause; 0: none
+    24      8     logical time, an integer or a float
+    32      4     bytes that ordering added
+    36      4     which of the batch's `more`, from 1; 0: none
 
 What is kept of messages lies behind one another in pieces of bytes of their own: values, whose lengths are in a further one;
 messages as they came from the wire; tags.
@@ -32,23 +38,24 @@ from weft.model.packed import PackedValues
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
 try:
-    from librt.strings import BytesWriter, write_f64_be, write_i32_be, write_i64_be
+    from librt.strings import BytesWriter, write_f64_le, write_i32_le, write_i64_le
 except ImportError:
     LIBRT_FOUND = False  # pure Python does without
 else:
     LIBRT_FOUND = True
 
-ENTRY_SIZE: Final = 72
 TIMED: Final = 1
 FLOAT: Final = 2
 VALUES: Final = 4
 PACKED: Final = 8
 SIZED: Final = 16
+_KEPT: Final = SIZED | VALUES
+_KEPT_PACKED: Final = SIZED | PACKED
 SHAPES: Final = 50_000
 """So many are remembered; then all are forgotten, and those still in use learnt again."""
-_ENTRY: Final = struct.Struct(">iidqqqqqiiii")
-_FLOAT_ENTRY: Final = struct.Struct(">iidqqqqdiiii")
-_SIZE: Final = struct.Struct(">i")
+_pack: Final = struct.Struct("<iidqqii").pack
+_ADDITION: Final = struct.Struct("<iiqqqii")
+_FLOAT_ADDITION: Final = struct.Struct("<iiqqdii")
 
 
 class Batch:
@@ -57,6 +64,7 @@ class Batch:
     def __init__(
         self,
         entries: bytes,
+        additions: bytes,
         values: bytes,
         sizes: bytes,
         packed: bytes,
@@ -66,6 +74,7 @@ class Batch:
         rows: int,
     ) -> None:
         self.entries = entries
+        self.additions = additions
         self.values = values
         self.sizes = sizes
         self.packed = packed
@@ -78,7 +87,7 @@ class Batch:
     def size(self) -> int:
         """About what it takes in memory."""
         kept = len(self.values) + len(self.sizes) + len(self.packed) + len(self.tags)
-        return len(self.entries) + kept + 400 * len(self.more)
+        return len(self.entries) + len(self.additions) + kept + 400 * len(self.more)
 
 
 class Book(Recorder):
@@ -95,6 +104,7 @@ class Book(Recorder):
         self.others: dict[str, None] = {}  # nodes that have, or had, members
         self._happenings: deque[Any] = deque()  # appended to by any thread
         self._payloads = payloads
+        self._form = _KEPT if payloads else SIZED
         self._most_entries = most_entries
         self._most_bytes = most_bytes
         self._full = full
@@ -110,16 +120,17 @@ class Book(Recorder):
         self._more: list[dict[str, Any]] = []
         if NATIVE:
             self._entries = BytesWriter()
+            self._additions = BytesWriter()
             self._values = BytesWriter()
             self._sizes = BytesWriter()
             self._packed = BytesWriter()
             self._tags = BytesWriter()
         else:
             self._plain_entries = bytearray()
-            self._plain_values = bytearray()
-            self._plain_sizes = bytearray()
-            self._plain_packed = bytearray()
-            self._plain_tags = bytearray()
+            self._plain_additions = bytearray()
+            self._plain_values: list[bytes] = []
+            self._plain_packed: list[bytes] = []
+            self._plain_tags: list[bytes] = []
 
     def learn(self, key: Any, rows: tuple[Pattern, ...]) -> int:
         if len(self.shapes) >= SHAPES:
@@ -167,22 +178,12 @@ class Book(Recorder):
                 more["deadline_ns"] = one.deadline_ns
             if one.detail:
                 more["detail"] = one.detail
-            self.enter(shape, one.mono_ns / 1e9, 0, NO_OBJECT, 0, 0, None, None, b"", 0, more)
+            self.enter(shape, one.mono_ns / 1e9, 0, NO_OBJECT, None, b"")
+            self.add(0, 0, None, 0, more)
 
-    def enter(
-        self,
-        shape: int,
-        now: float,
-        message: int,
-        instance: int,
-        cause_source: int,
-        cause: int,
-        time: Any,
-        values: Any,
-        tag: bytes,
-        control: int,
-        more: dict[str, Any] | None,
-    ) -> None:
+    def enter(self, shape: int, now: float, message: int, instance: int, values: Any, tag: bytes) -> None:
+        if self.count >= self._most_entries or self._kept >= self._most_bytes:
+            self._overflow()
         place = shape - self.first
         self.count += 1
         self.rows += self._lengths[place]
@@ -190,125 +191,126 @@ class Book(Recorder):
         size = 0
         tag_size = 0
         if values is not None:
-            flags = SIZED
-            if isinstance(values, PackedValues):
-                fields = values.encoded(tag)  # which has the tag in it
-                size = len(fields)
-                if self._payloads:
-                    flags |= PACKED
-                    self._keep_packed(fields)
+            if isinstance(values, dict):
+                flags = self._form
+                size = self._keep(values)
+                if tag and self._payloads:
+                    tag_size = len(tag)
+                    self._keep_tag(tag)
             else:
-                size = self._measure(values)
-                if self._payloads:
-                    flags |= VALUES
-                    if tag:
-                        tag_size = len(tag)
-                        self._keep_tag(tag)
-        if more is None:
-            which = 0
-        else:
-            self._more.append(more)
-            which = len(self._more)
-        whole = 0
-        real = 0.0
-        if isinstance(time, float):
-            flags |= TIMED | FLOAT
-            real = time
-        elif time is not None:
-            flags |= TIMED
-            whole = time
+                flags, size = self._unpacked(values, tag)
         if NATIVE:
             writer = self._entries
-            write_i32_be(writer, place)
-            write_i32_be(writer, flags)
-            write_f64_be(writer, now)
-            write_i64_be(writer, message)
-            write_i64_be(writer, instance)
-            write_i64_be(writer, cause_source)
-            write_i64_be(writer, cause)
-            if flags & FLOAT:
-                write_f64_be(writer, real)
-            else:
-                write_i64_be(writer, whole)
-            write_i32_be(writer, size)
-            write_i32_be(writer, tag_size)
-            write_i32_be(writer, control)
-            write_i32_be(writer, which)
+            write_i32_le(writer, place)
+            write_i32_le(writer, flags)
+            write_f64_le(writer, now)
+            write_i64_le(writer, message)
+            write_i64_le(writer, instance)
+            write_i32_le(writer, size)
+            write_i32_le(writer, tag_size)
         else:
-            form = _FLOAT_ENTRY if flags & FLOAT else _ENTRY
-            self._plain_entries += form.pack(
-                place,
-                flags,
-                now,
-                message,
-                instance,
-                cause_source,
-                cause,
-                real if flags & FLOAT else whole,
-                size,
-                tag_size,
-                control,
-                which,
-            )
-        if self.count >= self._most_entries or self._kept >= self._most_bytes:
-            self._overflow()
+            self._plain_entries += _pack(place, flags, now, message, instance, size, tag_size)
 
     def enter_packed(self, shape: int, now: float, message: int, instance: int, fields: bytes) -> None:
+        if self.count >= self._most_entries or self._kept >= self._most_bytes:
+            self._overflow()
         place = shape - self.first
         self.count += 1
         self.rows += self._lengths[place]
         size = len(fields)
         flags = SIZED
         if self._payloads:
-            flags = SIZED | PACKED
-            self._keep_packed(fields)
+            flags = _KEPT_PACKED
+            self._kept += size
+            if NATIVE:
+                self._packed.write(fields)
+            else:
+                self._plain_packed.append(fields)
         if NATIVE:
             writer = self._entries
-            write_i32_be(writer, place)
-            write_i32_be(writer, flags)
-            write_f64_be(writer, now)
-            write_i64_be(writer, message)
-            write_i64_be(writer, instance)
-            write_i64_be(writer, 0)
-            write_i64_be(writer, 0)
-            write_i64_be(writer, 0)
-            write_i32_be(writer, size)
-            write_i32_be(writer, 0)
-            write_i32_be(writer, 0)
-            write_i32_be(writer, 0)
+            write_i32_le(writer, place)
+            write_i32_le(writer, flags)
+            write_f64_le(writer, now)
+            write_i64_le(writer, message)
+            write_i64_le(writer, instance)
+            write_i32_le(writer, size)
+            write_i32_le(writer, 0)
         else:
-            self._plain_entries += _ENTRY.pack(place, flags, now, message, instance, 0, 0, 0, size, 0, 0, 0)
-        if self.count >= self._most_entries or self._kept >= self._most_bytes:
-            self._overflow()
+            self._plain_entries += _pack(place, flags, now, message, instance, size, 0)
 
-    def _measure(self, values: dict[Any, bytes]) -> int:
+    def add(
+        self, cause_source: int, cause: int, time: Any, control: int, more: dict[str, Any] | None
+    ) -> None:
+        flags = 0
+        whole = 0
+        real = 0.0
+        which = 0
+        if more is not None:
+            self._more.append(more)
+            which = len(self._more)
+        if isinstance(time, float):
+            flags = TIMED | FLOAT
+            real = time
+        elif time is not None:
+            flags = TIMED
+            whole = time
+        entry = self.count - 1
+        if NATIVE:
+            writer = self._additions
+            write_i32_le(writer, entry)
+            write_i32_le(writer, flags)
+            write_i64_le(writer, cause_source)
+            write_i64_le(writer, cause)
+            if flags & FLOAT:
+                write_f64_le(writer, real)
+            else:
+                write_i64_le(writer, whole)
+            write_i32_le(writer, control)
+            write_i32_le(writer, which)
+        elif flags & FLOAT:
+            self._plain_additions += _FLOAT_ADDITION.pack(
+                entry, flags, cause_source, cause, real, control, which
+            )
+        else:
+            self._plain_additions += _ADDITION.pack(entry, flags, cause_source, cause, whole, control, which)
+
+    def _keep(self, values: dict[Any, bytes]) -> int:
         """How many bytes there are; they are kept if payloads are."""
         size = 0
-        for value in values.values():
-            size += len(value)
+        if NATIVE and self._payloads:
+            writer = self._values
+            sizes = self._sizes
+            for value in values.values():
+                size += len(value)
+                writer.write(value)
+                write_i32_le(sizes, len(value))
+        else:
+            for value in values.values():
+                size += len(value)
             if self._payloads:
-                if NATIVE:
-                    self._values.write(value)
-                    write_i32_be(self._sizes, len(value))
-                else:
-                    self._plain_values += value
-                    self._plain_sizes += _SIZE.pack(len(value))
+                self._plain_values.extend(values.values())
         self._kept += size
         return size
 
-    def _keep_packed(self, fields: bytes) -> None:
-        self._kept += len(fields)
+    def _unpacked(self, values: PackedValues, tag: bytes) -> tuple[int, int]:
+        """Flags and size of what came packed, but not along a lane."""
+        fields = values.encoded(tag)  # which has the tag in it
+        size = len(fields)
+        if not self._payloads:
+            return SIZED, size
+        self._kept += size
         if NATIVE:
             self._packed.write(fields)
         else:
-            self._plain_packed += fields
+            self._plain_packed.append(fields)
+        return _KEPT_PACKED, size
 
     def _keep_tag(self, tag: bytes) -> None:
         self._kept += len(tag)
         if NATIVE:
             self._tags.write(tag)
         else:
-            self._plain_tags += tag
+            self._plain_tags.append(tag)
 
     def _overflow(self) -> None:
         if self._full is not None:
@@ -325,6 +327,7 @@ class Book(Recorder):
         if NATIVE:
             pieces = [
                 self._entries.getvalue(),
+                self._additions.getvalue(),
                 self._values.getvalue(),
                 self._sizes.getvalue(),
                 self._packed.getvalue(),
@@ -333,13 +336,14 @@ class Book(Recorder):
         else:
             pieces = [
                 bytes(self._plain_entries),
-                bytes(self._plain_values),
-                bytes(self._plain_sizes),
-                bytes(self._plain_packed),
-                bytes(self._plain_tags),
+                bytes(self._plain_additions),
+                b"".join(self._plain_values),
+                struct.pack(f"<{len(self._plain_values)}i", *map(len, self._plain_values)),
+                b"".join(self._plain_packed),
+                b"".join(self._plain_tags),
             ]
-        entries, values, sizes, packed, tags = pieces
-        taken = Batch(entries, values, sizes, packed, tags, self._more, self._shapes, self.rows)
+        entries, additions, values, sizes, packed, tags = pieces
+        taken = Batch(entries, additions, values, sizes, packed, tags, self._more, self._shapes, self.rows)
         self._clear()
         return taken
 

@@ -327,8 +327,8 @@ class _Watched(FabricNetwork):
         }
         super().__init__(topology, 1)
 
-    def forward(self, at: str, origin: str, to: str, port: Any, kind: Any, payload: bytes) -> None:
+    def forward(self, at: str, origin: str, to: str, port: Any, kind: Any, payload: bytes) -> bool:
         route = self._routes.get((at, to))
         if route:
             self.cost += self._sizes[frozenset((at, route[0]))]
-        super().forward(at, origin, to, port, kind, payload)
+        return super().forward(at, origin, to, port, kind, payload)

@@ -106,7 +106,7 @@ def _batch(number: int) -> Batch:
     for entry in range(PART):
         message = number * PART + entry
         payload = {b"p": message.to_bytes(8, "big") * 8}
-        book.enter(shape, message * 1e-5, message + 1, -1, 0, 0, None, payload, b"", 0, None)
+        book.enter(shape, message * 1e-5, message + 1, -1, payload, b"")
     taken = book.take()
     assert taken is not None
     return taken

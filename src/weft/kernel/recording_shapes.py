@@ -1,0 +1,272 @@
+"""What rows of messages have in common: shapes, found once for all messages that are alike (`weft.kernel.recording`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.kernel import matching
+from weft.kernel.placing import Extents, Where
+from weft.kernel.state import Audience, Federation, Instance, Member, Route
+from weft.kernel.turn import Turn
+from weft.model.enums import OrderType
+from weft.model.handles import DimensionHandle
+from weft.model.recording import Pattern, Recorder
+
+if TYPE_CHECKING:
+    from weft.fom.catalog import InteractionClassEntry
+
+_DELAYED: Final = "delaySubscriptionEvaluation"
+MOST_CELLS: Final = 64  # of one row; where there are more, the bounds say it
+
+
+def known(recorder: Recorder, rows: tuple[Pattern, ...]) -> int:
+    found = recorder.shapes.get(rows, -1)
+    return recorder.learn(rows, rows) if found < recorder.first else found
+
+
+def transport_of(federation: Federation, transportation: Any) -> str:
+    return "reliable" if federation.catalog.is_reliable(transportation) else "best-effort"
+
+
+def sent_items(values: Any) -> tuple[Any, ...]:
+    return tuple(values) if isinstance(values, dict) else tuple(values.handles)
+
+
+def is_stamped(stamp: tuple[Any, ...]) -> bool:
+    return len(stamp) > 0 and stamp[1] is OrderType.TIMESTAMP
+
+
+def order_of(turn: Turn, stamp: tuple[Any, ...]) -> str:
+    if turn.urgent:
+        return "PO"
+    return "TSO" if is_stamped(stamp) else "RO"
+
+
+# --- rows -----------------------------------------------------------------------------------------------------
+
+
+def plain(kind: str, service: str, member: Member, *more: tuple[str, Any]) -> Pattern:
+    """Something that happens at a federate."""
+    return (
+        ("kind", kind),
+        ("service", service),
+        ("federate", member.handle.number),
+        ("name", member.name),
+        *more,
+    )
+
+
+def first_of(
+    turn: Turn, service: str, sender: Member, name: str, items: tuple[str, ...], order: str, transport: str
+) -> Pattern:
+    """Of a send at the sender's node, or its arrival at another."""
+    source = sender.handle.number
+    here = sender.node == turn.node
+    what: Pattern = (
+        ("source", source),
+        ("class", name),
+        ("items", items),
+        ("order", order),
+        ("transport", transport),
+    )
+    if here:
+        return plain("send", service, sender, *what)
+    return (("kind", "arrive"), ("service", service), ("federate", 0), *what, ("link", sender.node))
+
+
+def delivery(
+    kind: str,
+    service: str,
+    member: Member,
+    source: int,
+    name: str,
+    items: tuple[str, ...],
+    order: str,
+    transport: str,
+) -> Pattern:
+    return plain(
+        kind,
+        service,
+        member,
+        ("source", source),
+        ("class", name),
+        ("items", items),
+        ("order", order),
+        ("transport", transport),
+    )
+
+
+def with_way(first: Pattern, destinations: list[int] | None, channels: tuple[int, ...]) -> Pattern:
+    if destinations is not None:
+        first = (*first, ("destinations", tuple(sorted(destinations))))
+    return (*first, ("channels", channels)) if channels else first
+
+
+def _whole(
+    turn: Turn, sender: Member, first: Pattern, deliveries: list[Pattern] | None
+) -> tuple[Pattern, ...]:
+    """The rows of a message; `deliveries` None: they come later, one by one.
+
+    What reached the node and nobody here wants has been filtered.
+    """
+    if deliveries is None:
+        return (first,)
+    if not deliveries and sender.node != turn.node:
+        return (first, (("kind", "filter"), *first[1:]))
+    return (first, *deliveries)
+
+
+def interaction_rows(
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    entry: InteractionClassEntry,
+    audience: Audience,
+    items: tuple[Any, ...],
+    order: str,
+    straight: bool,
+) -> tuple[Pattern, ...]:
+    names = tuple([entry.parameters[item].name for item in items])
+    transport = transport_of(federation, audience.transportation)
+    first = first_of(turn, "send_interaction", sender, entry.name, names, order, transport)
+    if sender.node == turn.node:
+        destinations: list[int] | None = None
+        if not federation.switch(_DELAYED):
+            destinations = hearers(federation, sender, entry, audience.at)
+        first = with_way(first, destinations, channels_of(audience.footprint))
+    if not straight:
+        return _whole(turn, sender, first, None)
+    source = sender.handle.number
+    deliveries: list[Pattern] = []
+    for received, member in audience.ears:
+        kept = tuple([received.parameters[item].name for item in items if item in received.parameters])
+        deliveries.append(
+            delivery("deliver", "receive_interaction", member, source, received.name, kept, order, transport)
+        )
+    return _whole(turn, sender, first, deliveries)
+
+
+def update_rows(
+    turn: Turn,
+    federation: Federation,
+    sender: Member,
+    instance: Instance,
+    route: Route,
+    items: tuple[Any, ...],
+    order: str,
+    straight: bool,
+) -> tuple[Pattern, ...]:
+    entry = instance.entry
+    names = tuple([entry.attributes[item].name for item in items])
+    transport = "+".join([transport_of(federation, one) for one in route.transportations])
+    first = first_of(turn, "update_attribute_values", sender, entry.name, names, order, transport)
+    if sender.node == turn.node:
+        destinations: list[int] | None = None
+        if not federation.switch(_DELAYED):
+            destinations = reflectors(federation, sender, instance, items, route.where)
+        first = with_way(first, destinations, channels_of(route.footprint))
+    if not straight:
+        return _whole(turn, sender, first, None)
+    source = sender.handle.number
+    deliveries: list[Pattern] = []
+    for leg in route.legs:
+        kept = names
+        if leg.attributes is not None:
+            kept = tuple([entry.attributes[item].name for item in leg.attributes])
+        way = transport_of(federation, leg.transportation)
+        deliveries.append(
+            delivery("deliver", "reflect_attribute_values", leg.member, source, entry.name, kept, order, way)
+        )
+    return _whole(turn, sender, first, deliveries)
+
+
+def channels_of(footprint: Any) -> tuple[int, ...]:
+    return () if footprint is None else tuple(footprint.channels)
+
+
+# --- for whom -------------------------------------------------------------------------------------------------
+
+
+def hearers(
+    federation: Federation, sender: Member, entry: InteractionClassEntry, at: Extents | None
+) -> list[int]:
+    """All who get an interaction of this class, wherever they are."""
+    return [
+        member.handle.number
+        for member in federation.members.values()
+        if member is not sender and matching.hears(federation, member, entry, at) is not None
+    ]
+
+
+def reflectors(
+    federation: Federation, sender: Member, instance: Instance, items: tuple[Any, ...], where: Where | None
+) -> list[int]:
+    """All who get an update of these attributes, wherever they are."""
+    found: dict[int, None] = {}
+    for known, mask in instance.knowledge.masks.items():
+        for member in federation.seated(mask):
+            if member is sender or member is federation.rti:
+                continue
+            subscribed = matching.wishes(federation, member, known, where)
+            if subscribed and any(item in subscribed for item in items):
+                found[member.handle.number] = None
+    return list(found)
+
+
+# --- where ----------------------------------------------------------------------------------------------------
+
+
+def interaction_bounds(federation: Federation, entry: InteractionClassEntry, at: Extents) -> dict[str, Any]:
+    dimensions = sorted(federation.catalog.available_to_interaction_class(entry))
+    return bounds_of(federation, list(at), dimensions)
+
+
+def bounds_of(
+    federation: Federation, extents: list[Any], dimensions: list[DimensionHandle]
+) -> dict[str, Any]:
+    """Box after box, each with all dimensions: one that a region does not have is there with all of its range."""
+    names: list[str] = []
+    lower: list[int] = []
+    upper: list[int] = []
+    for extent in extents:
+        ranges = extent.ranges()
+        known = [handle for handle in dimensions if handle.number in ranges]
+        shown = dimensions if dimensions and known else [DimensionHandle.of(number) for number in ranges]
+        for handle in shown:
+            entry = federation.catalog.dimensions[handle]
+            low, high = ranges.get(handle.number, (0, entry.upper_bound))
+            names.append(entry.name)
+            lower.append(low)
+            upper.append(high)
+    return {"dimensions": names, "lower": lower, "upper": upper}
+
+
+def with_cells(more: dict[str, Any], cells: tuple[int, ...]) -> dict[str, Any]:
+    """Of which cells of a grid or of distribution lists it was, if there are not too many."""
+    if 0 < len(cells) <= MOST_CELLS:
+        more["cells"] = list(cells)
+    return more
+
+
+def interaction_place(
+    federation: Federation, entry: InteractionClassEntry, at: Extents, sent: bool
+) -> dict[str, Any]:
+    """Bounds and, where it is sent, cells."""
+    more = interaction_bounds(federation, entry, at)
+    return with_cells(more, federation.channels.interaction_cells(entry, at)) if sent else more
+
+
+def update_place(federation: Federation, instance: Instance, where: Where, sent: bool) -> dict[str, Any]:
+    more = update_bounds(federation, instance, where)
+    return with_cells(more, federation.channels.update_cells(instance.entry, where)) if sent else more
+
+
+def update_bounds(federation: Federation, instance: Instance, where: Where) -> dict[str, Any]:
+    """Those of all its attributes, each box once."""
+    dimensions: set[DimensionHandle] = set()
+    boxes: dict[Any, Any] = {}
+    for attribute, extents in where.items():
+        dimensions |= federation.catalog.available_to_attribute(instance.entry, attribute)
+        for extent in extents:
+            boxes[tuple(extent.ranges().items())] = extent
+    return bounds_of(federation, list(boxes.values()), sorted(dimensions))
