@@ -146,7 +146,7 @@ class Scene:
             self.host: Any = RealTimeChannel(
                 "contract", self.dispatcher, configuration, Schedule(LEVELS), self.observer, **more
             )
-            with self.host.entered() as channel:
+            with self.host.held() as channel:
                 self.channel: EventChannel = channel
         else:
             self.host = None
@@ -182,7 +182,7 @@ class Scene:
 
     def inside(self) -> AbstractContextManager[Any]:
         """To change proxies."""
-        return nullcontext() if self.host is None else self.host.entered()
+        return nullcontext() if self.host is None else self.host.held()
 
     def begin(self) -> None:
         """Threads and processes start, if there are any and they have not."""

@@ -112,7 +112,9 @@ class ChannelLinks:
         self.has_room = has_room
         self._numbers = {node: number for number, node in enumerate(carrier.nodes)}
         self._tags: dict[tuple[str, int], tuple[Joined, Side]] = {}
-        self.gathered = 0  # bytes that were handed to the carrier since somebody last saw to it that they leave
+        self.gathered = (
+            0  # bytes that were handed to the carrier since somebody last saw to it that they leave
+        )
         self._epoch = 0
         self._reserved = 0
         self._came: tuple[str, int, int] = ("", 0, 0)  # the event that came last, …
