@@ -136,6 +136,8 @@ def test_a_preemptive_consumer_of_a_remote_supplier_interrupts(file: Path) -> No
     two.consume(high, on(B), name="high", rt_info="p0.0")
     with opened(file, "S1") as one, two, two.urgently():
         mouth, ear = Mouth(one, (1, A), (1, B)), Ear(one, on(B + 1))
+        attendant = running(file, "S2").drive._attendant.native_id
+        assert (os.sched_getscheduler(attendant or 0) != os.SCHED_OTHER) == two.dispatcher.fifo
         mouth.waits()
         mouth.say(None)
         assert one.wait(WAIT, until=lambda: ear.got == [None])
