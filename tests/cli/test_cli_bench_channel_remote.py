@@ -9,7 +9,7 @@ import pytest
 
 from weft.cli import bench_channel_remote, main
 from weft.cli.benchmarks import channel_remote, channel_utilisation, runner
-from weft.cli.benchmarks.utilisation import Trial
+from weft.cli.benchmarks.utilisation import PERIODS, Trial
 
 
 @pytest.fixture
@@ -86,6 +86,6 @@ def test_the_search_for_the_utilisation(
 def test_a_trial_in_two_processes(tmp_path: Path) -> None:
     """S3-15: both pairs run, and each has its laxities; which they are is the machine's business."""
     found = channel_utilisation.trial(runner.PURE, str(tmp_path), 0.3)
-    for role, period in channel_utilisation.PERIODS.items():
+    for role, period in PERIODS.items():
         assert len(found.laxities[role]) >= 5
         assert max(found.laxities[role]) < period * 1e9

@@ -249,7 +249,7 @@ def test_closed_while_busy(file: Path, make: Callable[..., Any]) -> None:
         assert eventually(lambda: two._joined.is_deaf)
         mouth.say("too late")
         with pytest.raises(
-            ChannelError, match="channel S2 was stopped; a supplier without a name cannot push"
+            ChannelError, match="channel test of S2 was stopped; a supplier without a name cannot"
         ):
             near.push(Event(A, 2, "too late, too"))
         gate.open.set()

@@ -20,30 +20,24 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
-from typing import Any
 
 from weft.channel import (
     FULL,
     ChannelObserver,
     Configuration,
-    Dependency,
     Dispatcher,
     Event,
     EventChannel,
     Gateway,
     Immediate,
     ProxyPushConsumer,
-    ProxyPushSupplier,
-    PushSupplier,
     Record,
     Schedule,
     SingleThreaded,
-    depends,
-    publishes,
 )
-from weft.host.dispatch import HostDispatcher, RealTimeConsumer, RealTimeSupplier, Standing
-from weft.host.dispatch.running import Around, Consumer, Running, fresh
+from weft.host.dispatch import HostDispatcher
+from weft.host.dispatch.hosted import Hosted
+from weft.host.dispatch.running import Around, Running, fresh
 from weft.host.dispatch.standing import channel_standing, take
 from weft.host.own_node import OwnNode
 from weft.model.errors import ChannelError
@@ -52,7 +46,7 @@ _NEVER = float("inf")
 _AT_ONCE = 1 << 16  # bytes that wait for no more of a burst: the link is to know how much waits on it
 
 
-class ProcessChannel:
+class ProcessChannel(Hosted):
     """Make one with `weft.open_channel`.  With a dispatcher that has threads or processes, use it as a context: it is started on
     entry, after consumers have connected or before, and closed on exit."""
 
@@ -83,7 +77,7 @@ class ProcessChannel:
             self._has_room = links.has_room
             self._running = Running(
                 node.name, self._drive.mutex, around, chosen, configuration, schedule, observer, record,
-                links.next_epoch(),
+                links.next_epoch(), f"{name} of {node.name}",
             )  # fmt: skip
             self._channel = self._running.channel
             self._joined = links.join(name, self._channel, time.monotonic(), peers, rt_info)
@@ -94,34 +88,10 @@ class ProcessChannel:
     def node(self) -> str:
         return self._node.name
 
-    @property
-    def dispatcher(self) -> Any:
-        return self._running.dispatcher
-
     # --- taking part ------------------------------------------------------------------------------------------------
-
-    def supply(
-        self, *pairs: tuple[int, int], supplier: PushSupplier | None = None, name: str = "", rt_info: str = ""
-    ) -> RealTimeSupplier:
-        """A supplier of these (source, type) pairs."""
-        with self.held():
-            qos = publishes(*pairs, name=name, rt_info=rt_info)
-            return self._running.connect_supplier(self, supplier, qos)
-
-    def consume(
-        self, consumer: Consumer, *registrations: Dependency, name: str = "", rt_info: str = ""
-    ) -> RealTimeConsumer:
-        """A consumer; what it wants is asked for at the other nodes, too."""
-        with self.held():
-            qos = depends(*registrations, name=name, rt_info=rt_info)
-            return self._running.connect_consumer(self, consumer, qos)
-
-    def gone(self, proxy: ProxyPushSupplier) -> None:
-        self._running.gone(proxy)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[EventChannel]:
-        """The event channel itself, while nobody else touches it; what that leads to is done at the end."""
         self._running.require_here()
         if self._drive.is_held:
             self._require_open()
@@ -287,6 +257,10 @@ class ProcessChannel:
 
         Nothing to do where the loop runs the channel: it does from the beginning."""
         if self._by_itself:
+            if self._drive.is_held:
+                raise ChannelError(
+                    f"channel {self.name}: a consumer cannot start it; let another thread do so"
+                )
             self._running.start()
             if self.dispatcher.realtime:
                 take(channel_standing(True), self._drive._attendant.native_id or 0)
@@ -299,17 +273,8 @@ class ProcessChannel:
             )
 
     def wait_idle(self, timeout: float | None = None) -> bool:
-        """Until nothing waits here and nobody runs; False if that took too long."""
         self._require_started()
-        return self._running.wait_idle(timeout)
-
-    def urgently(self) -> AbstractContextManager[Standing]:
-        """The calling thread stands with those of the channel meanwhile, above all consumers (see docs/realtime.md)."""
-        return self._running.urgently()
-
-    def must_yield(self) -> bool:
-        """Asked by a consumer that runs: does something of a higher preemption priority wait?"""
-        return self._running.must_yield()
+        return super().wait_idle(timeout)
 
     def reconfigure(self, configuration: Configuration, dispatcher: Dispatcher | None = None) -> None:
         """Replaces modules without losing an event, as `EventChannel.reconfigure`."""

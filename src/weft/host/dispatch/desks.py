@@ -66,9 +66,9 @@ class HostDispatcher:
         self._threads: list[threading.Thread] = []
         self.replaced = threading.Event()  # by another dispatcher
         self.attended: Callable[[], None] = (
-            _nothing  # called with the lock when a thread here has done something
+            nothing  # called with the lock when a thread here has done something
         )
-        self.may_wait: Callable[[], bool] = _always  # may the thread that pushes wait for room?
+        self.may_wait: Callable[[], bool] = always  # may the thread that pushes wait for room?
         self.attach(threading.RLock())
 
     # For whoever owns the channel
@@ -312,9 +312,9 @@ def _is_for_gateway(work: Work) -> bool:
     return bool(receiver.is_gateway)
 
 
-def _nothing() -> None:
+def nothing() -> None:
     pass
 
 
-def _always() -> bool:
+def always() -> bool:
     return True

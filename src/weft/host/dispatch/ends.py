@@ -22,8 +22,9 @@ class Host(Protocol):
 
     def push(self, proxy: ProxyPushConsumer, event: Event, /) -> None: ...
 
-    def gone(self, proxy: ProxyPushSupplier, /) -> None:
-        """A consumer has disconnected."""
+    def consumer_gone(self, proxy: ProxyPushSupplier, /) -> None: ...
+
+    def supplier_gone(self, number: int, /) -> None: ...
 
 
 class RealTimeConsumer:
@@ -58,7 +59,7 @@ class RealTimeConsumer:
         """No push begins after this; one that runs goes on."""
         with self._host.held():
             self.proxy.disconnect_push_supplier()
-            self._host.gone(self.proxy)
+            self._host.consumer_gone(self.proxy)
 
 
 class RealTimeSupplier:
@@ -88,6 +89,7 @@ class RealTimeSupplier:
     def disconnect(self) -> None:
         with self._host.held():
             self._proxy.disconnect_push_consumer()
+            self._host.supplier_gone(self._number)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """With a consumer that is sent to another process."""

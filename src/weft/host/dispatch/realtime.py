@@ -10,37 +10,30 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from weft.channel import (
     FULL,
     ChannelObserver,
     Configuration,
-    ConsumerQos,
-    Dependency,
     Event,
     EventChannel,
     Immediate,
-    PushSupplier,
     Record,
-    SupplierQos,
-    depends,
-    publishes,
 )
 from weft.host.dispatch.desks import HostDispatcher
-from weft.host.dispatch.ends import RealTimeConsumer, RealTimeSupplier
-from weft.host.dispatch.running import Around, Consumer, Running, fresh
-from weft.host.dispatch.standing import Standing
+from weft.host.dispatch.hosted import Hosted
+from weft.host.dispatch.running import Around, Running, fresh
 from weft.host.dispatch.threads import OneThread
 from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
     from weft.channel.protocols import Scheduler
-    from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
+    from weft.channel.proxies import ProxyPushConsumer
 
 
-class RealTimeChannel:
+class RealTimeChannel(Hosted):
     """Use it as a context: it is started on entry, after consumers and suppliers have connected or before, and stopped on exit.
 
     dispatcher: OneThread (the default), ThreadPerConsumer or Preemptive; Immediate where the configuration has no dispatching.
@@ -63,42 +56,15 @@ class RealTimeChannel:
             name, self._lock, Around(self._push), chosen, configuration, schedule, observer, record, boot
         )
 
-    # Who takes part
-
     @property
     def name(self) -> str:
         return self._running.channel.name
 
-    @property
-    def dispatcher(self) -> Any:
-        return self._running.dispatcher
-
     def now(self) -> float:
         return time.monotonic()
 
-    def consume(
-        self, consumer: Consumer, *registrations: Dependency, name: str = "", rt_info: str = ""
-    ) -> RealTimeConsumer:
-        """A consumer, connected, in one call."""
-        return self.connect_consumer(consumer, depends(*registrations, name=name, rt_info=rt_info))
-
-    def connect_consumer(self, consumer: Consumer, qos: ConsumerQos) -> RealTimeConsumer:
-        with self.held():
-            return self._running.connect_consumer(self, consumer, qos)
-
-    def supply(
-        self, *pairs: tuple[int, int], supplier: PushSupplier | None = None, name: str = "", rt_info: str = ""
-    ) -> RealTimeSupplier:
-        """A supplier of these (source, type) pairs, connected, in one call."""
-        return self.connect_supplier(supplier, publishes(*pairs, name=name, rt_info=rt_info))
-
-    def connect_supplier(self, supplier: PushSupplier | None, qos: SupplierQos) -> RealTimeSupplier:
-        with self.held():
-            return self._running.connect_supplier(self, supplier, qos)
-
     @contextmanager
     def held(self) -> Iterator[EventChannel]:
-        """The channel itself, for whatever else is to be done with it; nobody else is in it meanwhile."""
         self._running.require_here()
         with self._lock:
             yield self._running.channel
@@ -107,9 +73,6 @@ class RealTimeChannel:
     def push(self, proxy: ProxyPushConsumer, event: Event) -> None:
         with self._lock:
             self._push(proxy, event, time.monotonic())
-
-    def gone(self, proxy: ProxyPushSupplier) -> None:
-        self._running.gone(proxy)
 
     def _push(self, proxy: ProxyPushConsumer, event: Event, now: float) -> None:
         running = self._running
@@ -136,22 +99,6 @@ class RealTimeChannel:
         with self._lock:
             running.channel.destroy()
         return left
-
-    def wait_idle(self, timeout: float | None = None) -> bool:
-        """Until nothing waits and nobody runs; False if that took too long."""
-        return self._running.wait_idle(timeout)
-
-    def urgently(self) -> AbstractContextManager[Standing]:
-        """The calling thread stands with those of the channel meanwhile, above all consumers (see docs/realtime.md)."""
-        return self._running.urgently()
-
-    def must_yield(self) -> bool:
-        """Asked by a consumer that runs: does something of a higher preemption priority wait?"""
-        return self._running.must_yield()
-
-    def pending(self) -> int:
-        count: int = self.dispatcher.pending()
-        return count
 
     def reconfigure(
         self, configuration: Configuration, dispatcher: HostDispatcher | Immediate | None = None

@@ -32,8 +32,7 @@ from weft.channel import (
 from weft.channel.qos import leaves
 from weft.channel.urgency import UNSCHEDULED
 from weft.host.dispatch import worker
-from weft.host.dispatch.desks import HostDispatcher
-from weft.host.dispatch.ends import Host, RealTimeConsumer, RealTimeSupplier
+from weft.host.dispatch.desks import HostDispatcher, always, nothing
 from weft.host.dispatch.processes import Preemptive
 from weft.host.dispatch.standing import Standing, channel_standing, raised, take
 from weft.host.dispatch.telling import OneAtATime, harmless
@@ -47,20 +46,12 @@ Consumer = PushConsumer | Callable[[Events], Any] | str
 """A string is an entry point: "module:function"."""
 
 
-def _nothing() -> None:
-    pass
-
-
-def _always() -> bool:
-    return True
-
-
 class Around(NamedTuple):
     """What the owner of the channel does about it; all is called with the lock."""
 
     pushed: Callable[[ProxyPushConsumer, Event, float], None]  # a consumer in a process of its own has
-    attended: Callable[[], None] = _nothing  # a thread of the channel has done something
-    may_wait: Callable[[], bool] = _always  # may the calling thread wait for room in a queue?
+    attended: Callable[[], None] = nothing  # a thread of the channel has done something
+    may_wait: Callable[[], bool] = always  # may the calling thread wait for room in a queue?
 
 
 class Running:
@@ -75,7 +66,10 @@ class Running:
         observer: ChannelObserver | None,
         record: Record | None,
         boot: int = 0,
+        title: str = "",
     ) -> None:
+        """`title`: as what users know it, if that is not its name."""
+        self.title = title or name
         self.lock = lock
         self.dispatcher: Any = dispatcher
         self.stopped = False
@@ -87,6 +81,7 @@ class Running:
         record = None if record is None else harmless(record)
         self.channel = EventChannel(name, configuration, dispatcher, schedule, heard, boot, record)
         self._suppliers: dict[int, ProxyPushConsumer] = {}
+        self._numbered = 0  # suppliers so far
         self._sleeps_until: float | None = 0.0  # None: until it is woken
         self._timekeeper: threading.Thread | None = None
         self._timeless = False  # timers do not run any more
@@ -99,13 +94,13 @@ class Running:
     def require_here(self) -> None:
         if worker.current() is not None:
             raise ChannelError(
-                f"in the process of a consumer only suppliers can be used; channel {self.channel.name} itself belongs to "
+                f"in the process of a consumer only suppliers can be used; channel {self.title} itself belongs to "
                 "another process"
             )
 
     # Who takes part; with the lock
 
-    def connect_consumer(self, host: Host, consumer: Consumer, qos: ConsumerQos) -> RealTimeConsumer:
+    def connect_consumer(self, consumer: Consumer, qos: ConsumerQos) -> ProxyPushSupplier:
         proxy = self.channel.connect_consumer(_resolved(consumer), qos, time.monotonic())
         try:
             if isinstance(self.dispatcher, HostDispatcher):
@@ -113,25 +108,29 @@ class Running:
         except ChannelError:
             proxy.disconnect_push_supplier()
             raise
-        return RealTimeConsumer(host, proxy)
+        return proxy
 
-    def gone(self, proxy: ProxyPushSupplier) -> None:
+    def consumer_gone(self, proxy: ProxyPushSupplier) -> None:
         if isinstance(self.dispatcher, HostDispatcher):
             self.dispatcher.disconnected(proxy)
 
     def connect_supplier(
-        self, host: Host, supplier: PushSupplier | None, qos: SupplierQos
-    ) -> RealTimeSupplier:
+        self, supplier: PushSupplier | None, qos: SupplierQos
+    ) -> tuple[int, ProxyPushConsumer]:
+        """With the number by which consumers in other processes know it."""
         proxy = self.channel.connect_supplier(supplier, qos)
-        number = len(self._suppliers) + 1
-        self._suppliers[number] = proxy
-        return RealTimeSupplier(host, number, proxy)
+        self._numbered += 1
+        self._suppliers[self._numbered] = proxy
+        return self._numbered, proxy
+
+    def supplier_gone(self, number: int) -> None:
+        self._suppliers.pop(number, None)
 
     def require_running(self, proxy: ProxyPushConsumer) -> None:
         """What consumers push while the rest is drained is taken."""
         host = self.dispatcher
         if self.stopped and not (isinstance(host, HostDispatcher) and host.is_own_thread()):
-            raise ChannelError(f"channel {self.channel.name} was stopped; {proxy.name} cannot push any more")
+            raise ChannelError(f"channel {self.title} was stopped; {proxy.name} cannot push any more")
 
     def retime(self) -> None:
         """Wakes the timekeeper if it would sleep too long."""
@@ -152,10 +151,10 @@ class Running:
         self.require_here()
         with self.lock:
             if self.started or self.stopped:
-                raise ChannelError(f"channel {self.channel.name} was started already")
+                raise ChannelError(f"channel {self.title} was started already")
             self._start_dispatcher()
             self._timekeeper = threading.Thread(
-                target=self._keep_time, name=f"weft channel {self.channel.name} timers", daemon=True
+                target=self._keep_time, name=f"weft channel {self.title} timers", daemon=True
             )
             self._timekeeper.start()
 
@@ -199,7 +198,7 @@ class Running:
     def _retire(self, dispatcher: HostDispatcher) -> None:
         """With the lock: whoever stops the channel finds it among those it joins."""
         retiring = threading.Thread(
-            target=_retire, args=(dispatcher,), name=f"weft channel {self.channel.name} retires", daemon=True
+            target=_retire, args=(dispatcher,), name=f"weft channel {self.title} retires", daemon=True
         )
         retiring.start()
         self._retiring.append(retiring)
@@ -215,7 +214,12 @@ class Running:
             dispatcher.hear(self._pushed_elsewhere)
 
     def _pushed_elsewhere(self, number: int, event: Event, now: float) -> None:
-        self._around.pushed(self._suppliers[number], event, now)
+        proxy = self._suppliers.get(number)
+        if proxy is None:
+            raise ChannelError(
+                f"a consumer pushed an event of type {event.type} from source {event.source} to a supplier that has disconnected"
+            )
+        self._around.pushed(proxy, event, now)
 
     def _start_dispatcher(self) -> None:
         host = self.dispatcher
