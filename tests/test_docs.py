@@ -40,7 +40,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("ddm-services.md", (5, 3)),
         ("ddm.md", (5, 3)),
         ("channel.md", (4, 2)),
-        ("realtime.md", (1, 1)),
+        ("realtime.md", (4, 2)),
         ("timeline.md", (1, 3)),
         ("urgency.md", (1, 1)),
     ],

@@ -16,9 +16,10 @@ import pickle
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from host.mesh_nodes import loopback
 from weft.channel import (
     FULL,
     NO_DISPATCHING,
@@ -33,7 +34,10 @@ from weft.channel import (
     Urgency,
     on,
 )
+from weft.fabric import Topology
+from weft.host.channel_process import ProcessChannel
 from weft.host.dispatch import OneThread, Preemptive, RealTimeChannel, ThreadPerConsumer
+from weft.host.own_node import OwnNode
 
 A = 16
 BOUND = 60.0  # seconds, for what takes milliseconds
@@ -49,6 +53,7 @@ class Bench:
     cooperative: bool = False
     hosted: bool = False
     elsewhere: bool = False
+    of_node: bool = False  # under the mutex of a node of this process, as a channel that is joined to others
 
 
 BENCHES = [
@@ -69,6 +74,11 @@ BENCHES = [
     Bench("one thread, cooperative", lambda: OneThread(cooperative=True), cooperative=True, hosted=True),
     Bench("thread per consumer", ThreadPerConsumer, ordered=False, ranked=False, hosted=True),
     Bench("preemptive", lambda: Preemptive(realtime=False), ordered=False, hosted=True, elsewhere=True),
+]
+BENCHES += [  # in order or not is the same code, and a node for each example takes long
+    replace(bench, name=f"{bench.name}, of a node", ordered=False, of_node=True)
+    for bench in BENCHES
+    if bench.hosted and bench.queues
 ]
 
 
@@ -141,12 +151,27 @@ class Scene:
         self.dispatcher = bench.make()
         self.notes = Notes()
         self._begun = False
+        self._node: OwnNode | None = None
         configuration = FULL if bench.queues else NO_DISPATCHING
         if bench.hosted:
-            self.host: Any = RealTimeChannel(
-                "contract", self.dispatcher, configuration, Schedule(LEVELS), self.observer, **more
-            )
-            with self.host.entered() as channel:
+            self.host: Any
+            if bench.of_node:
+                self._node = OwnNode(loopback(Topology(("S1",), {"A": ("S1",)})), "S1")
+                self._node.start()
+                self.host = ProcessChannel(
+                    "contract",
+                    self._node,
+                    configuration,
+                    self.dispatcher,
+                    Schedule(LEVELS),
+                    self.observer,
+                    **more,
+                )
+            else:
+                self.host = RealTimeChannel(
+                    "contract", self.dispatcher, configuration, Schedule(LEVELS), self.observer, **more
+                )
+            with self.host.held() as channel:
                 self.channel: EventChannel = channel
         else:
             self.host = None
@@ -182,7 +207,7 @@ class Scene:
 
     def inside(self) -> AbstractContextManager[Any]:
         """To change proxies."""
-        return nullcontext() if self.host is None else self.host.entered()
+        return nullcontext() if self.host is None else self.host.held()
 
     def begin(self) -> None:
         """Threads and processes start, if there are any and they have not."""
@@ -200,4 +225,6 @@ class Scene:
     def close(self) -> None:
         if self.host is not None:
             assert self.host.stop() == []
+        if self._node is not None:
+            self._node.stop()
         self.notes.close()

@@ -134,6 +134,31 @@ def test_it_runs_as_a_processor_that_is_simulated_tick_by_tick(
         assert found == expected[task.name]
 
 
+micros = st.integers(100, 10_000)
+
+
+@given(st.lists(micros, min_size=1, max_size=4), st.integers(0, 10**6), st.booleans())
+def test_nothing_overruns_or_misses_by_rounding(costs: list[int], begin: int, preemptive: bool) -> None:
+    """All are released together, take exactly their worst cases, and need all the time there is: the last ends at its deadline,
+    to the nanosecond.  Sums of such times in floats differ in their last bits, which were taken for overruns."""
+    worst = {f"{place}": cost / 10**6 for place, cost in enumerate(costs)}
+    period = sum(costs) / 10**6
+    urgencies = [
+        Urgency(place, worst=cost, within=period, operation=name)
+        for place, (name, cost) in enumerate(worst.items())
+    ]
+    processor = SimulatedProcessor(lambda work: worst[work.operation], preemptive)
+    record = DispatchRecord()
+    schedule = Schedule(dict(zip(worst, urgencies, strict=True)))
+    channel = EventChannel("exact", dispatcher=processor, schedule=schedule, record=record)
+    for name in worst:
+        channel.consume(lambda events: None, interval(period), name=name, rt_info=name, now=begin / 10**6)
+    processor.run(channel, begin / 10**6 + 50 * period)
+    assert record.of("overrun", "miss") == []
+    assert set(record.laxities(name=list(worst)[-1])) == {0}
+    assert processor.idle == pytest.approx(begin / 10**6 + period)
+
+
 def _fixed(tasks: list[Task]) -> Schedule:
     return Schedule({task.name: Urgency(task.priority, within=float(task.deadline)) for task in tasks})
 

@@ -135,8 +135,8 @@ def test_the_experiments_of_the_paper(
 ) -> None:
     """S3-14, S3-15: on a processor that is simulated, what is reported is what is known of it."""
 
-    def trial(work: float) -> utilisation.Trial:
-        used = work / utilisation.HIGH_PERIOD + utilisation.LOW_WORK / utilisation.LOW_PERIOD
+    def trial(level: float) -> utilisation.Trial:
+        used = sum(work / utilisation.PERIODS[name] for name, work in utilisation.works(level).items())
         least = round((0.9349 - used) * 1e9)
         return utilisation.Trial({"high": [10**6, 2 * 10**6], "low": [least, least + 10**7]})
 
@@ -152,7 +152,7 @@ def test_the_experiments_of_the_paper(
     monkeypatch.setattr(
         bench_realtime,
         "measure_there",
-        lambda function, build: getattr(utilisation, function.split(":")[1])(),
+        lambda function, build: {"compiled": False, **getattr(utilisation, function.split(":")[1])()},
     )
     assert main(["bench", "channel", "--json", "--part", "utilisation", "--part", "timeline"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -177,7 +177,7 @@ def test_work_is_cpu_time() -> None:
     before = time.thread_time()
     utilisation.burn(0.002)
     assert time.thread_time() - before >= 0.002
-    assert utilisation.high_work(0.9) == pytest.approx(0.035)
+    assert utilisation.works(0.9) == pytest.approx({"high": 0.035, "low": 0.020})
 
 
 @pytest.mark.soak
@@ -187,5 +187,5 @@ def test_the_time_line_for_real() -> None:
     if not realtime_standing().fifo:
         pytest.skip("SCHED_FIFO is not allowed here")
     found = runner.measure_there("weft.cli.benchmarks.utilisation:time_line", runner.PURE)
-    assert found["time line single misses"] > 0
-    assert found["time line preemptive misses"] == 0, found
+    assert found["single"]["misses"] > 0
+    assert found["preemptive"]["misses"] == 0, found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from weft.cli import bench_channel_remote, main
 from weft.cli.benchmarks import channel_remote, channel_utilisation, runner
+from weft.cli.benchmarks.utilisation import PERIODS, Trial
 
 
 @pytest.fixture
@@ -57,10 +57,12 @@ class Machine:
     def __init__(self) -> None:
         self.tried: list[float] = []
 
-    def trial(self, build: str, folder: str, level: float) -> dict[str, Any]:
+    def trial(self, build: str, folder: str, level: float) -> Trial:
         self.tried.append(level)
         missed = level > 0.93 or self.tried.count(level) == 1
-        return {"fifo": False, "high": [0.010, 0.020], "low": [-0.001 if missed else 0.001, 0.030]}
+        return Trial(
+            {"high": [10**7, 2 * 10**7], "low": [-(10**6) if missed else 10**6, 3 * 10**7]}, fifo=False
+        )
 
 
 def test_the_search_for_the_utilisation(
@@ -71,9 +73,9 @@ def test_the_search_for_the_utilisation(
     monkeypatch.setattr(bench_channel_remote, "can_run_compiled", lambda: False)
     assert main(["bench", "channel", "--part", "federated"]) == 0
     shown = capsys.readouterr().out
-    assert "nothing is missed up to 93%; the aim is 92%" in shown
-    assert "nobody here may have SCHED_FIFO" in shown
-    row = channel_utilisation.search(runner.PURE, "")
+    assert "without a missed deadline, federated (pure, ordinary scheduling: nobody here" in shown
+    assert "93%, aim 92%" in shown
+    row = channel_utilisation.federated(runner.PURE, "")
     assert [(one["level"], one["misses"]) for one in row["levels"] if one["level"] in (0.93, 0.94)] == [
         (0.93, 0),
         (0.94, 1),
@@ -84,6 +86,6 @@ def test_the_search_for_the_utilisation(
 def test_a_trial_in_two_processes(tmp_path: Path) -> None:
     """S3-15: both pairs run, and each has its laxities; which they are is the machine's business."""
     found = channel_utilisation.trial(runner.PURE, str(tmp_path), 0.3)
-    for role, period in channel_utilisation.PERIODS.items():
-        assert len(found[role]) >= 5
-        assert max(found[role]) < period
+    for role, period in PERIODS.items():
+        assert len(found.laxities[role]) >= 5
+        assert max(found.laxities[role]) < period * 1e9

@@ -322,10 +322,10 @@ def test_gateways_stay_in_the_channels_process() -> None:
     with near, far:
 
         def carried() -> int:
-            with near.entered(), far.entered():
+            with near.held(), far.held():
                 return links.deliver(near.now())
 
-        with near.entered() as one, far.entered() as other:
+        with near.held() as one, far.held() as other:
             links.join(one, other, near.now())
         near.supply((1, A)).push(Event(A, 1, "across"))
         assert near.wait_idle(BOUND)

@@ -132,7 +132,7 @@ def test_a_full_queue_makes_the_supplier_wait() -> None:
                 waits.set()
                 return super().wait(timeout)
 
-        with channel.entered():
+        with channel.held():
             dispatcher._room = Room(dispatcher.lock)
         thread = threading.Thread(target=supply)
         thread.start()

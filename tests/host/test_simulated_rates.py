@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from channel.simulation import responses
 from weft.channel.analysis import Task
-from weft.host.simulated_rates import NANO, PAPER, Pair, simulate
+from weft.channel.record import NANO
+from weft.host.simulated_rates import PAPER, Pair, simulate
 from weft.model.errors import SettingsError
 from weft.recorder.timeline import Figures, Row, extent, figures, lanes, share_processor
 
@@ -75,7 +76,7 @@ def test_the_slow_consumer_is_interrupted_by_the_fast_ones() -> None:
 def test_response_times_are_those_of_a_schedule_tick_by_tick(
     drawn: list[tuple[int, int, int]], preemptive: bool
 ) -> None:
-    """The real dispatchers on virtual time, against a schedule worked out millisecond by millisecond."""
+    """The simulated processor, against a schedule worked out millisecond by millisecond."""
     pairs = [
         Pair(at, 1000 / period, supplier / 1000, consumer / 1000)
         for at, (period, supplier, consumer) in enumerate(drawn)

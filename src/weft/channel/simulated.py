@@ -3,6 +3,9 @@
 Preemptive, what is more urgent interrupts at any moment, as processes under fixed priorities do on one real processor; otherwise
 a consumer that has begun runs to its end.  Within a priority nothing interrupts.  Consumers are called when their time is up, so
 what they push comes then.  With it a schedule can be tried without a clock, and the same run is the same every time.
+
+Time is counted in whole nanoseconds: what takes exactly its worst case overruns nothing, and what ends exactly at its deadline
+misses nothing, however the seconds of timers, costs and deadlines were rounded.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from bisect import insort
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from weft.channel.record import DROP
+from weft.channel.record import DROP, NANO, nanoseconds
 from weft.channel.work import Work, WorkQueue
 
 if TYPE_CHECKING:
@@ -23,42 +26,53 @@ class _Job:
     def __init__(self, work: Work, cost: float) -> None:
         self.work = work
         self.cost = cost
-        self.left = cost
+        self.left = nanoseconds(cost)
 
 
 class SimulatedProcessor:
-    """`cost`: the seconds of a push.  `now` is the virtual time, and `run` lets it pass."""
+    """`cost`: the seconds of a push.  `run` lets time pass."""
 
     def __init__(self, cost: Callable[[Work], float], preemptive: bool) -> None:
         self.cost = cost
         self.preemptive = preemptive
-        self.now = 0.0
-        self.idle = 0.0  # for how long there was nothing to do
+        self._at = 0  # nanoseconds
+        self._timer = 0.0  # the timer that was due last, whose float is not always that of the nanoseconds
+        self._idle = 0
         self._queues: dict[int, WorkQueue] = {}
         self._priorities: list[int] = []
         self._begun: dict[int, _Job] = {}  # at most one of each priority
         self._arrived = 0
         self._completing = False
 
+    @property
+    def now(self) -> float:
+        """The virtual time; never before a timer that is due at this nanosecond."""
+        return max(self._at / NANO, self._timer)
+
+    @property
+    def idle(self) -> float:
+        """For how long there was nothing to do."""
+        return self._idle / NANO
+
     def clock(self) -> float:
         return self.now
 
     def run(self, channel: EventChannel, until: float) -> None:
         """Timers and consumers of a channel that dispatches here, as time passes."""
+        last = nanoseconds(until)
         while True:
-            due = channel.next_due()
-            if due is not None and due <= min(self.now, until):
-                channel.expire(self.now)
-                continue
-            job = self._chosen()
-            end = None if job is None else self.now + job.left
-            if end is not None and end <= until and (due is None or end <= due):
-                self._pass(job, end)
+            exact = channel.next_due()
+            due = last + 1 if exact is None else nanoseconds(exact)
+            job = self._chosen() if due > self._at else None
+            end = last + 1 if job is None else self._at + job.left
+            self._pass(job, max(self._at, min(due, end, last)))
+            if exact is not None and due == self._at:
+                self._timer = max(self._timer, exact)
+            if job is not None and end <= min(due, last):
                 self._complete(job)
-            elif due is not None and due <= until:
-                self._pass(job, due)
+            elif due <= last:
+                channel.expire(self.now)
             else:
-                self._pass(job, until)
                 return
 
     # As a dispatcher
@@ -84,7 +98,7 @@ class SimulatedProcessor:
         job = None if self._completing else self._chosen()
         if job is None:
             return False
-        self._pass(job, self.now + job.left)
+        self._pass(job, self._at + job.left)
         self._complete(job)
         return True
 
@@ -123,16 +137,14 @@ class SimulatedProcessor:
             work.receiver.happened(DROP, work, self.now, 0, "disconnected")
         return None
 
-    def _pass(self, job: _Job | None, until: float) -> None:
+    def _pass(self, job: _Job | None, until: int) -> None:
         if job is None:
-            self.idle += until - self.now
+            self._idle += until - self._at
         else:
-            job.left -= until - self.now
-        self.now = until
+            job.left -= until - self._at
+        self._at = until
 
-    def _complete(self, job: _Job | None) -> None:
-        if job is None:
-            return
+    def _complete(self, job: _Job) -> None:
         work = job.work
         del self._begun[work.preemption]
         self._completing = True
@@ -140,5 +152,9 @@ class SimulatedProcessor:
             work.complete()
         finally:
             self._completing = False
-        work.account(self.now - job.cost, self.now)
+        ended = self.now
+        if work.due and nanoseconds(work.due) >= self._at:
+            ended = min(ended, work.due)
+        work.account(ended, ended)
+        work.spent = job.cost
         work.finished()

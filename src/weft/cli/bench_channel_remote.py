@@ -7,15 +7,14 @@ import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from weft.cli.bench_realtime import utilisation_text
 from weft.cli.benchmarks import channel_remote, channel_utilisation
 from weft.cli.benchmarks.channel import CONSUMERS, SUPPLIERS
 from weft.cli.benchmarks.channel_remote import DISPATCHES
 from weft.cli.benchmarks.runner import COMPILED, PURE, can_run_compiled, say
 
-# Half of what TAO's gateways need for a round trip between two processes on a machine like ours (0.4 to 0.6 ms), in µs; and the
-# part of a core that consumers of two processes are to get.
+# Half of what TAO's gateways need for a round trip between two processes on a machine like ours (0.4 to 0.6 ms), in µs.
 ROUND_TRIP_US = (200.0, 300.0)
-UTILISATION = 0.92
 _WORDS = ("min", "median", "p99", "max")
 _COLUMNS = ("local first", "local last", "remote first", "remote last", "round trip", "floor")
 _CORES = {"one": True, "all": False}
@@ -90,7 +89,7 @@ def _spread(found: dict[str, float], name: str) -> dict[str, float]:
 
 
 def _utilisation(build: str, folder: str, repeats: int) -> dict[str, Rows]:
-    return {"federated": [channel_utilisation.search(build, folder)]}
+    return {"federated": [{"build": build, **channel_utilisation.federated(build, folder)}]}
 
 
 PARTS: dict[str, Callable[[str, str, int], dict[str, Rows]]] = {
@@ -102,7 +101,7 @@ PARTS: dict[str, Callable[[str, str, int], dict[str, Rows]]] = {
 def as_text(results: dict[str, Rows]) -> str:
     lines = _latency_lines(results["latency"]) if "latency" in results else []
     for row in results.get("federated", []):
-        lines += _utilisation_lines(row)
+        lines += ["", *utilisation_text([row], f"{row['build']}, {_how(row)}")]
     return "\n".join(lines)
 
 
@@ -137,19 +136,3 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def _cell(figures: dict[str, float]) -> str:
     return f"{figures['median']:.1f} ({figures['p99']:.1f})"
-
-
-def _utilisation_lines(row: dict[str, Any]) -> list[str]:
-    lines = [
-        "",
-        f"Two processes on one core, {row['build']}, {_how(row)}",
-        f"nothing is missed up to {row['utilisation']:.0%}; the aim is {UTILISATION:.0%}",
-        f"{'work':<8}{'misses':>8}{'attempts':>10}{'high laxity, ms: min/mean/max':>34}{'low':>28}",
-    ]
-    for level in row["levels"]:
-        high, low = (
-            "/".join(f"{level[f'{role}_laxity_ms'][word]:.1f}" for word in ("min", "mean", "max"))
-            for role in ("high", "low")
-        )
-        lines.append(f"{level['level']:<8.0%}{level['misses']:>8}{level['attempts']:>10}{high:>34}{low:>28}")
-    return lines

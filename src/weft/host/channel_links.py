@@ -83,6 +83,7 @@ class Joined:
         self.rt_info = rt_info
         self.settled: Callable[[], object] = channel.run_pending  # called when something has come
         self.refused: ChannelError | None = None  # the last payload that could not leave
+        self.is_deaf = False  # it is being closed: events still leave, and none come
 
     def linked(self) -> tuple[str, ...]:
         """The nodes to whose channels there is a link just now."""
@@ -201,14 +202,14 @@ class ChannelLinks:
     def lost(self, node: str, why: str, now: float) -> None:
         for joined, side in self._sides(node):
             if side.gateway is not None:
-                self._tell(joined, f"{node} is gone: {why}; what was wanted there is withdrawn")
+                self.tell(joined, f"{node} is gone: {why}; what was wanted there is withdrawn")
             self._anew(joined, side, now)
 
     def found(self, node: str, restarted: bool, now: float) -> None:
         for joined, side in self._sides(node):
             if side.gateway is not None:
                 what = f"{node} was started again" if restarted else f"the way to {node} was broken"
-                self._tell(joined, f"{what}: events on their way there may be lost")
+                self.tell(joined, f"{what}: events on their way there may be lost")
             if restarted:
                 side.newest = 0  # whatever its clock says
             self._anew(joined, side, now)
@@ -217,7 +218,7 @@ class ChannelLinks:
     def _sides(self, node: str) -> list[tuple[Joined, Side]]:
         return [(one, one.sides[node]) for one in self.joined.values() if node in one.sides]
 
-    def _tell(self, joined: Joined, text: str) -> None:
+    def tell(self, joined: Joined, text: str) -> None:
         if not joined.is_relay:
             self._report(f"channel {joined.name}: {text}")
 
@@ -237,11 +238,12 @@ class ChannelLinks:
         if gateway is None:
             return
         if kind == EVENT:
-            gateway.receive(self._event(reader, sender), now)
+            if not joined.is_deaf:
+                gateway.receive(self._event(reader, sender), now)
         elif kind == NEWS:
             gateway.receive(read_news(reader, self._carrier.nodes), now)
         elif kind == LEAVE:
-            self._tell(joined, f"it was closed at {sender}")
+            self.tell(joined, f"it was closed at {sender}")
             self._close(joined, side, now)
         else:
             raise ValueRefused(f"kind {kind}; use the same Weft on all nodes")
@@ -294,7 +296,7 @@ class ChannelLinks:
         side.gateway = joined.border.open(
             side.node, lambda message: self._transmit(joined, side, message), now, joined.rt_info
         )
-        self._tell(joined, f"link to {side.node}: up")
+        self.tell(joined, f"link to {side.node}: up")
 
     def _anew(self, joined: Joined, side: Side, now: float) -> None:
         self._close(joined, side, now)
@@ -312,7 +314,7 @@ class ChannelLinks:
         side = None if joined is None else joined.sides.get(sender)
         if joined is not None and side is not None and side.refusal != refusal.why:
             side.refusal = refusal.why
-            self._tell(joined, f"no link to {sender}: {refusal.why}")
+            self.tell(joined, f"no link to {sender}: {refusal.why}")
 
     # --- what leaves ------------------------------------------------------------------------------------------------
 
@@ -338,9 +340,9 @@ class ChannelLinks:
         if side.is_crowded == room:
             side.is_crowded = not room
             if room:
-                self._tell(joined, f"{side.node} takes events again; {side.discarded} in all were discarded")
+                self.tell(joined, f"{side.node} takes events again; {side.discarded} in all were discarded")
             else:
-                self._tell(joined, f"{side.node} does not take its events; they are discarded until it does")
+                self.tell(joined, f"{side.node} does not take its events; they are discarded until it does")
         return room
 
     def _body(self, joined: Joined, event: Event) -> bytes:

@@ -1,35 +1,44 @@
 """An event channel of this process, joined to those of the same name in other processes, with a real clock (docs/channel.md).
 
 The process is a node of the fabric (`weft.host.own_node`), which brings links and an event loop.  All that belongs to the channel
-is touched only by the thread that holds the mutex of its node: consumers are called one at a time, by the thread that pushes, by
-the one that waits, or, when there is neither, by the attendant.  A consumer may push, register, connect: it holds the mutex.  It
-must not wait, and a long one keeps the links of its process from being attended to; give such a one a dispatcher that has
-processes of its own.
+is touched only by the thread that holds the mutex of its node.  There are two ways to run it:
+
+    by the loop       (SingleThreaded, Cooperative, Immediate) consumers are called with the mutex, one at a time, by the thread
+                      that pushes, by the one that waits, or, when there is neither, by the attendant.  A consumer may push,
+                      register, connect.  It must not wait, and a long one keeps the links of its process from being attended to.
+    by itself         (OneThread, ThreadPerConsumer, Preemptive of `weft.host.dispatch`) consumers are called without the mutex,
+                      in the threads or processes of the dispatcher, which take it to fetch work and to report.  They may take
+                      their time: what comes over the links is put into queues, what leaves does so in the push.
+
+The dispatcher's lock *is* the mutex, so there is no order of locks to be kept; the driver gives it up while it sleeps.  Whoever
+drives never waits for room in a queue, since links depend on it: only a thread that pushes, and for that takes the mutex itself.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from weft.channel import (
     FULL,
     ChannelObserver,
     Configuration,
-    Dependency,
     Dispatcher,
     Event,
     EventChannel,
-    Events,
     Gateway,
+    Immediate,
     ProxyPushConsumer,
-    ProxyPushSupplier,
-    PushConsumer,
-    PushSupplier,
+    Record,
     Schedule,
+    SingleThreaded,
 )
+from weft.host.dispatch import HostDispatcher
+from weft.host.dispatch.hosted import Hosted
+from weft.host.dispatch.running import Around, Running, fresh
+from weft.host.dispatch.standing import channel_standing, take
 from weft.host.own_node import OwnNode
 from weft.model.errors import ChannelError
 
@@ -37,62 +46,9 @@ _NEVER = float("inf")
 _AT_ONCE = 1 << 16  # bytes that wait for no more of a burst: the link is to know how much waits on it
 
 
-class ProcessSupplier:
-    """The channel's end of a supplier."""
-
-    def __init__(self, host: ProcessChannel, proxy: ProxyPushConsumer) -> None:
-        self._host = host
-        self._proxy = proxy
-
-    @property
-    def name(self) -> str:
-        return self._proxy.name
-
-    def push(self, event: Event) -> None:
-        """To all consumers that want it, here and elsewhere.  It has left this process when the call returns, or leaves within
-        half a millisecond if it follows closely on another.  Waits while a node that wants it does not take what it was sent."""
-        self._host.push(self._proxy, event)
-
-    def disconnect(self) -> None:
-        with self._host.held():
-            self._proxy.disconnect_push_consumer()
-
-
-class ProcessConsumer:
-    """The channel's end of a consumer."""
-
-    def __init__(self, host: ProcessChannel, proxy: ProxyPushSupplier) -> None:
-        self._host = host
-        self.proxy = proxy
-
-    @property
-    def name(self) -> str:
-        return self.proxy.name
-
-    def register(self, dependency: Dependency) -> int:
-        """One more registration; its number, for `cancel`."""
-        with self._host.held():
-            return self.proxy.register(dependency, time.monotonic())
-
-    def cancel(self, number: int) -> None:
-        with self._host.held():
-            self.proxy.cancel(number)
-
-    def suspend(self) -> None:
-        with self._host.held():
-            self.proxy.suspend()
-
-    def resume(self) -> None:
-        with self._host.held():
-            self.proxy.resume(time.monotonic())
-
-    def disconnect(self) -> None:
-        with self._host.held():
-            self.proxy.disconnect_push_supplier()
-
-
-class ProcessChannel:
-    """Make one with `weft.open_channel`."""
+class ProcessChannel(Hosted):
+    """Make one with `weft.open_channel`.  With a dispatcher that has threads or processes, use it as a context: it is started on
+    entry, after consumers have connected or before, and closed on exit."""
 
     def __init__(
         self,
@@ -104,18 +60,26 @@ class ProcessChannel:
         observer: ChannelObserver | None = None,
         peers: Iterable[str] | None = None,
         rt_info: str = "",
+        record: Record | None = None,
     ) -> None:
         self.name = name
         self._node = node
         self._drive = node.drive
-        self._due = _NEVER  # when the timers are looked at next
+        self._by_itself = isinstance(dispatcher, HostDispatcher)
+        self._due = _NEVER  # when the loop looks at the timers next
         self._closed = False
         self._waiting = 0  # threads that wait for something here
-        with self._locked():
+        self._patient: set[int] = set()  # threads that may wait for room in a queue
+        chosen = _suitable(name, dispatcher, configuration, record)
+        around = Around(self._pushed_elsewhere, self._attended, self._is_patient)
+        with self._drive.mutex:
             links = node.channels
             self._has_room = links.has_room
-            boot = links.next_epoch()
-            self._channel = EventChannel(node.name, configuration, dispatcher, schedule, observer, boot)
+            self._running = Running(
+                node.name, self._drive.mutex, around, chosen, configuration, schedule, observer, record,
+                links.next_epoch(), f"{name} of {node.name}",
+            )  # fmt: skip
+            self._channel = self._running.channel
             self._joined = links.join(name, self._channel, time.monotonic(), peers, rt_info)
             self._joined.settled = self._settle
             node.flush()
@@ -126,50 +90,19 @@ class ProcessChannel:
 
     # --- taking part ------------------------------------------------------------------------------------------------
 
-    def supply(
-        self, *pairs: tuple[int, int], supplier: PushSupplier | None = None, name: str = "", rt_info: str = ""
-    ) -> ProcessSupplier:
-        """A supplier of these (source, type) pairs."""
-        with self.held() as channel:
-            return ProcessSupplier(
-                self, channel.supply(*pairs, supplier=supplier, name=name, rt_info=rt_info)
-            )
-
-    def consume(
-        self,
-        consumer: PushConsumer | Callable[[Events], Any],
-        *registrations: Dependency,
-        name: str = "",
-        rt_info: str = "",
-    ) -> ProcessConsumer:
-        """A consumer; what it wants is asked for at the other nodes, too."""
-        with self.held() as channel:
-            now = time.monotonic()
-            return ProcessConsumer(
-                self, channel.consume(consumer, *registrations, name=name, rt_info=rt_info, now=now)
-            )
-
     @contextlib.contextmanager
     def held(self) -> Iterator[EventChannel]:
-        """The event channel itself, while nobody else touches it; what that leads to is done at the end."""
+        self._running.require_here()
         if self._drive.is_held:
             self._require_open()
             yield self._channel
             return
-        with self._locked():
+        with self._drive.mutex:
             self._require_open()
             yield self._channel
             self._settle()
             self._node.flush()
             self._notify()
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._drive.mutex.acquire()
-        try:
-            yield
-        finally:
-            self._drive.mutex.release()
 
     def _require_open(self) -> None:
         if self._node.failure:
@@ -180,37 +113,67 @@ class ProcessChannel:
             raise ChannelError(f"channel {self.name} of {self._node.name} was closed; open it again")
 
     def push(self, proxy: ProxyPushConsumer, event: Event) -> None:
-        joined = self._joined
         drive = self._drive
-        is_inner = drive.is_held  # a consumer pushes: whoever called it does the rest
-        if not is_inner:
+        if (
+            drive.is_held
+        ):  # by a consumer, or whoever else is told something: the one who called it does the rest
+            self._check(proxy)
+            self._hand_in(proxy, event, time.monotonic())
+            refused = self._joined.refused
+        else:
+            me = threading.get_ident()
             drive.mutex.acquire()
-        try:
-            if self._closed or self._node.failure:
-                self._require_open()
-            if not is_inner and not self._is_room():
-                drive.until(self._is_room, self._node.patience)
-            now = time.monotonic()
-            joined.refused = None
-            proxy.push(event, now)
-            if not is_inner:
-                self._settle()
-                self._leave(now)
-                self._notify()
-            refused = joined.refused
-        finally:
-            if not is_inner:
+            try:
+                self._check(proxy)
+                if not self._is_room():
+                    drive.until(self._is_room, self._node.patience)
+                self._patient.add(me)
+                now = time.monotonic()
+                self._hand_in(proxy, event, now)
+                self._see_to(now)
+                refused = self._joined.refused
+            finally:
+                self._patient.discard(me)
                 drive.mutex.release()
         if refused is not None:
             raise refused
 
-    def _leave(self, now: float) -> None:
+    def _check(self, proxy: ProxyPushConsumer) -> None:
+        if self._closed or self._node.failure:
+            self._require_open()
+        if self._running.stopped:
+            self._running.require_running(proxy)
+
+    def _hand_in(self, proxy: ProxyPushConsumer, event: Event, now: float) -> None:
+        self._joined.refused = None
+        proxy.push(event, now)
+
+    def _pushed_elsewhere(self, proxy: ProxyPushConsumer, event: Event, now: float) -> None:
+        """By a consumer in a process of its own; nobody waits, since all consumers depend on the thread that says so."""
+        self._check(proxy)
+        self._hand_in(proxy, event, now)
+        self._see_to(now)
+        if self._joined.refused is not None:
+            raise self._joined.refused
+
+    def _see_to(self, now: float) -> None:
+        """What was pushed is carried out, and leaves; whoever waits for it looks again."""
+        self._settle()
         links = self._node.channels
         if links.gathered < _AT_ONCE:
             self._node.pushed(now)
         else:
             links.gathered = 0
             self._node.flush()
+        self._notify()
+
+    def _attended(self) -> None:
+        """By a thread of the dispatcher: consumers have run, and observers were told, who may have pushed."""
+        if not self._node.failure:
+            self._see_to(time.monotonic())
+
+    def _is_patient(self) -> bool:
+        return threading.get_ident() in self._patient
 
     def _notify(self) -> None:
         """What another thread waits for may have come."""
@@ -229,6 +192,9 @@ class ProcessChannel:
 
     def _settle(self) -> None:
         """What waits is carried out, and the timers are looked at when they are due."""
+        if self._by_itself:
+            self._running.retime()
+            return
         channel = self._channel
         channel.run_pending()
         due = channel.next_due()
@@ -245,15 +211,18 @@ class ProcessChannel:
         self._settle()
 
     def wait(self, seconds: float | None = None, until: Callable[[], bool] | None = None) -> bool:
-        """Let events come, and consumers be called, in this thread; for so long, or until that is so: was it?
+        """Let events come, for so long, or until that is so: was it?  Unless the dispatcher has threads or processes, consumers
+        are called in this thread.
 
-        `until` is asked whenever something has come, and must be quick."""
+        `until` is asked whenever something has come or a consumer has ended, and must be quick."""
+        self._running.require_here()
         drive = self._drive
         if drive.is_held:
             raise ChannelError(f"channel {self.name}: a consumer may not wait; it holds up what it waits for")
         asked = until or _no
-        with self._locked():
+        with drive.mutex:
             self._require_open()
+            self._require_started()
             self._node.flush()
             self._waiting += 1
             try:
@@ -281,22 +250,104 @@ class ProcessChannel:
         """For each node that did not take its events, how many it has lost."""
         return {node: side.discarded for node, side in self._joined.sides.items() if side.discarded}
 
+    # --- dispatchers with threads or processes (docs/realtime.md) ---------------------------------------------------
+
+    def start(self) -> None:
+        """Timers and consumers run from now on; before, what comes waits.  With Preemptive: processes are started.
+
+        Nothing to do where the loop runs the channel: it does from the beginning."""
+        if self._by_itself:
+            if self._drive.is_held:
+                raise ChannelError(
+                    f"channel {self.name}: a consumer cannot start it; let another thread do so"
+                )
+            self._running.start()
+            if self.dispatcher.realtime:
+                take(channel_standing(True), self._drive._attendant.native_id or 0)
+
+    def _require_started(self) -> None:
+        if self._by_itself and not self._running.started:
+            raise ChannelError(
+                f"channel {self.name} of {self._node.name} dispatches by {type(self.dispatcher).__name__}, which has not been "
+                "started: call start(), or use the channel as a context, after consumers have connected"
+            )
+
+    def wait_idle(self, timeout: float | None = None) -> bool:
+        self._require_started()
+        return super().wait_idle(timeout)
+
+    def reconfigure(self, configuration: Configuration, dispatcher: Dispatcher | None = None) -> None:
+        """Replaces modules without losing an event, as `EventChannel.reconfigure`."""
+        with self.held() as channel:
+            if dispatcher is None and configuration.dispatching == channel.configuration.dispatching:
+                dispatcher = self.dispatcher
+            chosen = _suitable(self.name, dispatcher, configuration, None)
+            if isinstance(chosen, HostDispatcher) != self._by_itself:
+                raise ChannelError(
+                    f"channel {self.name} of {self._node.name} cannot go from {type(self.dispatcher).__name__} to "
+                    f"{type(chosen).__name__}: one has threads or processes and the other has not; close the channel and open "
+                    "it anew"
+                )
+            self._running.reconfigure(configuration, chosen)
+
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Other nodes are told; consumers and suppliers here are disconnected.  The node goes on (`weft.stop_node`)."""
-        if self._closed or self._node.failure:
-            return
-        with self.held() as channel:
-            self._node.channels.leave(self._joined, time.monotonic())
-            channel.destroy()
+    def stop(self, drain: bool = True, timeout: float = 10.0) -> list[str]:
+        """Nothing more is taken, from suppliers here or from other nodes.  `drain`: what waits is carried out first, and what
+        consumers push meanwhile leaves; otherwise, and after the time, it is given up and reported.  Then other nodes are told,
+        and consumers and suppliers here are disconnected.  Who had not come back by then.
+
+        The node goes on (`weft.stop_node`)."""
+        running = self._running
+        running.require_here()
+        if self._closed:
+            return []
+        if not self._by_itself:
+            self._leave()
+            return []
+        if self._drive.is_held or self.dispatcher.is_own_thread():
+            raise ChannelError(
+                f"channel {self.name}: a consumer cannot close it, for it would wait for itself; let another thread do so"
+            )
+        if not running.refuse():
+            return []
+        self._joined.is_deaf = True
+        left = running.stop(drain, timeout)
+        self._leave()
+        return left
+
+    def close(self, drain: bool = True) -> None:
+        """As `stop`, and the log says who had not come back."""
+        left = self.stop(drain)
+        if left:
+            self._node.channels.tell(
+                self._joined, f"closed though these had not come back: {', '.join(left)}"
+            )
+
+    def _leave(self) -> None:
+        if not self._node.failure:
+            with self.held() as channel:
+                self._node.channels.leave(self._joined, time.monotonic())
+                channel.destroy()
         self._closed = True
 
     def __enter__(self) -> ProcessChannel:
+        self.start()
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def __exit__(self, *why: object) -> None:
+        self.close(drain=why[0] is None)
+
+
+def _suitable(
+    name: str, dispatcher: Dispatcher | None, configuration: Configuration, record: Record | None
+) -> Dispatcher:
+    if isinstance(dispatcher, HostDispatcher):
+        return fresh(name, dispatcher)
+    if dispatcher is None:
+        clock = None if record is None else time.monotonic
+        return SingleThreaded(clock=clock) if configuration.dispatching else Immediate(clock)
+    return dispatcher
 
 
 def _no() -> bool:

@@ -6,6 +6,7 @@ Both are subclasses of asyncio's, so this module cannot be compiled; what every 
 from __future__ import annotations
 
 import asyncio
+import os
 import selectors
 import time
 from collections.abc import Callable
@@ -93,6 +94,16 @@ class DrivenLoop(asyncio.SelectorEventLoop):
 
     def failed(self, error: Exception) -> None:
         self.call_exception_handler({"message": "a connection failed", "exception": error})
+
+    def abandon(self) -> None:
+        """In a forked child: connections are its parent's alone, which others see closed when the parent closes them.
+
+        The numbers stay taken, lest what still has them close something else; and so does epoll's, which both would share."""
+        null = os.open(os.devnull, os.O_RDWR)
+        epoll = [] if self.epoll() is None else [self.epoll().fileno()]
+        for fd in {*self._selector.get_map(), *self._transports, *epoll}:  # type: ignore[attr-defined]
+            os.dup2(null, fd, inheritable=False)
+        os.close(null)
 
     # --- connections that are read without a transport ----------------------------------------------------------
 

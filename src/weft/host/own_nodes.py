@@ -160,9 +160,11 @@ def _at_exit() -> None:
 
 
 def _forked() -> None:
-    """A child has neither the threads nor the links."""
+    """A child has neither the threads nor the links, and must not hold them open or touch what it shares with its parent."""
     global _lock
     _lock = threading.Lock()
+    for _, node in _nodes.values():
+        node.drive.loop.abandon()
     _nodes.clear()
 
 

@@ -26,7 +26,8 @@ from weft.channel import FULL, NO_DISPATCHING, Event, on
 from weft.cli.benchmarks.channel import CONSUMERS, KIND, SUPPLIERS, spread
 from weft.cli.benchmarks.mesh import places
 from weft.cli.benchmarks.runner import COMPILED, PURE
-from weft.host.channel_process import ProcessChannel, ProcessConsumer
+from weft.host.channel_process import ProcessChannel
+from weft.host.dispatch import RealTimeConsumer
 from weft.host.own_channels import open_channel
 
 EVENTS = {COMPILED: 600, PURE: 200}
@@ -56,7 +57,7 @@ class Crowd:
         self.last = 0
         self._channel = channel
         self._finished = finished
-        self._consumers: list[ProcessConsumer] = []
+        self._consumers: list[RealTimeConsumer] = []
 
     def resize(self, count: int) -> None:
         for consumer in self._consumers:

@@ -3,10 +3,10 @@
 All processes share one core, and everything asks for SCHED_FIFO.  A consumer's work is CPU time that it burns, so what is counted
 is what consumers got; the rest is what the channel, the machine and whoever else is on it took.
 
-The experiment is made of *trials*: one run with a certain amount of high-priority work, whose outcome is the laxities of both
-pairs.  `search` raises the work until the low-priority pair misses, whatever channels a trial is made of: one here, or several in
-several processes.  On a shared machine a miss may be another's doing: a level counts as met if one of several trials had none,
-and how many were needed is part of the result.
+The experiment is made of *trials*: one run at a certain level, the part of the core that a high-priority and a low-priority pair
+ask for together, whose outcome is the laxities of both.  `search` finds the highest level that is met, whatever channels a trial
+is made of: one here, or several in several processes (`channel_utilisation`).  On a shared machine a miss may be another's doing:
+a level counts as met if one of several trials had none, and how many were needed is part of the result.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.channel import DispatchRecord, Event, RtInfo, interval, on, plan
+from weft.cli.benchmarks.runner import say
 from weft.host.dispatch import HostDispatcher, OneThread, Preemptive, RealTimeChannel, realtime_standing
 
-HIGH_PERIOD = 0.050
-LOW_PERIOD = 0.100
+PERIODS = {"high": 0.050, "low": 0.100}
 LOW_WORK = 0.020
 TRIAL = 2.0
 ATTEMPTS = 3
@@ -41,9 +41,10 @@ def burn(seconds: float) -> None:
 
 @dataclass
 class Trial:
-    """Laxities in nanoseconds, by name; negative: missed."""
+    """Laxities in nanoseconds, by name; negative: missed.  `fifo`: had everybody SCHED_FIFO?"""
 
     laxities: dict[str, list[int]] = field(default_factory=dict)
+    fifo: bool = True
 
     def misses(self) -> int:
         return sum(laxity < 0 for taken in self.laxities.values() for laxity in taken)
@@ -51,44 +52,44 @@ class Trial:
     def spread(self, name: str) -> dict[str, float]:
         """Milliseconds."""
         taken = self.laxities[name]
-        average = sum(taken) / len(taken)
-        return {
-            f"{name} min": min(taken) / 1e6,
-            f"{name} mean": average / 1e6,
-            f"{name} max": max(taken) / 1e6,
-        }
+        figures = {"min": min(taken), "mean": sum(taken) / len(taken), "max": max(taken)}
+        return {word: round(value / 1e6, 3) for word, value in figures.items()}
 
 
-def high_work(level: float) -> float:
-    """Of one high-priority event, so that both pairs together use this part of the core."""
-    return (level - LOW_WORK / LOW_PERIOD) * HIGH_PERIOD
+def works(level: float) -> dict[str, float]:
+    """Of one event of each pair, so that both together use this part of the core."""
+    return {"high": (level - LOW_WORK / PERIODS["low"]) * PERIODS["high"], "low": LOW_WORK}
 
 
-def search(
-    trial: Callable[[float], Trial], levels: tuple[float, ...] = LEVELS, attempts: int = ATTEMPTS
-) -> dict[str, float]:
-    """The highest level without a miss, by halving; flat figures: the laxities of every level that was tried."""
-    found: dict[str, float] = {"utilisation": 0.0}
-    low, high = 0, len(levels)  # levels below `low` were met, those from `high` on were not
+def search(trial: Callable[[float], Trial], channels: str) -> dict[str, Any]:
+    """The highest level without a miss, by halving, and the laxities of every level that was tried.  `channels`: what the
+    trials are made of."""
+    row: dict[str, Any] = {"channels": channels, "fifo": True, "utilisation": 0.0}
+    tried: list[dict[str, Any]] = []
+    low, high = 0, len(LEVELS)  # levels below `low` were met, those from `high` on were not
     while low < high:
         middle = (low + high) // 2
-        level = levels[middle]
-        met = False
-        for attempt in range(1, attempts + 1):
-            outcome = trial(high_work(level))
-            name = f"level {level:.2f}"
-            found |= {f"{name} {word}": value for word, value in outcome.spread("high").items()}
-            found |= {f"{name} {word}": value for word, value in outcome.spread("low").items()}
-            found |= {f"{name} misses": float(outcome.misses()), f"{name} attempts": float(attempt)}
-            met = outcome.misses() == 0
-            if met:
-                break
-        if met:
-            found["utilisation"] = max(found["utilisation"], level)
-            low = middle + 1
-        else:
+        outcome, attempts = _attempt(trial, LEVELS[middle], channels)
+        row["fifo"] = row["fifo"] and outcome.fifo
+        figures = {f"{name}_laxity_ms": outcome.spread(name) for name in PERIODS}
+        tried.append({"level": LEVELS[middle], "misses": outcome.misses(), "attempts": attempts, **figures})
+        if outcome.misses():
             high = middle
-    return found
+        else:
+            row["utilisation"] = LEVELS[middle]
+            low = middle + 1
+    row["levels"] = sorted(tried, key=lambda one: float(one["level"]))
+    return row
+
+
+def _attempt(trial: Callable[[float], Trial], level: float, channels: str) -> tuple[Trial, int]:
+    """Until one has no miss; how many there were."""
+    for attempt in range(1, ATTEMPTS + 1):
+        say(f"utilisation, {channels}, {level:.0%}, attempt {attempt}")
+        outcome = trial(level)
+        if not outcome.misses():
+            break
+    return outcome, attempt
 
 
 def on_one_core() -> None:
@@ -132,36 +133,36 @@ def end_to_end(record: DispatchRecord, name: str) -> list[int]:
 
 def run_trial(dispatcher: HostDispatcher, works: dict[str, tuple[float, float, float]]) -> Trial:
     record = run_pairs(dispatcher, works, TRIAL)
-    return Trial({name: end_to_end(record, name) for name in works})
+    return Trial({name: end_to_end(record, name) for name in works}, realtime_standing().fifo)
 
 
-def single_channel(work: float) -> Trial:
-    works = {"high": (HIGH_PERIOD, 0.0, work), "low": (LOW_PERIOD, 0.0, LOW_WORK)}
-    return run_trial(Preemptive(patience=None), works)
+def single_channel(level: float) -> Trial:
+    pairs = {name: (PERIODS[name], 0.0, work) for name, work in works(level).items()}
+    return run_trial(Preemptive(patience=None), pairs)
 
 
-def utilisation() -> dict[str, float]:
+def utilisation() -> dict[str, Any]:
     on_one_core()
-    return {"fifo": float(realtime_standing().fifo), **search(single_channel)}
+    return search(single_channel, "single")
 
 
-def time_line() -> dict[str, float]:
-    """40, 20 and 10 Hz: how many deadlines were missed, and the least laxity, with one thread and with processes."""
+def time_line() -> dict[str, Any]:
+    """40, 20 and 10 Hz: how many deadlines were missed, and the laxities, with one thread and with processes."""
     on_one_core()
-    found: dict[str, float] = {"fifo": float(realtime_standing().fifo)}
-    works = {f"{rate} Hz": (1 / rate, SUPPLIER_WORK, WORK[rate]) for rate in RATES}
+    pairs = {f"{rate} Hz": (1 / rate, SUPPLIER_WORK, WORK[rate]) for rate in RATES}
+    found = {"single": _figures(run_trial(OneThread(realtime=True), pairs), 1)}
     for attempt in range(1, ATTEMPTS + 1):
-        trial = run_trial(Preemptive(patience=None), works)
-        found |= {f"time line preemptive {word}": value for word, value in _figures(trial).items()}
-        found["time line preemptive attempts"] = float(attempt)
+        trial = run_trial(Preemptive(patience=None), pairs)
+        found["preemptive"] = _figures(trial, attempt)
         if not trial.misses():
             break
-    trial = run_trial(OneThread(realtime=True), works)
-    return found | {f"time line single {word}": value for word, value in _figures(trial).items()}
-
-
-def _figures(trial: Trial) -> dict[str, float]:
-    found = {"misses": float(trial.misses())}
-    for name in trial.laxities:
-        found |= trial.spread(name)
     return found
+
+
+def _figures(trial: Trial, attempts: int) -> dict[str, Any]:
+    return {
+        "fifo": trial.fifo,
+        "misses": trial.misses(),
+        "attempts": attempts,
+        "laxity_ms": {name: trial.spread(name) for name in trial.laxities},
+    }

@@ -1,8 +1,9 @@
-"""The event channel in real time: clocks, threads and processes for `weft.channel` (docs/channel.md, "In real time")."""
+"""The event channel in real time: clocks, threads and processes for `weft.channel` (docs/realtime.md)."""
 
 from weft.host.dispatch.desks import ConsumerDied, HostDispatcher
+from weft.host.dispatch.ends import RealTimeConsumer, RealTimeSupplier
 from weft.host.dispatch.processes import Preemptive
-from weft.host.dispatch.realtime import RealTimeChannel, RealTimeConsumer, RealTimeSupplier
+from weft.host.dispatch.realtime import RealTimeChannel
 from weft.host.dispatch.standing import Standing, realtime_standing, standing_for
 from weft.host.dispatch.threads import OneThread, ThreadPerConsumer
 

@@ -5,6 +5,8 @@ channel's: whoever pushes holds it, whoever serves a desk takes it to fetch work
 
 * Water marks hold for each desk.  "Wait" makes the thread of the supplier wait, without the lock, until there is room.  A thread
   of the dispatcher itself never waits, since it may be the one that makes room: what it pushes is admitted and counted.
+* A gateway is no consumer that takes its time: it hands an event to a link, under the lock, as all that is said between gateways
+  is.  So it is called at once, in the push, and nothing that waits or hangs here keeps an event from leaving.
 * A consumer that has not come back for `patience` seconds is reported as hanging, once for each push.
 """
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, WaterMarks, Work, WorkQueue
@@ -63,6 +65,10 @@ class HostDispatcher:
         self._successor: Dispatcher | None = None
         self._threads: list[threading.Thread] = []
         self.replaced = threading.Event()  # by another dispatcher
+        self.attended: Callable[[], None] = (
+            nothing  # called with the lock when a thread here has done something
+        )
+        self.may_wait: Callable[[], bool] = always  # may the thread that pushes wait for room?
         self.attach(threading.RLock())
 
     # For whoever owns the channel
@@ -139,6 +145,9 @@ class HostDispatcher:
     # As a dispatcher
 
     def dispatch(self, work: Work) -> None:
+        if _is_for_gateway(work):
+            self._at_once(work)
+            return
         desk = self._desk(work)
         marks = self.marks
         full = marks is not None and desk.queue.length >= marks.high and not self._make_room(desk, marks)
@@ -178,6 +187,9 @@ class HostDispatcher:
         self._successor = None
         self.replaced.clear()
         for one in work:
+            if _is_for_gateway(one):
+                self._at_once(one)
+                continue
             desk = self._desk(one)
             if one.begun and desk.queue.begun is None:
                 self._arrived += 1
@@ -188,6 +200,14 @@ class HostDispatcher:
                 self._put(desk, one)
             if self.started:
                 self._serve(desk)
+
+    def _at_once(self, work: Work) -> None:
+        before = self.clock()
+        if not work.begun:
+            work.starts(before, 0)
+        work.complete()
+        work.account(before, self.clock())
+        work.finished()
 
     # For those who serve desks; all with the lock
 
@@ -278,10 +298,23 @@ class HostDispatcher:
             self.discarded += 1
             oldest.discard(self.clock(), "the queue is full")
             return True
-        if self.is_own_thread() or not self.started:
+        if self.is_own_thread() or not self.started or not self.may_wait():
             self.overfull += 1
             return True
         self.waits += 1
         while desk.queue.length >= marks.high and not self.closing:
             self._room.wait_for(lambda: desk.queue.length <= marks.low or self.closing)
         return not self.closing
+
+
+def _is_for_gateway(work: Work) -> bool:
+    receiver: Any = work.receiver
+    return bool(receiver.is_gateway)
+
+
+def nothing() -> None:
+    pass
+
+
+def always() -> bool:
+    return True

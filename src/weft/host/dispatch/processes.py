@@ -6,8 +6,6 @@ push died with it: that one is reported as failed and discarded, and all others 
 What runs when is the machine's scheduler's business, which interrupts a less urgent worker at any instruction.
 
 A consumer that has not come back for `patience` seconds is reported as hanging, and its process is killed.
-
-Gateways hold links to other channels, which cannot be sent: they run in the channel's own process, in a thread.
 """
 
 from __future__ import annotations
@@ -24,16 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 from weft.channel import DISCARD_OLDEST, Event, WaterMarks, Work
 from weft.host.dispatch import messages
-from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk
+from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher
 from weft.host.dispatch.nursery import Born, Died, Nursery
-from weft.host.dispatch.standing import Standing, channel_standing, realtime_standing, standing_for, take
-from weft.host.dispatch.threads import WithThreads
+from weft.host.dispatch.standing import channel_standing, realtime_standing, standing_for, take
 from weft.model.errors import ChannelError
 
 if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushSupplier
 
-HERE = -1  # the key of the desk in the channel's own process
 BIRTH = 10.0  # seconds that the start waits for its processes at most
 STILLBORN = 3  # workers of a desk that end one after another with nothing done: no more are tried
 
@@ -53,14 +49,7 @@ class _ProcessDesk(Desk):
         self.broken = ""
 
 
-class _DeskHere(Desk):
-    def __init__(self, aged: bool, lock: Any) -> None:
-        super().__init__(HERE, aged)
-        self.work = threading.Condition(lock)
-        self.has_thread = False
-
-
-class Preemptive(WithThreads):
+class Preemptive(HostDispatcher):
     """`realtime`: ask for SCHED_FIFO.  Consumers that are connected before the start may be anything, those that come later
     must be picklable: a function of a module, or an object of a class of a module."""
 
@@ -104,11 +93,11 @@ class Preemptive(WithThreads):
             )
             self._listener.start()
             self._threads.append(self._listener)
-            for desk in self._workers().values():
+            for desk in self._desks.values():
                 if desk.end is None:
                     self._engage(desk)
             self._births.wait_for(
-                lambda: self.closing or all(desk.pid for desk in self._workers().values()), BIRTH
+                lambda: self.closing or all(desk.pid for desk in self._desks.values()), BIRTH
             )
         super().start(consumers)
 
@@ -146,15 +135,12 @@ class Preemptive(WithThreads):
     def processes(self) -> dict[int, int]:
         """The process of each preemption priority that has one."""
         with self.lock:
-            return {key: desk.pid for key, desk in self._workers().items() if desk.pid}
-
-    def _workers(self) -> dict[int, _ProcessDesk]:
-        return {key: desk for key, desk in self._desks.items() if key != HERE}
+            return {key: desk.pid for key, desk in self._desks.items() if desk.pid}
 
     def close(self, timeout: float) -> None:
         super().close(timeout)
         with self.lock:
-            for desk in self._workers().values():
+            for desk in self._desks.values():
                 if desk.running is not None:  # it was given its time
                     self._kill(desk)
                     self._lost(desk, "was ended with the channel")
@@ -178,20 +164,10 @@ class Preemptive(WithThreads):
 
     # Desks
 
-    def _key(self, work: Work) -> Hashable:
-        receiver: Any = work.receiver
-        return HERE if receiver.is_gateway else work.preemption
-
     def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Desk:
-        return _DeskHere(aged, self.lock) if key == HERE else _ProcessDesk(key, aged)
+        return _ProcessDesk(key, aged)
 
     def _serve(self, desk: Any) -> None:
-        if isinstance(desk, _DeskHere):
-            if not desk.has_thread:
-                desk.has_thread = True
-                self._spawn("weft channel gateways", desk)
-            desk.work.notify()
-            return
         if desk.running is not None or desk.ending:
             return
         if desk.broken:
@@ -204,25 +180,7 @@ class Preemptive(WithThreads):
             work = self._take(desk)
         self._settle()
 
-    def _standing(self) -> Standing:
-        return channel_standing(self.fifo)
-
-    def _loop(self, desk: Any) -> None:
-        while not self.closing:
-            work = self._take(desk) if desk.queue.length else None
-            if work is not None:
-                self._carry_out(desk, work)
-            else:
-                self._settle()
-                desk.work.wait()
-
     def _wake(self) -> None:
-        here = self._desks.get(HERE)
-        if here is not None:
-            here.work.notify_all()
-        self._wake_listener()
-
-    def _wake_listener(self) -> None:
         with suppress(OSError):
             os.write(self._wake_out, b"x")
 
@@ -273,11 +231,10 @@ class Preemptive(WithThreads):
         if desk.unsent:
             both = selectors.EVENT_READ | selectors.EVENT_WRITE
             self._selector.modify(desk.end, both, desk)
-            self._wake_listener()
+            self._wake()
 
     def _hangs(self, desk: Any, now: float) -> None:
-        if isinstance(desk, _ProcessDesk):
-            self._kill(desk)
+        self._kill(desk)
 
     def _kill(self, desk: Any) -> None:
         with suppress(ProcessLookupError):
@@ -294,7 +251,8 @@ class Preemptive(WithThreads):
             with self.lock:
                 for key, events in ready:
                     self._heard(key, events)
-                if self.closing and all(desk.running is None for desk in self._workers().values()):
+                self.attended()
+                if self.closing and all(desk.running is None for desk in self._desks.values()):
                     return
 
     def _heard(self, key: selectors.SelectorKey, events: int) -> None:
@@ -405,7 +363,7 @@ class Preemptive(WithThreads):
 
     def _orphaned(self) -> None:
         """Without the nursery no worker can follow another."""
-        for desk in self._workers().values():
+        for desk in self._desks.values():
             self._kill(desk)
             self._forget_end(desk)
             desk.broken = "the process that starts others has gone"

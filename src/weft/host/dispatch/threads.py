@@ -30,16 +30,13 @@ class WithThreads(HostDispatcher):
 
     def _serving(self, desk: Any) -> None:
         if self.realtime:
-            take(self._standing())
+            take(Standing(True, FIRST_LEVEL))
         with self.lock:
             self._own.add(threading.get_ident())
             try:
                 self._loop(desk)
             finally:
                 self._own.discard(threading.get_ident())
-
-    def _standing(self) -> Standing:
-        return Standing(True, FIRST_LEVEL)
 
     def _loop(self, desk: Any) -> None:
         raise NotImplementedError
@@ -71,6 +68,7 @@ class WithThreads(HostDispatcher):
             desk.queue.put_back(work)
             self._pending += 1
         self._settle()
+        self.attended()
 
 
 class OneThread(WithThreads):
