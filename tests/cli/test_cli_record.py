@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def test_nodes_of_a_mesh_record_one_run_each_for_itself(
     try:
         wait_until(mesh.is_done, "both are done", PATIENCE)
         for node in TOPOLOGY.servers:
-            wait_until(lambda node=node: _has_files(tmp_path / "kept", node, 2), f"{node} writes", PATIENCE)
+            wait_until(partial(_has_files, tmp_path / "kept", node, 2), f"{node} writes", PATIENCE)
         mesh.stop()
     finally:
         mesh.end()
