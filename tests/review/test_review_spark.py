@@ -168,7 +168,9 @@ def test_the_command(
     assert isinstance(said["advice"]["orders"], list)
     assert f"the report is in {report}" in captured.err
     page = report.read_text()
-    assert page.count('<details class="witness"') == sum(len(one["witnesses"]) for one in said["audits"].values())
+    assert page.count('<details class="witness"') == sum(
+        len(one["witnesses"]) for one in said["audits"].values()
+    )
     assert "What this report leaves out" in page
 
 

@@ -17,7 +17,7 @@ def traffic_html(evidence: Evidence) -> Iterator[str]:
         yield "<p>No message was sent.</p>"
         return
     yield "<h3>By class</h3>"
-    yield '<p class="legend"><span class="key way"><i></i>sent</span><span class="key"><i></i>delivered</span></p>'
+    yield '<p class="legend"><span class="key way"><i></i>sent</span><span class="key got"><i></i>delivered</span></p>'
     yield from _table("class", evidence.classes, True)
     if evidence.channels:
         yield "<h3>By channel of data distribution</h3>"

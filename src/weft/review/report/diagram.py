@@ -21,7 +21,6 @@ from weft.recorder.timeline.units import span, unit_for
 LATE, AFTER, WAY, OTHER = "late", "after", "way", "other"
 MOST_OTHERS = 8  # messages that only happened there meanwhile
 MOST_STEPS = 12  # of a way from one message to another
-MS = 1e6
 
 Message = tuple[int, int]
 """Source and number."""

@@ -56,13 +56,15 @@ details.witness.here{border-color:var(--p0);box-shadow:0 0 0 1px var(--p0)}
 .st .on circle,.st .on rect,.st .on path.line,.st .on>path{stroke-width:4}
 .key{display:inline-flex;align-items:center;gap:6px}
 .key i{display:inline-block;width:22px;height:0;border-top:3px solid var(--wait)}
-.key.late i{border-color:var(--miss)}.key.after i{border-color:var(--p1)}.key.way i{border-color:var(--p0)}
+.key.late i{border-color:var(--miss)}.key.after i{border-color:var(--p1)}
+.key.way i{border-color:var(--p0)}.key.got i{border-color:var(--p4)}
 ol.words{color:var(--text);padding-left:26px;overflow-wrap:anywhere}
 table.bars{width:100%}
 table.bars td{vertical-align:middle}
 table.bars td.cell{width:34%;min-width:110px}
 table.bars td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:120px}
 .track{display:flex;height:14px;background:var(--stripe);border-radius:3px;overflow:hidden}
+.track+.track{margin-top:2px}
 .track span{display:block;height:100%}
 .track .a{background:var(--p0)}.track .b{background:var(--p4)}.track .c{background:var(--miss)}
 .chosen td{font-weight:700}

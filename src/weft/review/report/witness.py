@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from weft.recorder.timeline.units import span, unit_for
 from weft.review.report.diagram import (
     AFTER,
     LATE,
     MOST_OTHERS,
     MOST_STEPS,
-    MS,
     OTHER,
     WAY,
     Diagram,
@@ -43,6 +43,10 @@ def draw(audit: str, witness: Witness, rows: Sequence[Row], names: Mapping[int, 
         "deadlines": one.deadline,
     }.get(what, one.plain)
     return make()
+
+
+def lasting(nanoseconds: int) -> str:
+    return span(nanoseconds, unit_for(nanoseconds))
 
 
 def short(class_name: str | None) -> str:
@@ -349,13 +353,9 @@ class _Drawer:
         witness, sketch = self.witness, self.sketch
         name = str(witness.get("name") or "consumer")
         due, ended = witness.get("deadline_ns"), int(witness.get("at_ns") or 0)
-        own = [
-            row
-            for row in self.rows
-            if row["kind"] in ("dispatch", "done", "miss") and row["name"] == witness.get("name")
-        ]
-        mine = [row for row in own if row["deadline_ns"] == due]
-        began = [row for row in mine if row["kind"] == "dispatch" and row["mono_ns"] <= ended]
+        own = [row for row in self.rows if row["kind"] == "dispatch" and row["name"] == witness.get("name")]
+        began = [row for row in own if row["mono_ns"] <= ended]
+        began = [row for row in began if row["deadline_ns"] == due] or began
         sketch.lines["consumer"] = Process(name, f"at {witness.get('node', '')}")
 
         def add(at: int, kind: str, tone: str, label: str, what: str) -> int:
@@ -365,12 +365,12 @@ class _Drawer:
         steps = [last]
         if due:
             steps.insert(0, add(due, "deadline", AFTER, "deadline", "was due"))
-            sketch.stretches.append(Stretch(steps[0], last, LATE, f"late by {(ended - due) / MS:,.3f} ms"))
+            sketch.stretches.append(Stretch(steps[0], last, LATE, f"late by {lasting(ended - due)}"))
         if began:
             first = add(began[-1]["mono_ns"], "dispatch", WAY, "began", "began")
             sketch.stretches.insert(0, Stretch(first, last, WAY, f"{name} ran"))
         late = witness.get("late_ns")
-        by = f" by {late / MS:,.3f} ms" if late is not None else ""
+        by = f" by {lasting(late)}" if late is not None else ""
         operation = f" ({witness['operation']})" if witness.get("operation") else ""
         return sketch.finish(f"{name}{operation} missed its deadline{by}.")
 
