@@ -119,9 +119,22 @@ def test_over_three_nodes(order: str, early: list[int], tmp_path: Path) -> None:
     assert len({row["class"] for row in sent}) == 3
 
 
-def test_the_demo_without_review_tells_of_three_nodes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_demo_without_review_tells_of_three_nodes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """What is recorded is named, and Spark is left alone."""
-    short = ["demo", "--steps", "2", "--step-ms", "0", "--fire-every", "1", "--record", str(tmp_path), "--no-review"]
+    short = [
+        "demo",
+        "--steps",
+        "2",
+        "--step-ms",
+        "0",
+        "--fire-every",
+        "1",
+        "--record",
+        str(tmp_path),
+        "--no-review",
+    ]
     assert main(short) == 0
     said = capsys.readouterr().out
     assert "Receive order: rounds 1, 2, 3 are seen to hit before they are fired (recorded in " in said

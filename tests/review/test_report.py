@@ -23,7 +23,7 @@ from timeline.test_timeline_page import parsed
 from weft.review import Review
 from weft.review.audits.context import Result
 from weft.review.report import Evidence, html_report
-from weft.review.report.diagram import AFTER, LATE, Diagram
+from weft.review.report.diagram import AFTER, LATE, WAY, Diagram
 from weft.review.report.evidence import MOST_DRAWN
 from weft.review.report.traffic import Traffic, bounded
 from weft.review.report.witness import draw
@@ -153,7 +153,7 @@ def test_the_shot_and_the_hit() -> None:
     )
     assert [process.label for process in diagram.processes] == ["aircraft", "tank", "observer"]
     assert [(arrow.label, arrow.tone) for arrow in sorted(diagram.arrows)] == [
-        ("Fire 1", LATE), ("Fire 1", LATE), ("Hit 1", AFTER),
+        ("Fire 1", WAY), ("Fire 1", LATE), ("Hit 1", AFTER),
     ]  # fmt: skip
     assert diagram.words[-1] == "+80.000 ms: observer got Fire 1 of aircraft"
 

@@ -4,6 +4,7 @@ of `weft demo` (Build 6)."""
 from __future__ import annotations
 
 import contextlib
+import io
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +111,12 @@ def test_advice_that_fails_stops_nothing(spark: Any, run: Path, monkeypatch: pyt
 def demo(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, dict[str, Path]]:
     """`weft demo`, once, in the session that is there: its exit code, what it said, and the reports by the order of the run."""
     folder = tmp_path_factory.mktemp("demo")
-    said: list[str] = []
-    with pytest.MonkeyPatch.context() as patched:
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(said):
         patched.setattr(sessions, "spark_session", lambda profile: contextlib.nullcontext(spark))
-        patched.setattr("builtins.print", lambda *texts, **options: said.append(" ".join(map(str, texts))))
         code = main(["demo", "--steps", "2", "--step-ms", "0", "--fire-every", "1", "--record", str(folder)])
     reports = {order: next(folder.glob(f"Range-{order}/*/{demo_review.REPORT}")) for order in ("RO", "CO")}
-    return code, "\n".join(said), reports
+    return code, said.getvalue(), reports
 
 
 def test_the_demo_ends_with_a_review(demo: tuple[int, str, dict[str, Path]]) -> None:
@@ -127,7 +127,7 @@ def test_the_demo_ends_with_a_review(demo: tuple[int, str, dict[str, Path]]) -> 
         "Receive order: rounds 1, 2, 3 are seen to hit before they are fired",
         "Causal order: every hit is seen after its shot",
         "Receive order: the causal audit finds 3 violations; the other audits find nothing.",
-        "observer got Hit 1 of tank before Fire 2 of aircraft, which had led to it",
+        "observer got Hit (message 1 of tank) before Fire (message 2 of aircraft), which had led to it",
         "Causal order: the causal audit finds no violation; the other audits find nothing.",
         f"receive order: {reports['RO']}",
         f"causal order: {reports['CO']}",

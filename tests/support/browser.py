@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE = 60.0
+PATIENCE = 100.0
 
 
 def find_browser() -> str | None:
@@ -83,15 +83,15 @@ class Browser:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            self._session = None
+            self.call("Browser.close")  # and all its processes with it
+            self._process.wait(20)
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
+        finally:
             os.close(self._write)
             os.close(self._read)
-        finally:
-            self._process.terminate()
-            try:
-                self._process.wait(20)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
 
     def call(self, method: str, **parameters: Any) -> Any:
         self._number += 1

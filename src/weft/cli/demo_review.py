@@ -82,8 +82,8 @@ def _witness(witness: Mapping[str, Any], federates: Mapping[int, Any]) -> str:
 
     late, other = (str(witness.get(name, "message")).rpartition(".")[2] for name in ("class", "after_class"))
     return (
-        f"{who('federate')} got {other} {witness['after']} of {who('after_source')} before {late} {witness['message']} "
-        f"of {who('source')}, which had led to it"
+        f"{who('federate')} got {other} (message {witness['after']} of {who('after_source')}) before "
+        f"{late} (message {witness['message']} of {who('source')}), which had led to it"
     )
 
 

@@ -19,6 +19,12 @@ TOP = 42
 BOTTOM = 44
 RIGHT = 40
 RADIUS = 9
+BENDS = (0, 44, -44, 76, -76)  # pixels by which an arrow may be drawn aside
+CLEAR = 17  # pixels around an event that an arrow keeps from
+
+Spot = tuple[float, float]
+Bend = tuple[Spot, Spot, Spot]
+"""Where a curve begins, what it is drawn towards, where it ends."""
 SHAPES = {
     "deliver": f'<circle r="{RADIUS}"/>',
     "send": '<rect x="-6" y="-6" width="12" height="12"/>',
@@ -94,23 +100,43 @@ class _Picture:
 
     def arrow(self, arrow: Arrow) -> str:
         first, last = self.diagram.points[arrow.first], self.diagram.points[arrow.last]
-        x1, y1, x2, y2 = self.x(first.column), _y(first.process), self.x(last.column), _y(last.process)
-        length = math.hypot(x2 - x1, y2 - y1) or 1.0
-        ux, uy = (x2 - x1) / length, (y2 - y1) / length
+        bend = self.bend(first, last)
         unsent = arrow.broken and first.kind == "nothing"
-        stop = length * 0.72 if arrow.broken and not unsent else length - RADIUS - 1
-        start = length * 0.3 if unsent else RADIUS - 3
-        bx, by = x1 + ux * start, y1 + uy * start
-        ex, ey = x1 + ux * stop, y1 + uy * stop
-        if arrow.broken and not unsent:
-            end = f'<path class="cross" d="M{ex - 6:.1f} {ey - 6:.1f}l12 12m0 -12l-12 12"/>'
+        lost = arrow.broken and not unsent
+        length = math.dist(bend[0], bend[2]) or 1.0
+        begin, end = 0.3 if unsent else (RADIUS - 3) / length, 0.72 if lost else 1 - (RADIUS + 1) / length
+        (bx, by), (ex, ey) = _on(bend, begin), _on(bend, end)
+        near = _on(bend, end - 0.02)
+        ux, uy = _unit(ex - near[0], ey - near[1])
+        if lost:
+            tip = f'<path class="cross" d="M{ex - 6:.1f} {ey - 6:.1f}l12 12m0 -12l-12 12"/>'
         else:
-            end = f'<path class="head" d="{_head(ex, ey, ux, uy)}"/>'
-        way = f"M{bx:.1f} {by:.1f}L{ex:.1f} {ey:.1f}"
+            tip = f'<path class="head" d="{_head(ex, ey, ux, uy)}"/>'
+        middle, half = _on(bend, (begin + end) / 2), _between((bx, by), (ex, ey))
+        turn = (2 * middle[0] - half[0], 2 * middle[1] - half[1])
+        way = f"M{bx:.1f} {by:.1f}Q{turn[0]:.1f} {turn[1]:.1f} {ex:.1f} {ey:.1f}"
         return (
             f'<g class="msg {arrow.tone}{" broken" if arrow.broken else ""}"><title>{page_text(arrow.tip)}</title>'
-            f'<path class="hit" d="{way}"/><path class="line" d="{way}"/>{end}{_label(arrow, bx, by, ex, ey)}</g>'
+            f'<path class="hit" d="{way}"/><path class="line" d="{way}"/>{tip}{_label(arrow, bend)}</g>'
         )
+
+    def bend(self, first: Point, last: Point) -> Bend:
+        """Straight, or bent so far that it passes by the events of processes in between, which have nothing to do with it."""
+        begin, end = (self.x(first.column), _y(first.process)), (self.x(last.column), _y(last.process))
+        low, high = sorted((first.process, last.process))
+        others = [
+            (self.x(point.column), _y(point.process))
+            for point in self.diagram.points
+            if low < point.process < high
+        ]
+        ux, uy = _unit(end[0] - begin[0], end[1] - begin[1])
+        middle = _between(begin, end)
+        for offset in BENDS if others else (0,):
+            made = (begin, (middle[0] + uy * offset, middle[1] - ux * offset), end)
+            way = [_on(made, step / 24) for step in range(25)]
+            if all(math.dist(place, other) > CLEAR for place in way for other in others):
+                return made
+        return begin, middle, end
 
     def point(self, point: Point) -> str:
         shape = SHAPES.get(point.kind, '<path d="M0 -7L7 0L0 7L-7 0Z"/>')
@@ -149,11 +175,30 @@ def _head(x: float, y: float, ux: float, uy: float) -> str:
     return f"M{x:.1f} {y:.1f}L{bx - uy * half:.1f} {by + ux * half:.1f}L{bx + uy * half:.1f} {by - ux * half:.1f}Z"
 
 
-def _label(arrow: Arrow, x1: float, y1: float, x2: float, y2: float) -> str:
+def _label(arrow: Arrow, bend: Bend) -> str:
     if not arrow.label:
         return ""
-    share = 0.62 if arrow.tone == LATE else 0.42
-    x, y = x1 + (x2 - x1) * share, y1 + (y2 - y1) * share
+    (x1, y1), _, (x2, y2) = bend
+    x, y = _on(bend, 0.3 if arrow.tone == LATE else 0.5)
     side = 9 if (y2 - y1) * (x2 - x1) >= 0 else -9
     anchor = "start" if side > 0 else "end"
     return f'<text x="{x + side:.1f}" y="{y - 3:.1f}" text-anchor="{anchor}">{page_text(_short(arrow.label, 26))}</text>'
+
+
+def _unit(x: float, y: float) -> Spot:
+    length = math.hypot(x, y) or 1.0
+    return x / length, y / length
+
+
+def _between(one: Spot, other: Spot) -> Spot:
+    return (one[0] + other[0]) / 2, (one[1] + other[1]) / 2
+
+
+def _on(bend: Bend, share: float) -> Spot:
+    """On the curve: a parabola that begins and ends where the bend does, and is drawn towards its middle point."""
+    rest = 1 - share
+    x, y = (
+        rest * rest * begin + 2 * share * rest * turn + share * share * end
+        for begin, turn, end in zip(*bend, strict=True)
+    )
+    return x, y

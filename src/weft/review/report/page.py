@@ -154,7 +154,8 @@ def _violations(found: Review, evidence: Evidence) -> Iterator[str]:
         yield "</p>"
         yield (
             '<p class="hint">□ sends, ○ gets (numbered in the order of delivery), △ is granted time. Time goes from left to '
-            "right, in order and not to scale. Point at a mark, or choose a diagram and use the arrow keys.</p>"
+            "right, in order and not to scale. A message has the name of its class and its number among all of its sender. "
+            "Point at a mark, or choose a diagram and use the arrow keys.</p>"
         )
     for name, result in found.audits.items():
         if result.violations:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 STYLE: Final = """
-html{scroll-behavior:smooth;scroll-padding-top:52px}
+html{scroll-padding-top:52px}
 body{max-width:1280px}
 a{color:var(--p0)}
 a:focus-visible,summary:focus-visible,.st:focus-visible,section:focus-visible{outline:2px solid var(--p0);outline-offset:2px}

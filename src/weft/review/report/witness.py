@@ -172,7 +172,7 @@ class _Drawer:
         for message, heard in way:
             self.sent(message, AFTER if message == second else WAY)
             if heard is not None:
-                self.carried(previous, heard, LATE if previous == first else WAY)
+                self.carried(previous, heard, WAY)
                 told.append(
                     f"{sketch.name(heard['federate'])} had got {self.title_of(previous)} when it sent {self.title_of(message)}"
                 )
