@@ -137,7 +137,7 @@ def with_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., i
 
     def run(*arguments: str) -> int:
         def reviewed(*given: Any, **options: Any) -> Any:
-            return review(*given, session=spark, **options)
+            return review(*given, **options | {"session": spark})
 
         monkeypatch.setattr("weft.review.review", reviewed)
         return main(["review", *arguments])
