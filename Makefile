@@ -31,7 +31,7 @@ $(VENV)/.built: $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT)
 setup: $(VENV)/.ready
 build: $(VENV)/.built ## compile the hot modules (pure Python where there is no compiler)
 
-demo: build ## run the mixed scenario: aircraft, tank, observer
+demo: build ## run the mixed scenario (aircraft, tank, observer), and review it on Spark
 	@$(BIN)/weft demo
 
 test: build ## run all tests

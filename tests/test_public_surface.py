@@ -27,6 +27,7 @@ PUBLIC = {
         "QOS_MODULE", "Update", "heard", "join",
     ],
     "weft.review": ["AUDITS", "Review", "ReviewError", "review"],
+    "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",
         "read_sources", "record", "shared_node", "stop_node", "stop_recording",
@@ -67,9 +68,9 @@ PUBLIC = {
     ],
     "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Batch", "Book", "Column"],
     "weft.recorder.timeline": [
-        "Activation", "Ended", "Figures", "KINDS", "Lane", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "Window",
-        "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page", "lanes", "laxity", "picture",
-        "rows_of", "share_processor",
+        "Activation", "Ended", "Figures", "KINDS", "Lane", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "SCRIPT", "TIP",
+        "TIPS", "Table", "Window", "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page",
+        "html_parts", "html_table", "lanes", "laxity", "page_style", "page_text", "picture", "rows_of", "share_processor",
     ],
     "weft.wire": [
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import weft
-from weft.cli import demo, main
+from weft.cli import demo, demo_nodes, main
+from weft.host.runs import open_run
 
 SHORT = ["demo", "--steps", "20", "--step-ms", "0", "--fire-every", "5", "--no-record"]
 
@@ -98,3 +100,43 @@ def test_nobody_loses_patience_during_a_long_flight(monkeypatch: pytest.MonkeyPa
     assert story.hits == [1, 2]
     assert sorted(label for label, _ in asked) == ["landed"] * 3 + ["over"] * 3 + ["ready"] * 3
     assert all(seconds > 3600 for label, seconds in asked if label != "ready")
+
+
+@pytest.mark.parametrize(("order", "early"), [("RO", [1, 2, 3]), ("CO", [])])
+def test_over_three_nodes(order: str, early: list[int], tmp_path: Path) -> None:
+    """S0-20, S0-23: with a slow link receive order shows hits before their shots, causal order never does; all nodes record
+    into one run, to the end."""
+    seen, folder = demo_nodes.fly(order, tmp_path)
+    assert seen.early_hits == early
+    assert sorted(seen.fires) == sorted(seen.hits) == [1, 2, 3]
+    assert folder is not None
+    run = open_run(folder)
+    assert set(run.nodes) == set(demo_nodes.NODES)
+    assert run.ended
+    assert not run.troubles
+    sent = [row for row in run.read(["kind", "order", "class"]).to_pylist() if row["kind"] == "send"]
+    assert {row["order"] for row in sent} == {order}
+    assert len({row["class"] for row in sent}) == 3
+
+
+def test_the_demo_without_review_tells_of_three_nodes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What is recorded is named, and Spark is left alone."""
+    short = [
+        "demo",
+        "--steps",
+        "2",
+        "--step-ms",
+        "0",
+        "--fire-every",
+        "1",
+        "--record",
+        str(tmp_path),
+        "--no-review",
+    ]
+    assert main(short) == 0
+    said = capsys.readouterr().out
+    assert "Receive order: rounds 1, 2, 3 are seen to hit before they are fired (recorded in " in said
+    assert "Causal order: every hit is seen after its shot" in said
+    assert "Spark" not in said

@@ -47,7 +47,7 @@ def test_more_runs_with_faults(spark: Any, tmp_path: Path, seed: int) -> None:
 
 def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
     """Also the one that benchmarks use: several tiles, pieces and files, regions that move."""
-    found = review(make_run(tmp_path / "run", Plan(rows=60_000, each=5)), session=spark)
+    found = review(make_run(tmp_path / "run", Plan(rows=60_000, each=5)), session=spark, advice=False)
     assert {name: result.violations for name, result in found.audits.items()} == dict.fromkeys(
         found.audits, 0
     )
@@ -61,7 +61,7 @@ def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("stamped", [True, False])
 def test_nearly_all_at_one_federate(spark: Any, tmp_path: Path, stamped: bool) -> None:
     plan = Plan(rows=60_000, mix=HOT.mix, subscribers=HOT.subscribers, side=HOT.side, stamped=stamped)
-    found = review(make_run(tmp_path / "run", plan), session=spark)
+    found = review(make_run(tmp_path / "run", plan), session=spark, advice=False)
     assert not found.violations
 
 
@@ -136,8 +136,8 @@ def with_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., i
     """The command, in the session that is there."""
 
     def run(*arguments: str) -> int:
-        def reviewed(run: str, master: str, say: Any, witnesses: int, orders: tuple[str, ...]) -> Any:
-            return review(run, master, say, witnesses, orders, spark)
+        def reviewed(*given: Any, **options: Any) -> Any:
+            return review(*given, **options | {"session": spark})
 
         monkeypatch.setattr("weft.review.review", reviewed)
         return main(["review", *arguments])
@@ -148,10 +148,11 @@ def with_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., i
 def test_the_command(
     with_session: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit 1 with witnesses; what JSON says; the causal audit of one order alone."""
+    """Exit 1 with witnesses; what JSON says, advice included; the causal audit of one order alone; the report."""
     rows = faulty_run(seed=2, steps=150, times=1)
     run = str(write(tmp_path / "run", rows))
-    assert with_session(run, "--json", "--witnesses", "1", "--orders", "CO,CT") == 1
+    report = tmp_path / "report.html"
+    assert with_session(run, "--json", "--witnesses", "1", "--orders", "CO,CT", "--html", str(report)) == 1
     captured = capsys.readouterr()
     said = json.loads(captured.out)
     assert list(said) == ["run", "rows", "dropped_rows", "notes", "audits", "advice"]
@@ -161,9 +162,23 @@ def test_the_command(
     assert set(said["audits"]["causal"]["by_order"]) == {"CO"}
     assert "deadlines: " in captured.err
     assert "stages" in captured.err
+    assert said["advice"]["domains"]["costs"]["new"] <= said["advice"]["domains"]["costs"]["old"]
+    assert "none_because" in said["advice"]["grid"]  # the run has no object model
+    assert said["advice"]["schedule"]["operations"]
+    assert isinstance(said["advice"]["orders"], list)
+    assert f"the report is in {report}" in captured.err
+    page = report.read_text()
+    assert page.count('<details class="witness"') == sum(
+        len(one["witnesses"]) for one in said["audits"].values()
+    )
+    assert "What this report leaves out" in page
 
 
 def test_what_the_command_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before Spark starts."""
+    for html in (tmp_path, tmp_path / "nowhere" / "report.html"):
+        assert main(["review", str(tmp_path), "--html", str(html)]) == 2
+        assert f"--html {html}: " in capsys.readouterr().err
     assert main(["review", str(tmp_path / "nowhere")]) == 2
     assert "there is no such run" in capsys.readouterr().err
     with pytest.raises(SystemExit) as refused:

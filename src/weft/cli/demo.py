@@ -3,6 +3,9 @@
 Three federates run side by side, each in a thread of its own and with its own ambassador.  The aircraft moves every
 step and fires at the tank every few steps; the tank answers each shot with a hit; the observer only watches, and
 checks what it sees: every hit must come after the shot that caused it.
+
+Then the same over three nodes with a slow link between two of them (`demo_nodes`), in receive order, where hits are seen before
+shots, and in causal order, where they are not; and a review of both says so (`demo_review`).
 """
 
 from __future__ import annotations
@@ -13,11 +16,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import weft
 from weft._build import is_compiled
+from weft.cli import demo_nodes
 from weft.cli.arguments import add_record, real, whole
 from weft.cli.data import object_model
+from weft.cli.demo_review import review_flights
 
 FEDERATION = "Range"
 PATIENCE = 24 * 3600.0  # the aircraft may fly for long; a federate that fails is not waited for
@@ -54,6 +60,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--fire-every", type=whole(1), default=20, help="steps between shots (default %(default)s)"
     )
     add_record(parser)
+    parser.add_argument(
+        "--no-review", action="store_true", help="leave out the review at the end, and Spark with it"
+    )
     parser.set_defaults(func=run)
 
 
@@ -71,7 +80,32 @@ def run(arguments: argparse.Namespace) -> int:
     code = conclude(story, arguments.steps, arguments.fire_every)
     for folder in [] if recordings is None else recordings.folders:
         print(f"Recorded in {folder}; `weft runs` lists what is recorded.")
+    folders = fly_over_nodes(None if arguments.no_record else arguments.record or "runs")
+    if len(folders) == len(demo_nodes.ORDERS) and not arguments.no_review:
+        code = max(code, review_flights(folders))
     return code
+
+
+def fly_over_nodes(directory: str | None) -> dict[str, Path]:
+    """In both orders, and tell of it; the folders of the runs by their orders, as far as they are recorded."""
+    print(
+        f"\nNow over three nodes, on a virtual clock.  The link from the aircraft to the observer takes "
+        f"{demo_nodes.FAR.delay * 1000:g} ms, all others {demo_nodes.NEAR.delay * 1000:g} ms."
+    )
+    folders = {}
+    for order, word in demo_nodes.ORDERS.items():
+        seen, folder = demo_nodes.fly(order, directory)
+        early = ", ".join(map(str, seen.early_hits))
+        told = (
+            f"rounds {early} are seen to hit before they are fired"
+            if early
+            else "every hit is seen after its shot"
+        )
+        where = f" (recorded in {folder})" if folder is not None else ""
+        print(f"{word} order: {told}{where}.", flush=True)
+        if folder is not None:
+            folders[order] = folder
+    return folders
 
 
 def play(story: Story, node: weft.EmbeddedNode, steps: int, step: float, fire_every: int) -> None:

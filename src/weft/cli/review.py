@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.arguments import whole
+from weft.cli.tune import advice_lines
 from weft.model.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -46,6 +49,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="ORDER[,…]",
         help="messages that the causal audit looks at (default RO,CO,CT; CO,CT are those whose order is promised)",
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="also write the report as one HTML file, with space-time diagrams"
+    )
+    parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
     parser.set_defaults(func=run)
 
 
@@ -62,9 +69,44 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
-    found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders)
+    if arguments.html is not None:
+        check_writable(arguments.html)
+    found = review(
+        arguments.run,
+        arguments.master,
+        say,
+        arguments.witnesses,
+        arguments.orders,
+        advice=not arguments.no_advice,
+        evidence=arguments.html is not None,
+    )
+    if arguments.html is not None:
+        write_report(arguments.html, found)
     print(json.dumps(found.as_data(), indent=2) if arguments.json else as_text(found))
     return 1 if found.violations else 0
+
+
+def check_writable(path: str) -> None:
+    """Before Spark works for minutes."""
+    target = Path(path)
+    if target.is_dir():
+        raise SettingsError(
+            f"--html {path}: that is a folder; name a file in it, like {target / 'review.html'}"
+        )
+    if not target.parent.is_dir():
+        raise SettingsError(f"--html {path}: there is no folder {target.parent}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise SettingsError(f"--html {path}: cannot be written")
+
+
+def write_report(path: str | Path, found: Review) -> None:
+    from weft.review.report import html_report
+
+    try:
+        Path(path).write_text(html_report(found), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be written: {error.strerror or error}") from None
+    say(f"the report is in {path}\n")
 
 
 def say(text: str) -> None:
@@ -88,6 +130,8 @@ def as_text(found: Review) -> str:
             lines.append(f"    … and {hidden:,} more")
         if name == "deadlines":
             lines += _consumers(result.figures.get("consumers", []))
+    if found.advice:
+        lines += ["", *advice_lines(found.advice)]
     return "\n".join(lines)
 
 

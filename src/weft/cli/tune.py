@@ -110,6 +110,43 @@ def as_text(found: Tuned) -> str:
     return "\n".join(lines)
 
 
+def advice_lines(advice: Mapping[str, Any]) -> Iterator[str]:
+    """A line or two for each, for a review: what is predicted to be gained."""
+    yield "advice (`weft tune RUN` writes it as files, --replay checks it)"
+    for name, say_gain in (("grid", _grid_gain), ("domains", _domains_gain), ("schedule", _schedule_gain)):
+        one = advice.get(name, {})
+        told = f"none, {one['none_because']}" if "none_because" in one else say_gain(one)
+        yield f"    {name:<10}{told}"
+    orders = advice.get("orders", [])
+    if isinstance(orders, Mapping):
+        yield f"    {'orders':<10}none, {orders['none_because']}"
+        return
+    could = [row["class"] for row in orders if row["could_use_RO"]]
+    saved = sum(row["saved_bytes"] for row in orders if row["could_use_RO"])
+    told = (
+        "every class has receive order"
+        if not orders
+        else f"{len(could)} of {len(orders)} classes could use RO"
+    )
+    yield f"    {'orders':<10}{told}{f', saving {saved:,} bytes: ' + ', '.join(could[:5]) if could else ''}"
+
+
+def _grid_gain(advice: Mapping[str, Any]) -> str:
+    old, new = advice["old"], advice["new"]
+    messages = f"messages between nodes {old['copies']:,} → {new['copies']:,}"
+    return f"{new['setting']}: {messages}, unwanted receptions {old['unwanted']:,} → {new['unwanted']:,}"
+
+
+def _domains_gain(advice: Mapping[str, Any]) -> str:
+    old, new = advice["costs"]["old"], advice["costs"]["new"]
+    return f"{len(advice['domains'])} domains: cost {old:,} → {new:,} ({_share(new, old)})"
+
+
+def _schedule_gain(advice: Mapping[str, Any]) -> str:
+    late = f"operations that can be late {advice['late_as_recorded']} → {advice['late_as_planned']}"
+    return f"{len(advice['operations'])} operations: {late}, {advice['utilisation']:.0%} of a processor"
+
+
 def _grid(advice: Mapping[str, Any]) -> Iterator[str]:
     old, new = advice["old"], advice["new"]
     yield f"grid: {new['setting']}, recorded with {old['setting']}"

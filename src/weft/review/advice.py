@@ -35,7 +35,7 @@ from weft.review.advice_rid import (
     write_rid,
 )
 from weft.review.advice_schedule import Measured
-from weft.review.errors import ReviewError
+from weft.review.errors import ReviewError, reason
 
 RID_FILE, DOMAINS_FILE, SCHEDULE_FILE = "weft.rid", "domains.toml", "schedule.toml"
 Say = Callable[[str], None]
@@ -71,8 +71,13 @@ def inputs_of(
     kept = run.info.get("rid")
     if rid is None and kept:
         rid = _kept(run, kept, str(kept))
+    return replace(without_model(run), model=model, rid=rid, domains=domains, multicast=multicast)
+
+
+def without_model(run: Run) -> Inputs:
+    """What is known of a run without its files."""
     nodes = tuple(dict.fromkeys([*run.nodes, *(file.node for file in run.files)]))
-    return Inputs(model, rid, domains, multicast, _home(run, nodes), nodes)
+    return Inputs(home=_home(run, nodes), nodes=nodes)
 
 
 def _kept(run: Run, file: str, name: str) -> Source:
@@ -412,6 +417,8 @@ class Advice:
             made["domains"] = self.domains.data()
         if self.schedule is not None:
             made["schedule"] = self.schedule.data()
+        if "orders" in self.missing:
+            return made
         made["orders"] = [
             {
                 "class": one.name,
@@ -430,25 +437,48 @@ class Advice:
         return made
 
 
-def advise(rows: Any, given: Inputs, say: Say = silent) -> Advice:
-    """`rows` is the table of a run (`advice_jobs`)."""
-    missing = {}
-    grid = grid_advice(rows, given, say) if given.model else None
-    if grid is None:
-        missing["grid"] = (
-            "no message went by channels from one node to another"
-            if given.model
-            else "the run has no object model in it; give it with --fom"
-        )
-    domains = domains_advice(rows, given, say)
-    if domains is None:
-        missing["domains"] = "the run had one node"
-    schedule = schedule_advice(rows, say)
-    if schedule is None:
-        missing["schedule"] = "no operation with an RT_Info was dispatched"
-    return Advice(given, grid, domains, schedule, orders_advice(rows, say), missing)
+def advise(rows: Any, given: Inputs, say: Say = silent, failed: Mapping[str, str] | None = None) -> Advice:
+    """`rows` is the table of a run (`advice_jobs`).
+
+    `failed`: advice that fails is missing, and why is said, in place of an error; its entries are missing from the outset.
+    """
+    missing: dict[str, str] = dict(failed or {})
+    strict = failed is None
+
+    def part(name: str, none: str, make: Callable[[], Any]) -> Any:
+        if name in missing:
+            return None
+        try:
+            made = make()
+        except Exception as error:
+            if strict:
+                raise
+            missing[name] = f"it failed: {reason(error)}"
+            return None
+        if made is None:
+            missing[name] = none
+        return made
+
+    no_grid = (
+        "no message went by channels from one node to another"
+        if given.model
+        else "the run has no object model in it; give it with --fom"
+    )
+    grid = part("grid", no_grid, lambda: grid_advice(rows, given, say) if given.model else None)
+    domains = part("domains", "the run had one node", lambda: domains_advice(rows, given, say))
+    schedule = part(
+        "schedule", "no operation with an RT_Info was dispatched", lambda: schedule_advice(rows, say)
+    )
+    orders = part("orders", "", lambda: orders_advice(rows, say))
+    return Advice(given, grid, domains, schedule, orders or (), missing)
 
 
 def advise_run(rows: Any, run: Run, say: Say = silent) -> dict[str, Any]:
-    """What the review says under "advice"."""
-    return advise(rows, inputs_of(run), say).data()
+    """What the review says under "advice"; where one fails, why is said there, and the others are there all the same."""
+    failed = {}
+    try:
+        given = inputs_of(run)
+    except ReviewError as error:  # the object model of the run cannot be read
+        given = without_model(run)
+        failed["grid"] = f"it failed: {reason(error)}"
+    return advise(rows, given, say, failed).data()

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from weft.review.advice import advise_run
 from weft.review.audits import causal, deadlines, delivery, interest, timing
 from weft.review.audits.context import Context, Result
-from weft.review.errors import ReviewError
+from weft.review.errors import ReviewError, reason
 from weft.review.reading import Opened, open_for_review, read_rows
+from weft.review.report.evidence import Evidence, gather
 from weft.review.session import LOCAL, Profile, progress, spark_session
 
 AUDITS: dict[str, Callable[[Context], Result]] = {
@@ -34,6 +36,9 @@ class Review:
     notes: tuple[str, ...]
     audits: dict[str, Result] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    advice: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence | None = None
+    """What the report shows besides, if it was asked for."""
 
     @property
     def violations(self) -> int:
@@ -56,7 +61,7 @@ class Review:
             "dropped_rows": self.dropped_rows,
             "notes": list(self.notes),
             "audits": audits,
-            "advice": {},
+            "advice": self.advice,
         }
 
 
@@ -67,12 +72,31 @@ def review(
     witnesses: int = 20,
     orders: Sequence[str] = Context.orders,
     session: Any = None,
+    advice: bool = True,
+    evidence: bool = False,
 ) -> Review:
-    """Review a run; `session` is a Spark session that is already there and stays."""
+    """Review a run; `session` is a Spark session that is already there and stays.
+
+    `evidence`: also gather what `weft.review.report.html_report` draws.
+    """
     opened = open_for_review(path)
     with _session(session, master, opened, say) as spark:
         context = Context(spark, opened, read_rows(spark, opened), witnesses, tuple(orders))
-        return run_audits(context, say)
+        found = run_audits(context, say)
+        if advice:
+            with _timed(found, "advice"), progress(spark, "advice", say):
+                found.advice = advise_run(context.rows, opened.run)
+        if evidence:
+            with _timed(found, "report"), progress(spark, "report", say):
+                found.evidence = gather(context, found.audits)
+        return found
+
+
+@contextmanager
+def _timed(found: Review, name: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    found.seconds[name] = time.monotonic() - began
 
 
 @contextmanager
@@ -94,15 +118,6 @@ def run_audits(context: Context, say: Callable[[str], None], names: Sequence[str
             try:
                 found.audits[name] = AUDITS[name](context)
             except Exception as error:
-                raise ReviewError(
-                    f"{run.path}: the audit {name} failed in Spark: {_reason(error)}"
-                ) from error
+                raise ReviewError(f"{run.path}: the audit {name} failed in Spark: {reason(error)}") from error
         found.seconds[name] = time.monotonic() - began
     return found
-
-
-def _reason(error: Exception) -> str:
-    """Of what Java and Python say, the last line of the innermost trace, or the first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    inner = [line for line in lines if line[:1].isalpha() and "Error:" in line and "org.apache" not in line]
-    return (inner or lines or [type(error).__name__])[-1 if inner else 0]

@@ -23,11 +23,16 @@ from weft.recorder.timeline.lanes import (
     share_processor,
 )
 from weft.recorder.timeline.layout import Picture, picture
-from weft.recorder.timeline.page import html_page
+from weft.recorder.timeline.page import TIP, html_page, html_parts, html_table, page_style, page_text
+from weft.recorder.timeline.page_texts import SCRIPT, TIPS
 from weft.recorder.timeline.rows import KINDS, Row, rows_of
+from weft.recorder.timeline.tables import Table
 
 __all__ = [
     "KINDS",
+    "SCRIPT",
+    "TIP",
+    "TIPS",
     "Activation",
     "Ended",
     "Figures",
@@ -38,6 +43,7 @@ __all__ = [
     "Picture",
     "Push",
     "Row",
+    "Table",
     "Window",
     "busy",
     "cut",
@@ -46,8 +52,12 @@ __all__ = [
     "figures",
     "figures_by_priority",
     "html_page",
+    "html_parts",
+    "html_table",
     "lanes",
     "laxity",
+    "page_style",
+    "page_text",
     "picture",
     "rows_of",
     "share_processor",

@@ -14,7 +14,7 @@ from weft.recorder.timeline import look
 from weft.recorder.timeline.layout import Picture
 from weft.recorder.timeline.look import LANE_HEIGHT, LAXITY_HEIGHT
 from weft.recorder.timeline.marks import LaneRow, Mark
-from weft.recorder.timeline.page_texts import SCRIPT, STYLE
+from weft.recorder.timeline.page_texts import SCRIPT, STYLE, TIPS
 from weft.recorder.timeline.tables import Table
 from weft.recorder.timeline.units import MINUS
 
@@ -23,6 +23,7 @@ HINT = (
     f"drag to move · Ctrl and wheel, double click or + and {MINUS} to zoom · point at a mark for its figures"
 )
 LAXITY_HINT = "from the least to the most of each consumer; the dot is the average"
+TIP = '<div id="tip" role="status" hidden="hidden"></div>'
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -31,27 +32,39 @@ def html_page(picture: Picture) -> str:
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        f"<title>{_text(picture.title)}</title>",
-        f"<style>{_colours()}{STYLE}</style></head><body>",
-        f"<h1>{_text(picture.title)}</h1>",
-        f'<p class="{"sub bad" if picture.misses else "sub"}">{_text(picture.subtitle)}</p>',
-        *_legend(),
-        *_chart(picture),
-        *_laxities(picture),
-        *(line for table in picture.tables for line in _table(table)),
+        f"<title>{page_text(picture.title)}</title>",
+        f"<style>{page_style()}</style></head><body>",
+        f"<h1>{page_text(picture.title)}</h1>",
+        *html_parts(picture),
         "<h2>Notes</h2><ul>",
-        *(f"<li>{_text(note)}</li>" for note in picture.notes),
+        *(f"<li>{page_text(note)}</li>" for note in picture.notes),
         "</ul>",
-        '<div id="tip" hidden="hidden"></div>',
-        f"<script>{SCRIPT}</script>",
+        TIP,
+        f"<script>{SCRIPT}{TIPS}</script>",
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _text(text: str) -> str:
+def html_parts(picture: Picture) -> list[str]:
+    """What the page shows of a picture, for a page of somebody else that has its style, `TIP` and scripts."""
+    return [
+        f'<p class="{"sub bad" if picture.misses else "sub"}">{page_text(picture.subtitle)}</p>',
+        *_legend(),
+        *_chart(picture),
+        *_laxities(picture),
+        *(line for table in picture.tables for line in html_table(table)),
+    ]
+
+
+def page_text(text: str) -> str:
     """Escaped, and without what XML cannot hold."""
     return escape(UNPRINTABLE.sub("\ufffd", text))
+
+
+def page_style() -> str:
+    """With colours for light and dark."""
+    return f"{_colours()}{STYLE}"
 
 
 def _colours() -> str:
@@ -77,7 +90,7 @@ def _chart(picture: Picture) -> Iterator[str]:
         yield f'<button type="button" data-do="{action}" title="{title}">{text}</button>'
     yield f'</span><span class="hint">{HINT}</span></div>'
     yield (
-        f'<svg id="chart" class="wide" tabindex="0" role="img" aria-label="{_text(picture.subtitle)}" '
+        f'<svg id="chart" class="wide" tabindex="0" role="img" aria-label="{page_text(picture.subtitle)}" '
         f'width="{WIDTH}" height="{height + look.AXIS}" viewBox="0 0 {WIDTH} {height + look.AXIS}" '
         f'data-left="{look.LABELS}" data-right="{look.RIGHT}" data-height="{height}" '
         f'data-begin="{(window.begin - picture.origin) / size:.9g}" data-length="{window.length / size:.9g}">'
@@ -91,7 +104,7 @@ def _chart(picture: Picture) -> Iterator[str]:
     for place, text in picture.time.ticks:
         yield _tick(_x(place), height, text)
     yield "</g>"
-    yield f'<text class="axis title" x="{_x(0.5):.2f}" y="{height + 38}">{_text(picture.time.title)}</text>'
+    yield f'<text class="axis title" x="{_x(0.5):.2f}" y="{height + 38}">{page_text(picture.time.title)}</text>'
     for at, lane in enumerate(picture.lanes):
         yield from _names(lane, at * LANE_HEIGHT)
     yield '<g clip-path="url(#plot)">'
@@ -116,16 +129,16 @@ def _x(place: float) -> float:
 def _tick(x: float, height: int, text: str) -> str:
     return (
         f'<g class="tick" transform="translate({x:.2f} 0)"><line y2="{height + 5}"/>'
-        f'<text y="{height + 19}">{_text(text)}</text></g>'
+        f'<text y="{height + 19}">{page_text(text)}</text></g>'
     )
 
 
 def _names(lane: LaneRow, top: int) -> Iterator[str]:
     yield (
-        f"<g><title>{_text(lane.tip)}</title>"
+        f"<g><title>{page_text(lane.tip)}</title>"
         f'<rect class="p{lane.colour}" x="4" y="{top + 9}" width="4" height="{LANE_HEIGHT - 18}"/>'
-        f'<text class="name" x="16" y="{top + 23}">{_text(_short(lane.label, 29))}</text>'
-        f'<text class="note" x="16" y="{top + 39}">{_text(_short(lane.note, 37))}</text></g>'
+        f'<text class="name" x="16" y="{top + 23}">{page_text(_short(lane.label, 29))}</text>'
+        f'<text class="note" x="16" y="{top + 39}">{page_text(_short(lane.note, 37))}</text></g>'
     )
 
 
@@ -155,7 +168,7 @@ def _rect(mark: Mark, lane: LaneRow, middle: int) -> str:
     colour = "" if mark.kind in ("wait", "late") else f" p{lane.colour}"
     return (
         f'<rect class="t {mark.kind}{colour}" data-a="{mark.begin:.9g}" data-b="{mark.end:.9g}" data-n="{mark.many}" '
-        f'x="{x:.2f}" y="{y:g}" width="{width:.2f}" height="{height:g}"><title>{_text(mark.tip)}</title></rect>'
+        f'x="{x:.2f}" y="{y:g}" width="{width:.2f}" height="{height:g}"><title>{page_text(mark.tip)}</title></rect>'
     )
 
 
@@ -164,10 +177,10 @@ def _glyph(mark: Mark, lane: LaneRow, middle: int) -> str:
     label = ""
     if mark.kind == "miss":
         text = mark.label or (f"×{mark.many}" if mark.many > 1 else "")
-        label = f'<text x="-2" y="{-look.LABEL}">{_text(text)}</text>' if text else ""
+        label = f'<text x="-2" y="{-look.LABEL}">{page_text(text)}</text>' if text else ""
     return (
         f'<g class="t {mark.kind}{colour}" data-a="{mark.begin:.9g}" data-n="{mark.many}" '
-        f'transform="translate({_x(mark.begin):.2f} {middle})"><title>{_text(mark.tip)}</title>{_shape(mark.kind)}{label}</g>'
+        f'transform="translate({_x(mark.begin):.2f} {middle})"><title>{page_text(mark.tip)}</title>{_shape(mark.kind)}{label}</g>'
     )
 
 
@@ -196,7 +209,7 @@ def _legend() -> Iterator[str]:
             colour = " p0" if kind == "push" else ""
             middle = {"push": 29, "overrun": 5}.get(kind, 17)
             shape = f'<g class="{kind}{colour}" transform="translate(14 {middle})">{_shape(kind)}</g>'
-        yield f'<span><svg width="28" height="34" aria-hidden="true">{shape}</svg>{_text(text)}</span>'
+        yield f'<span><svg width="28" height="34" aria-hidden="true">{shape}</svg>{page_text(text)}</span>'
     yield "</p>"
 
 
@@ -225,21 +238,21 @@ def _laxities(picture: Picture) -> Iterator[str]:
     yield (
         f'<g class="t zero" data-a="{zero:.9g}" transform="translate({_x(zero):.2f} 0)"><line y2="{height + 5}"/></g>'
     )
-    yield f'<text class="axis title" x="{_x(0.5):.2f}" y="{height + 38}">{_text(axis.title)}</text>'
+    yield f'<text class="axis title" x="{_x(0.5):.2f}" y="{height + 38}">{page_text(axis.title)}</text>'
     for at, row in enumerate(picture.laxities):
         middle = at * LAXITY_HEIGHT + LAXITY_HEIGHT / 2
         x, width = _x(row.low), max(1.0, (row.high - row.low) * _plot())
-        yield f'<text class="name" x="16" y="{middle + 4:g}">{_text(_short(row.label, 29))}</text>'
+        yield f'<text class="name" x="16" y="{middle + 4:g}">{page_text(_short(row.label, 29))}</text>'
         yield (
             f'<rect class="t range p{row.colour}" data-a="{row.low:.9g}" data-b="{row.high:.9g}" x="{x:.2f}" y="{middle - 2:g}" '
-            f'width="{width:.2f}" height="4"><title>{_text(row.tip)}</title></rect>'
+            f'width="{width:.2f}" height="4"><title>{page_text(row.tip)}</title></rect>'
         )
         for place, shape in ((row.low, '<line y1="-7" y2="7"/>'), (row.high, '<line y1="-7" y2="7"/>'),
                              (row.average, '<circle r="5"/>')):  # fmt: skip
             kind = "end miss" if place < zero else f"end p{row.colour}"
             yield (
                 f'<g class="t {kind}" data-a="{place:.9g}" transform="translate({_x(place):.2f} {middle:g})">'
-                f"<title>{_text(row.tip)}</title>{shape}</g>"
+                f"<title>{page_text(row.tip)}</title>{shape}</g>"
             )
     yield "</svg>"
 
@@ -251,18 +264,19 @@ def _fixed(tick: str, place: float) -> str:
 # Tables
 
 
-def _table(table: Table) -> Iterator[str]:
-    yield f"<h2>{_text(table.title)}</h2>"
+def html_table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"<h2>{page_text(table.title)}</h2>"
     yield '<div class="scroll"><table><thead><tr>'
     for column, title in enumerate(table.header):
-        yield f"<th{_number(table, column)}>{_text(title)}</th>"
+        yield f"<th{_number(table, column)}>{page_text(title)}</th>"
     yield "</tr></thead><tbody>"
     for at, row in enumerate(table.rows):
         cells = []
         for column, text in enumerate(row):
             bad = ' class="n bad"' if (at, column) in table.bad else _number(table, column)
-            whole = "" if column else f' title="{_text(text)}"'  # the first may be cut
-            cells.append(f"<td{bad}{whole}>{_text(text)}</td>")
+            whole = "" if column else f' title="{page_text(text)}"'  # the first may be cut
+            cells.append(f"<td{bad}{whole}>{page_text(text)}</td>")
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
 

@@ -70,7 +70,7 @@ ul{padding-left:20px;color:var(--muted)}
 SCRIPT: Final = r"""
 'use strict';
 (function () {
-  var chart = document.getElementById('chart'), tip = document.getElementById('tip');
+  var chart = document.getElementById('chart');
   var zoom = 1, from = 0;                       // what is seen: from, from + 1 / zoom
   var most = 1e6;
 
@@ -161,10 +161,6 @@ SCRIPT: Final = r"""
   document.querySelectorAll('svg.wide g.t').forEach(function (one) {
     one.dataset.y = /translate\(\S+ (\S+)\)/.exec(one.getAttribute('transform'))[1];
   });
-  document.querySelectorAll('svg.wide title').forEach(function (one) {   // shown at once, and not a second time by the browser
-    one.parentNode.dataset.tip = one.textContent;
-    one.remove();
-  });
   document.querySelectorAll('button[data-do]').forEach(function (button) {
     button.addEventListener('click', function () {
       if (button.dataset.do === 'all') { zoom = 1; from = 0; soon(); } else { zoomAt(button.dataset.do === 'in' ? 2 : 0.5, 0.5); }
@@ -192,17 +188,31 @@ SCRIPT: Final = r"""
     if (held && event.buttons) { from = held.from - (event.clientX - held.x) / plot(chart).width / zoom; soon(); }
   });
   window.addEventListener('pointerup', function () { held = null; });
-  document.addEventListener('mousemove', function (event) {
-    var found = event.target.closest ? event.target.closest('[data-tip]') : null;
-    tip.hidden = !found;
-    if (found) {
-      tip.textContent = found.dataset.tip;
-      tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8)) + 'px';
-      var below = event.clientY + 18, fits = below + tip.offsetHeight < window.innerHeight;
-      tip.style.top = (fits ? below : event.clientY - tip.offsetHeight - 10) + 'px';
-    }
-  });
   window.addEventListener('resize', fit);
   fit();
+})();
+"""
+
+TIPS: Final = r"""
+'use strict';
+var weft = {};                                   // for other scripts of the page
+(function () {
+  var tip = document.getElementById('tip');
+  weft.tell = function (text, x, y) {            // beside a place in the window; nothing: hide it
+    tip.hidden = !text;
+    if (!text) { return; }
+    tip.textContent = text;
+    tip.style.left = Math.max(4, Math.min(x + 14, window.innerWidth - tip.offsetWidth - 8)) + 'px';
+    var below = y + 18, fits = below + tip.offsetHeight < window.innerHeight;
+    tip.style.top = (fits ? below : y - tip.offsetHeight - 10) + 'px';
+  };
+  document.querySelectorAll('svg title').forEach(function (one) {   // shown at once, and not a second time by the browser
+    one.parentNode.dataset.tip = one.textContent;
+    one.remove();
+  });
+  document.addEventListener('mousemove', function (event) {
+    var found = event.target.closest ? event.target.closest('[data-tip]') : null;
+    weft.tell(found ? found.dataset.tip : '', event.clientX, event.clientY);
+  });
 })();
 """

@@ -1,0 +1,104 @@
+"""Advice, each with what it is predicted to gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from weft.recorder.timeline import Table, html_table, page_text
+
+MOST = 60
+
+
+def advice_html(advice: Mapping[str, Any]) -> Iterator[str]:
+    if not advice:
+        yield "<p>Advice was left out of this review (--no-advice).</p>"
+        return
+    yield (
+        "<p><code>weft tune RUN</code> writes these as files that the runtime loads; <code>--replay</code> checks what they "
+        "are predicted to gain.</p>"
+    )
+    for name, write in (("grid", _grid), ("domains", _domains), ("schedule", _schedule), ("orders", _orders)):
+        yield f'<section class="advice" aria-label="advice on {name}"><h3>{name}</h3>'
+        one = advice.get(name, {})
+        if isinstance(one, Mapping) and "none_because" in one:
+            yield f"<p>None: {page_text(str(one['none_because']))}.</p>"
+        elif one or name == "orders":
+            yield from write(one)
+        else:
+            yield "<p>None.</p>"
+        yield "</section>"
+
+
+def _gain(text: str) -> str:
+    return f'<p class="gain">{page_text(text)}</p>'
+
+
+def _less(old: float, new: float) -> str:
+    return f"{(old - new) / old:.0%} less" if old and new < old else "nothing to gain"
+
+
+def _grid(advice: Mapping[str, Any]) -> Iterator[str]:
+    old, new = advice["old"], advice["new"]
+    yield _gain(
+        f"{new['setting']}: {old['copies']:,} → {new['copies']:,} messages between nodes, "
+        f"{old['unwanted']:,} → {new['unwanted']:,} unwanted receptions ({_less(old['received'], new['received'])})"
+    )
+    yield f"<p>Recorded with {page_text(old['setting'])}. File: <code>{page_text(advice['file'])}</code>.</p>"
+
+
+def _domains(advice: Mapping[str, Any]) -> Iterator[str]:
+    costs = advice["costs"]
+    yield _gain(
+        f"cost of the recorded traffic {costs['old']:,} → {costs['new']:,} ({_less(costs['old'], costs['new'])})"
+    )
+    yield f"<p>{advice['messages']:,} messages and {advice['commands']:,} commands between {advice['servers']:,} servers.</p>"
+    if advice.get("kept_because"):
+        yield f"<p>As it was: {page_text(advice['kept_because'])}.</p>"
+    else:
+        members = tuple((name, ", ".join(those)) for name, those in list(advice["domains"].items())[:MOST])
+        yield from html_table(Table("", ("domain", "servers"), members, 2, frozenset()))
+    ready = ", ".join(f"{name} {costs[name]:,}" for name in ("flat", "bus", "daisy", "tree") if name in costs)
+    yield f"<p>Ready-made topologies would cost: {page_text(ready)}.</p>"
+
+
+def _schedule(advice: Mapping[str, Any]) -> Iterator[str]:
+    late, planned = advice["late_as_recorded"], advice["late_as_planned"]
+    yield _gain(
+        f"{late:,} operations could be late as recorded, {planned:,} as planned; {advice['utilisation']:.0%} of a processor"
+    )
+    rows = tuple(
+        (
+            str(row["name"]), str(row["priority"]), "" if row["old_priority"] is None else str(row["old_priority"]),
+            f"{1 / row['period_s']:.1f}" if row["period_s"] else "", f"{row['worst_s'] * 1e3:.3f}",
+            _ms(row["response_s"]), _ms(row["old_response_s"]), f"{row['misses_recorded']:,}",
+        )
+        for row in advice["operations"][:MOST]
+    )  # fmt: skip
+    header = ("operation", "priority", "was", "Hz", "worst ms", "response ms", "was", "misses")
+    yield from html_table(Table("", header, rows, 1, frozenset()))
+
+
+def _ms(seconds: float | None) -> str:
+    return "late" if seconds is None else f"{seconds * 1e3:.3f}"
+
+
+def _orders(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not rows:
+        yield "<p>Every class has receive order already.</p>"
+        return
+    saved = sum(row["saved_bytes"] for row in rows if row["could_use_RO"])
+    could = sum(row["could_use_RO"] for row in rows)
+    yield _gain(
+        f"{could:,} of {len(rows):,} classes could use receive order, saving {saved:,} bytes of control"
+    )
+    told = tuple(
+        (
+            str(row["class"]), str(row["order"]), "could use RO" if row["could_use_RO"] else f"needs {row['order']}",
+            "; ".join(f"{pair['cause']} before {pair['effect']}" for pair in row["pairs"][:3]),
+            f"{row['messages']:,}", f"{row['control_bytes_per_message']:.1f}", f"{row['held']:,}", f"{row['held_ms']:.2f}",
+        )
+        for row in rows[:MOST]
+    )  # fmt: skip
+    header = ("class", "order", "advice", "because of", "messages", "control bytes each", "held", "ms each")
+    yield from html_table(Table("", header, told, 4, frozenset()))

@@ -1,0 +1,275 @@
+"""What a report shows besides the findings: rows around each witness, rows of the time line, sums of the traffic.
+
+Each is one or two passes over the rows, whatever the number of witnesses: these are few, so they are sent to the rows, and not
+the rows to them.  What comes back is bounded, and `notes` says where there was more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from weft.recorder.timeline import KINDS, Row, rows_of
+from weft.review.audits.context import RTI, Context, Result
+from weft.review.errors import reason
+from weft.review.report.traffic import Traffic, of_channels, of_classes
+
+MOST_DRAWN = 20  # witnesses of each audit
+NEAR_ROWS = 160  # around each
+ROWS_OF_KEYS = 20_000
+TIME_LINE_ROWS = 100_000
+MARGIN, MARGIN_OF_ALL = (
+    1_000_000_000,
+    50_000_000,
+)  # ns around a witness: for rows of those it names, and of everybody
+SHOWN = (
+    "node", "seq", "epoch_ns", "mono_ns", "kind", "service", "federate", "name", "source", "message", "cause_source", "cause",
+    "class", "order", "deadline_ns", "priority", "operation", "detail",
+)  # fmt: skip
+OF_MESSAGES = ("send", "deliver")
+OF_KEYS = ("send", "deliver", "hold", "release", "filter", "drop", "retract")
+OF_TIME = ("deliver", "send", "grant", "request")
+OF_CONSUMERS = ("dispatch", "done", "miss")
+OF_INTEREST = ("send", "deliver", "declare", "region")
+KINDS_NEAR = {
+    "causal": OF_MESSAGES, "time": OF_TIME, "interest": OF_INTEREST, "delivery": OF_MESSAGES, "deadlines": OF_CONSUMERS,
+}  # fmt: skip
+
+EventRow = dict[str, Any]
+Place = tuple[str, int]
+"""Of a witness: the audit, and which one of it, from 0."""
+
+
+class Federate(NamedTuple):
+    name: str
+    node: str
+
+
+@dataclass
+class Evidence:
+    """All of it plain data."""
+
+    federation: str = ""
+    started: str = ""
+    made: str = ""
+    nodes: tuple[str, ...] = ()
+    federates: dict[int, Federate] = field(default_factory=dict)
+    near: dict[Place, list[EventRow]] = field(default_factory=dict)
+    """Rows around witnesses, each once."""
+    time_line: list[Row] = field(default_factory=list)
+    time_line_rows: int = 0
+    """How many there are in all."""
+    classes: list[Traffic] = field(default_factory=list)
+    channels: list[Traffic] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What could not be had, or was left out."""
+
+
+def gather(context: Context, audits: Mapping[str, Result]) -> Evidence:
+    """Whatever of it fails is missing from the report, which says so; the findings are worth more."""
+    run = context.opened.run
+    found = Evidence(
+        run.federation,
+        str(run.info.get("start", "")),
+        time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        tuple(context.nodes),
+    )
+
+    def attempt(what: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:
+            found.notes.append(f"{what} could not be read: {reason(error)}")
+
+    attempt("The names of federates", lambda: found.federates.update(_federates(context)))
+    attempt("The rows around witnesses", lambda: found.near.update(near(context, audits)))
+    attempt("The time line", lambda: _time_line(context, found))
+    attempt("The traffic of classes", lambda: found.classes.extend(of_classes(context.rows)))
+    attempt("The traffic of channels", lambda: found.channels.extend(of_channels(context.rows)))
+    for name, result in audits.items():
+        drawn = min(len(result.witnesses), MOST_DRAWN)
+        if result.violations > drawn:
+            found.notes.append(
+                f"{name}: {drawn:,} of {result.violations:,} violations are drawn, and {len(result.witnesses):,} listed "
+                f"(--witnesses N; at most {MOST_DRAWN} are drawn)."
+            )
+    return found
+
+
+def _federates(context: Context) -> dict[int, Federate]:
+    from pyspark.sql import functions as f
+
+    joined = context.rows.where((f.col("kind") == "join") & (f.col("federate") != RTI))
+    told = joined.groupBy("federate").agg(f.max("name").alias("name"), f.max("node").alias("node"))
+    found = {row.federate: Federate(row["name"] or "", row.node) for row in told.collect()}
+    for number, member in context.members.items():
+        found.setdefault(number, Federate("", member.node))
+    return found
+
+
+# Rows around witnesses
+
+
+class Key(NamedTuple):
+    """What a witness names: a message, or a row of a node."""
+
+    place: int
+    source: int | None = None
+    message: int | None = None
+    node: str | None = None
+    seq: int | None = None
+
+
+def keys_of(place: int, witness: Mapping[str, Any]) -> list[Key]:
+    found = []
+    for source, message in (("source", "message"), ("after_source", "after")):
+        if witness.get(source) and witness.get(message):
+            found.append(Key(place, witness[source], witness[message]))
+    if witness.get("node") is not None and witness.get("seq") is not None:
+        found.append(Key(place, node=witness["node"], seq=witness["seq"]))
+    return found
+
+
+def near(context: Context, audits: Mapping[str, Result]) -> dict[Place, list[EventRow]]:
+    """For each witness that is drawn: rows of what it names, and those nearest in time."""
+    places = [
+        (name, number)
+        for name, result in audits.items()
+        for number in range(len(result.witnesses[:MOST_DRAWN]))
+    ]
+    witnesses = [audits[name].witnesses[number] for name, number in places]
+    if not places:
+        return {}
+    keys = [key for place, witness in enumerate(witnesses) for key in keys_of(place, witness)]
+    named = _rows_of_keys(context, keys)
+    windows = [
+        window
+        for place, (name, _) in enumerate(places)
+        if (window := window_of(place, name, witnesses[place], named.get(place, ()))) is not None
+    ]
+    around = _rows_around(context, windows)
+    return {key: merged([*named.get(place, ()), *around.get(place, ())]) for place, key in enumerate(places)}
+
+
+def merged(rows: Sequence[EventRow]) -> list[EventRow]:
+    """Each row once, in the order of the clock."""
+    once = {(row["node"], row["seq"]): row for row in rows}
+    return sorted(once.values(), key=lambda row: (row["epoch_ns"] or 0, row["node"], row["seq"]))
+
+
+def _columns(context: Context) -> list[Any]:
+    from pyspark.sql import functions as f
+
+    return [*(f.col(name) for name in SHOWN), f.col(context.opened.time_column).alias("time")]
+
+
+def _by_place(frame: Any) -> dict[int, list[EventRow]]:
+    found: dict[int, list[EventRow]] = {}
+    for row in frame.collect():
+        told = row.asDict()
+        found.setdefault(told.pop("place"), []).append(told)
+    return found
+
+
+def _rows_of_keys(context: Context, keys: Sequence[Key]) -> dict[int, list[EventRow]]:
+    from pyspark.sql import functions as f
+
+    schema = "place int, {0} {1}, {2} bigint"
+    messages = [(key.place, key.source, key.message) for key in keys if key.source is not None]
+    places = [(key.place, key.node, key.seq) for key in keys if key.node is not None]
+    rows = context.rows
+    by_message = context.session.createDataFrame(messages, schema.format("source", "bigint", "message"))
+    by_place = context.session.createDataFrame(places, schema.format("node", "string", "seq"))
+    named = rows.where(f.col("kind").isin(*OF_KEYS)).join(f.broadcast(by_message), ["source", "message"])
+    exact = rows.join(f.broadcast(by_place), ["node", "seq"])
+    columns = ["place", *_columns(context)]
+    return _by_place(named.select(*columns).unionByName(exact.select(*columns)).limit(ROWS_OF_KEYS))
+
+
+class Span(NamedTuple):
+    """Where to look for rows around a witness."""
+
+    place: int
+    first: int
+    last: int
+    moments: list[int]
+    """Epochs of what it names: rows near these come first."""
+    kinds: list[str]
+    federates: list[int]
+    """Only theirs; none: everybody's."""
+    node: str | None
+    name: str | None
+
+
+def window_of(place: int, audit: str, witness: Mapping[str, Any], rows: Sequence[EventRow]) -> Span | None:
+    involved = [witness[name] for name in ("federate", "source", "by") if witness.get(name) is not None]
+    moments = sorted(
+        row["epoch_ns"]
+        for row in rows
+        if row["epoch_ns"] is not None
+        and (row["federate"] in involved or row["kind"] == "send" or not involved)
+    )
+    if not moments:
+        return None
+    first, last = moments[0], moments[-1]
+    least = MARGIN_OF_ALL if audit == "causal" else MARGIN
+    margin = max(least, (last - first) // 4, 4 * int(witness.get("late_ns") or 0))
+    return Span(
+        place, first - margin, last + margin, moments[:8], list(KINDS_NEAR[audit]),
+        [] if audit in ("causal", "deadlines") else involved,
+        witness.get("node") if audit == "deadlines" else None,
+        witness.get("name") if audit == "deadlines" else None,
+    )  # fmt: skip
+
+
+SPANS = (
+    "place int, first bigint, last bigint, moments array<bigint>, kinds array<string>, who array<bigint>, "
+    "only_node string, only_name string"
+)
+
+
+def _rows_around(context: Context, spans: Sequence[Span]) -> dict[int, list[EventRow]]:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    if not spans:
+        return {}
+    wanted = f.broadcast(context.session.createDataFrame([tuple(span) for span in spans], SPANS))
+    kinds = sorted({kind for span in spans for kind in span.kinds})
+    inside = (
+        f.col("epoch_ns").between(f.col("first"), f.col("last"))
+        & f.expr("array_contains(kinds, kind) AND (size(who) = 0 OR array_contains(who, federate))")
+        & f.expr("(only_node IS NULL OR only_node = node) AND (only_name IS NULL OR only_name = name)")
+    )
+    own = f.coalesce(f.col("source") != RTI, f.lit(True))
+    rows = context.rows.where(f.col("kind").isin(*kinds) & own)
+    distance = f.expr("array_min(transform(moments, one -> abs(epoch_ns - one)))")
+    joined = rows.join(wanted, inside).withColumn("distance", distance)
+    nearest = Window.partitionBy("place").orderBy("distance", "node", "seq")
+    ranked = joined.withColumn("rank", f.row_number().over(nearest)).where(f.col("rank") <= NEAR_ROWS)
+    return _by_place(ranked.select("place", *_columns(context)))
+
+
+# The time line
+
+
+def _time_line(context: Context, found: Evidence) -> None:
+    from pyspark.sql import functions as f
+
+    kind = f.col("kind")
+    of_channels = kind.isin(*KINDS) & ((kind != "drop") | f.col("priority").isNotNull())
+    rows = context.rows.where(of_channels).select(*Row._fields)
+    told = rows.where(~kind.isin("start", "stop", "dropped"))
+    found.time_line_rows = told.count()
+    if not found.time_line_rows:
+        return
+    part = rows if found.time_line_rows <= TIME_LINE_ROWS else rows.orderBy("mono_ns").limit(TIME_LINE_ROWS)
+    table = part.toArrow()
+    found.time_line = rows_of({name: table.column(name).to_pylist() for name in table.column_names})
+    if found.time_line_rows > TIME_LINE_ROWS:
+        found.notes.append(
+            f"Time line: the first {TIME_LINE_ROWS:,} of {found.time_line_rows:,} rows are drawn; "
+            "`weft timeline RUN --from S --to S` draws any other part."
+        )
