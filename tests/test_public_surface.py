@@ -26,7 +26,7 @@ PUBLIC = {
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "Update", "heard", "join",
     ],
-    "weft.review": ["AUDITS", "Review", "ReviewError", "review"],
+    "weft.review": ["AUDITS", "Review", "ReviewError", "follow", "register", "review"],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",
         "read_sources", "record", "shared_node", "stop_node", "stop_recording",

@@ -46,6 +46,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="ORDER[,…]",
         help="messages that the causal audit looks at (default RO,CO,CT; CO,CT are those whose order is promised)",
     )
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="while the run is being written: tell what is found as it comes, until the run ends or Ctrl-C",
+    )
     parser.set_defaults(func=run)
 
 
@@ -62,8 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.master:
         raise SettingsError("--master must not be empty; local[*] is this machine")
-    found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders)
-    print(json.dumps(found.as_data(), indent=2) if arguments.json else as_text(found))
+    if arguments.follow:
+        from weft.cli.follow import followed
+
+        found = followed(arguments, say)
+    else:
+        found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders)
+    indent = None if arguments.follow else 2  # behind the findings, a line each
+    print(json.dumps(found.as_data(), indent=indent) if arguments.json else as_text(found))
     return 1 if found.violations else 0
 
 
@@ -82,7 +93,7 @@ def as_text(found: Review) -> str:
         unsure = f", {result.unsure:,} unsure (rows are missing)" if result.unsure else ""
         verdict = "ok" if not result.violations else f"{result.violations:,} violations"
         lines.append(f"{name:<10} {verdict}{unsure}")
-        lines += [f"    {_witness(witness)}" for witness in result.witnesses]
+        lines += [f"    {witness_text(witness)}" for witness in result.witnesses]
         hidden = result.violations - len(result.witnesses)
         if hidden > 0:
             lines.append(f"    … and {hidden:,} more")
@@ -91,7 +102,7 @@ def as_text(found: Review) -> str:
     return "\n".join(lines)
 
 
-def _witness(witness: dict[str, Any]) -> str:
+def witness_text(witness: dict[str, Any]) -> str:
     """As `what: name value, name value`."""
     rest = ", ".join(f"{name} {value}" for name, value in witness.items() if name != "what")
     return f"{witness['what']}: {rest}" if "what" in witness else rest
