@@ -189,3 +189,27 @@ def test_not_over_spark_connect(tmp_path: Path) -> None:
     run = write(tmp_path / "run", number(Simulation(6, steps=10).rows))
     with pytest.raises(ReviewError, match="does not run over Spark Connect"):
         follow(run, "sc://somewhere")
+
+
+def test_when_it_is_over(tmp_path: Path) -> None:
+    """An empty run that has ended; a node that crashed while another ended; a run that has just begun is not over."""
+    rows = number(Simulation(6, steps=30).rows)
+    run = write(tmp_path / "run", rows, ended_ns=None)
+    now = [rows[-1]["epoch_ns"]]
+    one = Follower(run, lambda findings: None, ORDERS, lambda: now[0])
+    last = {folder.name: max(file.name for file in folder.iterdir()) for folder in (run / "rows").iterdir()}
+    one.look(last)
+    assert not one.ended
+    ended = run / "nodes" / "node%200.json"
+    ended.write_text(json.dumps(json.loads(ended.read_text()) | {"ended_ns": now[0]}))
+    one.look(last)
+    assert not one.ended
+    now[0] += 2 * frontier.SILENT
+    one.look(last)
+    assert one.ended
+    empty = write(tmp_path / "empty", [])
+    (empty / "rows").mkdir()
+    assert not Follower(empty, lambda findings: None, ORDERS).ended
+    (empty / "nodes").mkdir()
+    (empty / "nodes" / "a.json").write_text(json.dumps({"ended_ns": 1}))
+    assert Follower(empty, lambda findings: None, ORDERS).ended

@@ -93,7 +93,7 @@ def follow(rows: list[Row], chance: random.Random, most: int) -> tuple[Following
     return following, found
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.booleans(), st.integers(5, 60))
 def test_all_that_is_wrong_is_told_once_and_nothing_else(
     seed: int, nodes: int, stamped: bool, most: int
@@ -106,7 +106,7 @@ def test_all_that_is_wrong_is_told_once_and_nothing_else(
     assert set(found) == expected(rows)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_what_is_forgotten_is_never_told_wrongly(seed: int, kept: int) -> None:
     """With hardly any memory, and a run that never ends: less is told, nothing wrong."""

@@ -11,13 +11,15 @@ import json
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from weft.host.recording_files import idle_file
+from weft.host.recording_files import idle_file, node_file, read_json
 from weft.host.runs import Run, open_run
 from weft.review import run_files
 from weft.review.audits.context import Context, Result
@@ -33,6 +35,7 @@ INTERVAL = 0.25  # seconds between two looks at how far nodes and Spark have com
 LINE = 10.0  # seconds between two lines of progress that stay
 SLOW_START = "Python worker failed to connect back"  # Spark gives Python ten seconds to start
 STARTS = 5
+SHOWN = 1000  # findings of an audit that are kept to be shown at the end; all are counted
 BATCH_BYTES = 4 << 20  # of files, about 100,000 rows: one who comes late reads so much at a time
 
 Say = Callable[[str], None]
@@ -46,7 +49,7 @@ class Progress:
     rows: int = 0
     newest_ns: int = 0  # the time of the newest row that was judged
     lag_s: float = 0.0  # from the newest row of a batch to when it was judged
-    steps: list[tuple[int, int, int, int]] = field(default_factory=list)
+    steps: deque[tuple[int, int, int, int]] = field(default_factory=partial(deque, maxlen=10_000))
     """Of the last batches: rows, times of the first and the last, when they were judged (ns)."""
 
 
@@ -86,25 +89,33 @@ class Follower:
         done.rows += len(table)
         done.newest_ns = max(done.newest_ns, span["max"])
         done.lag_s = (now - span["max"]) / 1e9
-        done.steps = [*done.steps[-9_999:], (len(table), span["min"], span["max"], now)]
+        done.steps.append((len(table), span["min"], span["max"], now))
 
     def look(self, place: run_files.Offset) -> None:
-        """Between batches: nodes that say that nothing happened there.  `place`: up to where Spark has read."""
+        """Between batches: what nodes say of themselves.  `place`: up to where Spark has read.
+
+        What they say holds for files that were there when they said it, so it is asked before files are looked for.
+        """
         with self._lock:
             self._refresh()
-            for node, until in self._idle().items():
-                if not any(run_files.list_files(self.run.path, [node], place)):
-                    self.audits.frontier.say(node, until)
-            self.audits.frontier.look(self._clock())
+            frontier = self.audits.frontier
+            said = {node: self._said(node) for node in frontier.read}
+            unread = {node for node in said if any(run_files.list_files(self.run.path, [node], place))}
+            for node, (idle_until, ended) in said.items():
+                if node not in unread:
+                    frontier.say(node, idle_until)
+                    if ended:
+                        frontier.ended.add(node)
+            frontier.look(self._clock(), unread)
             self._show(self.audits.idle())
 
-    def _idle(self) -> dict[str, int]:
-        """By node, until when it has written everything, as it says itself; asked before files are looked for."""
-        told = {}
-        for node in self.audits.frontier.read:
-            with contextlib.suppress(OSError):
-                told[node] = idle_file(self.run.path, node).stat().st_mtime_ns
-        return told
+    def _said(self, node: str) -> tuple[int, bool]:
+        """Until when everything is written, if the node says so; and whether it has ended."""
+        until = 0
+        with contextlib.suppress(OSError):
+            until = idle_file(self.run.path, node).stat().st_mtime_ns
+        told = read_json(node_file(self.run.path, node))
+        return until, told.get("ended_ns") is not None
 
     def _refresh(self) -> None:
         """Nodes that have a folder here; some may have written nothing yet."""
@@ -114,14 +125,19 @@ class Follower:
     def _show(self, found: list[Finding]) -> None:
         if found:
             for finding in found:
-                self.shown.setdefault(finding["audit"], []).append(finding)
+                shown = self.shown.setdefault(finding["audit"], [])
+                if len(shown) < SHOWN:
+                    shown.append(finding)
             self._tell(found)
 
     @property
     def ended(self) -> bool:
-        """Have all nodes ended in order, and was that read?"""
+        """Have all nodes ended in order, or crashed while others did, and was that read?"""
         frontier = self.audits.frontier
-        return bool(frontier.read) and all(node in frontier.ended for node in frontier.read)
+        if not frontier.read:  # an empty run may have ended too
+            return open_run(self.run.path).ended
+        over = frontier.ended | frontier.crashed
+        return bool(frontier.ended) and all(node in over for node in frontier.read)
 
     def result(self, witnesses: int) -> Review:
         """What was found so far, for one who does not wait for the end."""
@@ -190,11 +206,11 @@ class Streaming:
 def place_of(streaming: Streaming) -> run_files.Offset:
     """Up to where everything has been read and judged."""
     last = streaming.query.lastProgress
-    if last is None:
-        return {}
-    told = last["sources"][0]["endOffset"]
-    found = json.loads(told) if isinstance(told, str) else told
-    return dict(found or {})
+    told = last["sources"][0]["endOffset"] if last else None
+    if isinstance(told, str):
+        with contextlib.suppress(ValueError):
+            told = json.loads(told)
+    return dict(told) if isinstance(told, dict) else {}
 
 
 def follow(

@@ -186,7 +186,9 @@ def _told(one: Any) -> tuple[str, str, Any] | None:
     for kind, operator in operators.items():
         if isinstance(one, getattr(datasource, kind)) and len(one.attribute) == 1:
             values = one.value if operator == "in" else (one.value,)
-            if all(isinstance(value, int | str | float) for value in values):
+            if all(
+                isinstance(value, int | str) for value in values
+            ):  # not NaN, which Spark compares otherwise
                 return one.attribute[0], operator, one.value
     return None
 

@@ -83,7 +83,7 @@ def _follow(
         raise RuntimeError(
             f"{len(told)} findings in a run with {written['misses']} misses; strange: {strange[:3]}"
         )
-    lags = np.concatenate([_lags(step) for step in follower.progress.steps[before:]])
+    lags = np.concatenate([_lags(step) for step in list(follower.progress.steps)[before:]])
     findings = np.array([at - (one["at_ns"] + BOOT) for one, at in told]) / 1e9
     return {
         "rows": int(follower.progress.rows),

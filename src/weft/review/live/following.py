@@ -45,6 +45,7 @@ class Following:
         self._late: dict[tuple[int, int, int], None] = {}
         self._unnamed: list[Finding] = []
         self._crashed: set[str] = set()
+        self._settled = 0
 
     def feed(self, table: Any) -> list[Finding]:
         import pyarrow.compute as pc
@@ -66,7 +67,7 @@ class Following:
 
     def settle(self) -> list[Finding]:
         """What is certain now that nodes have told more."""
-        before = self.frontier.all_read
+        before = self._settled = self.frontier.all_read
         for node in self.frontier.crashed - self._crashed:
             there = [federate for federate, where in self._members.node.items() if where == node]
             self._grants.crashed(there, self.frontier.read[node])
@@ -83,6 +84,8 @@ class Following:
 
     def idle(self) -> list[Finding]:
         """Nothing came, but somebody may have said so."""
+        if self.frontier.all_read == self._settled:
+            return []
         return self._counted(self.settle())
 
     def _counted(self, found: list[Finding]) -> list[Finding]:

@@ -9,7 +9,7 @@ A node that neither writes nor says that there is nothing to write is taken for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -61,12 +61,12 @@ class Frontier:
         """The node has written all that happened there until then, and it was read."""
         self.read[node] = max(self.read.get(node, 0), until)
 
-    def look(self, now: int) -> None:
-        """Who is taken for crashed at this time of the wall clock?"""
+    def look(self, now: int, unread: Collection[str] = ()) -> None:
+        """Who is taken for crashed at this time of the wall clock?  Nobody of whom there is still something to be read."""
         self.crashed = {
             node
             for node, at in self.read.items()
-            if node not in self.ended and now - max(at, self._began) > SILENT
+            if node not in self.ended and node not in unread and now - max(at, self._began) > SILENT
         }
 
     def of(self, node: str) -> int:
@@ -75,7 +75,8 @@ class Frontier:
     @property
     def all_read(self) -> int:
         """Of all nodes everything that happened before this time has been read."""
-        return min((self.of(node) for node in self.read if node not in self.crashed), default=0)
+        latest = max(self.read.values(), default=0)  # if all have crashed, nobody will tell more
+        return min((self.of(node) for node in self.read if node not in self.crashed), default=latest)
 
     @property
     def clocks_differ(self) -> int:
