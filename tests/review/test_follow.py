@@ -18,7 +18,7 @@ from weft.cli import main
 from weft.cli.follow import as_lines
 from weft.host.recording_files import idle_file, write_idle
 from weft.review import ReviewError, follow
-from weft.review.follow import Follower
+from weft.review.follow import Follower, Streaming, watch
 from weft.review.live import frontier
 from weft.review.live.ordered import Finding
 
@@ -61,7 +61,7 @@ class Growing:
 @pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(600)
 def test_a_growing_run_is_followed_to_its_end(spark: Any, tmp_path: Path) -> None:
-    """What is told meanwhile is what is wrong; then comes the review of the whole, with the same counts."""
+    """What is told meanwhile is all that is wrong, and nothing else; how far it has come is told, too."""
     rows = faulty_run(seed=7, steps=250, times=1)
     growing = Growing(tmp_path, number(with_ends(rows)))
     found: list[Finding] = []
@@ -71,13 +71,29 @@ def test_a_growing_run_is_followed_to_its_end(spark: Any, tmp_path: Path) -> Non
         said.append(text)
         growing.grow()
 
-    result = follow(growing.run, say=say, tell=found.extend, session=spark)
+    follower = Follower(growing.run, found.extend, ORDERS)
+    with Streaming(spark, follower) as streaming:
+        watch(streaming, follower, say)
     assert {told(finding) for finding in found} == expected(rows)
-    counts = {name: audit.violations for name, audit in result.audits.items()}
-    assert counts == {name: sum(one["audit"] == name for one in found) for name in counts}
-    assert result.rows == len(rows) + 2
+    assert follower.progress.rows == len(rows) + 2
     assert said[0].startswith("waiting for rows")
     assert any("rows, lag" in text for text in said)
+
+
+@pytest.mark.soak
+@pytest.mark.xdist_group("spark")
+@pytest.mark.timeout(600)
+def test_in_the_end_the_whole_run_is_reviewed(spark: Any, tmp_path: Path) -> None:
+    """With the same counts."""
+    growing = Growing(tmp_path, number(with_ends(faulty_run(seed=7, steps=250, times=1))))
+    found: list[Finding] = []
+
+    def say(text: str) -> None:
+        growing.grow()
+
+    result = follow(growing.run, say=say, tell=found.extend, session=spark)
+    counts = {name: audit.violations for name, audit in result.audits.items()}
+    assert counts == {name: sum(one["audit"] == name for one in found) for name in counts}
 
 
 @pytest.mark.xdist_group("spark")
@@ -199,17 +215,17 @@ def test_when_it_is_over(tmp_path: Path) -> None:
     one = Follower(run, lambda findings: None, ORDERS, lambda: now[0])
     last = {folder.name: max(file.name for file in folder.iterdir()) for folder in (run / "rows").iterdir()}
     one.look(last)
-    assert not one.ended
+    assert not one.is_over()
     ended = run / "nodes" / "node%200.json"
     ended.write_text(json.dumps(json.loads(ended.read_text()) | {"ended_ns": now[0]}))
     one.look(last)
-    assert not one.ended
+    assert not one.is_over()
     now[0] += 2 * frontier.SILENT
     one.look(last)
-    assert one.ended
+    assert one.is_over()
     empty = write(tmp_path / "empty", [])
     (empty / "rows").mkdir()
-    assert not Follower(empty, lambda findings: None, ORDERS).ended
+    assert not Follower(empty, lambda findings: None, ORDERS).is_over()
     (empty / "nodes").mkdir()
     (empty / "nodes" / "a.json").write_text(json.dumps({"ended_ns": 1}))
-    assert Follower(empty, lambda findings: None, ORDERS).ended
+    assert Follower(empty, lambda findings: None, ORDERS).is_over()

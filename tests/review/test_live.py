@@ -93,27 +93,41 @@ def follow(rows: list[Row], chance: random.Random, most: int) -> tuple[Following
     return following, found
 
 
-@settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 3), st.booleans(), st.integers(5, 60))
-def test_all_that_is_wrong_is_told_once_and_nothing_else(
-    seed: int, nodes: int, stamped: bool, most: int
-) -> None:
+def check_all_that_is_wrong(seed: int, nodes: int, stamped: bool, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handovers, "KEPT", 10**15)
-        rows = faulty_run(seed, steps=200, nodes=nodes, times=1, stamped=stamped)
+        rows = faulty_run(seed, steps=150, nodes=nodes, times=1, stamped=stamped)
         _, found = follow(with_ends(rows), random.Random(seed), most)
     assert len(found) == len(set(found))
     assert set(found) == expected(rows)
 
 
-@settings(max_examples=4, deadline=None)
+RUNS = (st.integers(0, 10**6), st.integers(1, 3), st.booleans(), st.integers(10, 60))
+
+
+@settings(max_examples=5, deadline=None)
+@given(*RUNS)
+def test_all_that_is_wrong_is_told_once_and_nothing_else(
+    seed: int, nodes: int, stamped: bool, most: int
+) -> None:
+    check_all_that_is_wrong(seed, nodes, stamped, most)
+
+
+@pytest.mark.soak
+@settings(max_examples=60, deadline=None)
+@given(*RUNS)
+def test_in_many_runs(seed: int, nodes: int, stamped: bool, most: int) -> None:
+    check_all_that_is_wrong(seed, nodes, stamped, most)
+
+
+@settings(max_examples=3, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_what_is_forgotten_is_never_told_wrongly(seed: int, kept: int) -> None:
     """With hardly any memory, and a run that never ends: less is told, nothing wrong."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handovers, "KEPT", kept * 10**9)
         patch.setattr(handovers, "MOST", 50)
-        rows = faulty_run(seed, steps=200, times=1)
+        rows = faulty_run(seed, steps=150, times=1)
         following, found = follow(rows, random.Random(seed), 20)
     assert len(found) == len(set(found))
     assert set(found) <= expected(rows)

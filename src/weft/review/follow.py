@@ -130,8 +130,7 @@ class Follower:
                     shown.append(finding)
             self._tell(found)
 
-    @property
-    def ended(self) -> bool:
+    def is_over(self) -> bool:
         """Have all nodes ended in order, or crashed while others did, and was that read?"""
         frontier = self.audits.frontier
         if not frontier.read:  # an empty run may have ended too
@@ -246,7 +245,7 @@ def follow(
 def watch(streaming: Streaming, follower: Follower, say: Say) -> None:
     """Until the run has ended."""
     began, lines = time.monotonic(), 1
-    while not follower.ended:
+    while not follower.is_over():
         streaming.wait()
         follower.look(place_of(streaming))
         seconds = time.monotonic() - began

@@ -72,7 +72,7 @@ def _follow(
         process.stdin.write("go\n")
         process.stdin.flush()
         with Meter() as meter:
-            while not follower.ended:
+            while not follower.is_over():
                 streaming.wait()
                 follower.look({})
                 most = max(most, follower.audits.waiting)
