@@ -26,7 +26,7 @@ PUBLIC = {
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "Update", "heard", "join",
     ],
-    "weft.review": ["AUDITS", "Review", "ReviewError", "review"],
+    "weft.review": ["AUDITS", "Review", "ReviewError", "follow", "register", "review"],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",

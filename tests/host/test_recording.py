@@ -114,6 +114,8 @@ def test_a_killed_server_leaves_what_it_has_written(tmp_path: Path) -> None:
         rti.publish_interaction_class(fire)
         rti.send_interaction(fire, {rti.get_parameter_handle(fire, "Target"): b"Rhino"}, b"")
         assert eventually(lambda: _kinds(tmp_path / "kept") >= {"join", "send"})
+        (folder,) = find_runs(tmp_path / "kept")
+        assert eventually(lambda: _idle_since(folder) > max(row["epoch_ns"] for row in rows_of(folder)))
         server.send_signal(signal.SIGKILL)
         server.wait(WAIT)
         rti._lose_connection()
@@ -135,6 +137,11 @@ def _kinds(directory: Path) -> set[str]:
 
 
 # --- time -----------------------------------------------------------------------------------------------------
+
+
+def _idle_since(run: Path) -> int:
+    """Up to when a node at which nothing happens has written everything, as it says (for whoever follows the run)."""
+    return max((file.stat().st_mtime_ns for file in (run / "nodes").glob("*.idle")), default=0)
 
 
 def test_time_is_recorded_as_it_goes() -> None:

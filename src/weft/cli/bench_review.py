@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from weft.cli import bench_follow
 from weft.cli.arguments import whole
 from weft.cli.benchmarks import review as measured
 from weft.cli.benchmarks.runner import load, say
@@ -32,10 +33,24 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--shape", choices=SHAPES, default="even", help="how messages are spread (default %(default)s)"
     )
     parser.add_argument("--no-duckdb", action="store_true", help="leave DuckDB out")
+    parser.add_argument(
+        "--part",
+        choices=("audits", "follow"),
+        default="audits",
+        help="follow: how far a follower is behind a run that is being written",
+    )
+    parser.add_argument(
+        "--rate", type=whole(100), default=20_000, help="rows a second to follow (default %(default)s)"
+    )
+    parser.add_argument(
+        "--seconds", type=whole(1), default=30, help="to follow for so long (default %(default)s)"
+    )
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.part == "follow":
+        return bench_follow.run(arguments)
     results = measure(arguments)
     print(json.dumps(results, indent=2) if arguments.json else as_text(results))
     return 0

@@ -53,6 +53,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--html", metavar="FILE", help="also write the report as one HTML file, with space-time diagrams"
     )
     parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="while the run is being written: tell what is found as it comes, until the run ends or Ctrl-C",
+    )
     parser.set_defaults(func=run)
 
 
@@ -71,18 +76,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise SettingsError("--master must not be empty; local[*] is this machine")
     if arguments.html is not None:
         check_writable(arguments.html)
-    found = review(
-        arguments.run,
-        arguments.master,
-        say,
-        arguments.witnesses,
-        arguments.orders,
-        advice=not arguments.no_advice,
-        evidence=arguments.html is not None,
-    )
+    whole = {"advice": not arguments.no_advice, "evidence": arguments.html is not None}
+    if arguments.follow:
+        from weft.cli.follow import followed
+
+        found = followed(arguments, say, whole)
+    else:
+        found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders, **whole)
     if arguments.html is not None:
         write_report(arguments.html, found)
-    print(json.dumps(found.as_data(), indent=2) if arguments.json else as_text(found))
+    indent = None if arguments.follow else 2  # behind the findings, a line each
+    print(json.dumps(found.as_data(), indent=indent) if arguments.json else as_text(found))
     return 1 if found.violations else 0
 
 
@@ -124,7 +128,7 @@ def as_text(found: Review) -> str:
         unsure = f", {result.unsure:,} unsure (rows are missing)" if result.unsure else ""
         verdict = "ok" if not result.violations else f"{result.violations:,} violations"
         lines.append(f"{name:<10} {verdict}{unsure}")
-        lines += [f"    {_witness(witness)}" for witness in result.witnesses]
+        lines += [f"    {witness_text(witness)}" for witness in result.witnesses]
         hidden = result.violations - len(result.witnesses)
         if hidden > 0:
             lines.append(f"    … and {hidden:,} more")
@@ -135,7 +139,7 @@ def as_text(found: Review) -> str:
     return "\n".join(lines)
 
 
-def _witness(witness: dict[str, Any]) -> str:
+def witness_text(witness: dict[str, Any]) -> str:
     """As `what: name value, name value`."""
     rest = ", ".join(f"{name} {value}" for name, value in witness.items() if name != "what")
     return f"{witness['what']}: {rest}" if "what" in witness else rest

@@ -11,6 +11,7 @@ works again; the federation goes on in any case.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import threading
 import time
 from collections import deque
@@ -27,6 +28,7 @@ from weft.host.recording_files import (
     open_run_folder,
     read_json,
     run_id,
+    write_idle,
     write_json,
     write_models,
 )
@@ -59,6 +61,7 @@ class RunWriter:
         self.ended = False  # nothing more comes
         self.finished = False  # and that is written
         self.failing = False
+        self.collected_ns = 0  # up to when its book was emptied
         self.folder: Path | None = None
         self._directory = directory
         self._identity = run_id(federation.name, federation.execution)
@@ -139,6 +142,12 @@ class RunWriter:
         """In order: it is the last thing that is written."""
         self._write_table(self.open(settings), [(_special("stop", {}), 0)])
         self.finished = True
+
+    def rest(self, until_ns: int) -> None:
+        """Nothing happened: so that whoever follows the run knows, and does not wait for files that do not come."""
+        if self.folder is not None and not self.failing and until_ns:
+            with contextlib.suppress(OSError):
+                write_idle(self.folder, self.node, until_ns)
 
     def tell(self) -> None:
         """What nodes/<node>.json says, if that has changed."""
@@ -240,10 +249,12 @@ class NodeRecordings(Recordings):
 
     def _collect(self, run: RunWriter) -> None:
         """Take what a book has, if there is room for it."""
+        now = time.time_ns()
         batch = run.book.take()
-        if batch is None:
-            return
         with self._lock:
+            run.collected_ns = now
+            if batch is None:
+                return
             if self._queued + batch.size > self._queue_bytes:
                 run.dropped += batch.rows
                 self.dropped += batch.rows
@@ -281,8 +292,11 @@ class NodeRecordings(Recordings):
             with self._lock:
                 batches = list(run.waiting)
                 run.waiting.clear()
+                collected = run.collected_ns
             if batches:
                 self._write(run, batches)
+            elif not ended:
+                run.rest(collected)
             if ended:
                 self._finish(run)
 

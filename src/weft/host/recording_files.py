@@ -3,6 +3,7 @@
     runs/<federation>/<start time>-<id>/
         run.json                                the run: federation, start, object model, logical time, settings
         nodes/<node>.json                       one node: when it began and ended, rows, dropped rows, other nodes
+        nodes/<node>.idle                       empty; its time: up to then everything is in files, and nothing came since
         rows/node=<node>/<began>-<number>.parquet
 
 Each node writes files of its own, so nodes need not speak to one another about them.  The id follows from the federation
@@ -134,6 +135,23 @@ def open_run_folder(directory: Path, federation: str, identity: str, epoch_ns: i
 
 def node_file(folder: Path, node: str) -> Path:
     return folder / "nodes" / f"{quote(node, safe='')}.json"
+
+
+def idle_file(folder: Path, node: str) -> Path:
+    """Its time (mtime) says up to when everything that happened at the node is in its files."""
+    return folder / "nodes" / f"{quote(node, safe='')}.idle"
+
+
+def write_idle(folder: Path, node: str, until_ns: int) -> None:
+    """Never with a time that is not meant, however short."""
+    path = idle_file(folder, node)
+    try:
+        os.utime(path, ns=(until_ns, until_ns))
+    except FileNotFoundError:
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        draft.touch(exist_ok=False)
+        os.utime(draft, ns=(until_ns, until_ns))
+        draft.replace(path)
 
 
 def read_json(path: Path) -> dict[str, Any]:

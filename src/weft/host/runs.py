@@ -113,15 +113,21 @@ def find_runs(directory: str | Path) -> list[Path]:
     return sorted(found)
 
 
+def check_run(path: str | Path) -> Path:
+    """Is there a run?  What its files say is asked of each when it is read."""
+    found = Path(path)
+    if not found.is_dir():
+        raise RecordingError(f"{found}: there is no such run; `weft runs` lists those there are")
+    if not (found / RUN_FILE).is_file() and not (found / "rows").is_dir():
+        raise RecordingError(
+            f"{found} is no recorded run: it has neither {RUN_FILE} nor rows; `weft runs` lists those there are"
+        )
+    return found
+
+
 def open_run(path: str | Path, known: dict[Path, RowFile] | None = None) -> Run:
     """What is there of a run; raises RecordingError where it is none, or of a newer schema."""
-    run = Run(Path(path))
-    if not run.path.is_dir():
-        raise RecordingError(f"{run.path}: there is no such run; `weft runs` lists those there are")
-    if not (run.path / RUN_FILE).is_file() and not (run.path / "rows").is_dir():
-        raise RecordingError(
-            f"{run.path} is no recorded run: it has neither {RUN_FILE} nor rows; `weft runs` lists those there are"
-        )
+    run = Run(check_run(path))
     run.info = _read_json(run, run.path / RUN_FILE)
     for file in sorted((run.path / "nodes").glob("*.json")):
         if not file.name.startswith("."):
@@ -151,7 +157,7 @@ def _find_files(run: Run, folder: Path, known: dict[Path, RowFile]) -> None:
     node = unquote(folder.name.removeprefix("node="))
     told = run.nodes.get(node, {})
     over = told.get("ended_ns") is not None or _is_interrupted(told)
-    for path in sorted(folder.iterdir(), key=_place):
+    for path in sorted(folder.iterdir(), key=file_place):
         if path.name.startswith("."):
             if over:
                 run.troubles.append(f"{path} is temporary: its writer did not finish it; ignored")
@@ -161,7 +167,7 @@ def _find_files(run: Run, folder: Path, known: dict[Path, RowFile]) -> None:
             _add_file(run, path, node)
 
 
-def _place(path: Path) -> tuple[str, int, str]:
+def file_place(path: Path) -> tuple[str, int, str]:
     """Files of one process are in the order of their numbers, also beyond a million."""
     began, _, number = path.stem.rpartition("-")
     return began, int(number) if number.isdigit() else 0, path.name
@@ -183,11 +189,15 @@ def _add_file(run: Run, path: Path, node: str) -> None:
         )
         return
     if int(text) > VERSION:
-        raise RecordingError(
-            f"{path} was written with version {text} of the row schema; this Weft reads versions up to {VERSION}. "
-            "Use the Weft that recorded the run, or a newer one"
-        )
+        raise newer_schema(path, text)
     run.files.append(RowFile(path, node, metadata.num_rows, int(text)))
+
+
+def newer_schema(path: Path, version: str) -> RecordingError:
+    return RecordingError(
+        f"{path} was written with version {version} of the row schema; this Weft reads versions up to {VERSION}. "
+        "Use the Weft that recorded the run, or a newer one"
+    )
 
 
 def _find_missing(run: Run) -> None:

@@ -1,6 +1,16 @@
 """The review of a recorded run, on Spark (docs/review.md): all that imports pyspark, and only when it is used."""
 
+from typing import Any
+
 from weft.review.errors import ReviewError
+from weft.review.follow import follow
 from weft.review.review import AUDITS, Review, review
 
-__all__ = ["AUDITS", "Review", "ReviewError", "review"]
+__all__ = ["AUDITS", "Review", "ReviewError", "follow", "register", "review"]
+
+
+def register(session: Any) -> None:
+    """Let a Spark session read recorded runs: `session.read.format("weft").load(run)`, and `session.readStream` likewise."""
+    from weft.review import source
+
+    source.register(session)

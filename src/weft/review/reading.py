@@ -6,6 +6,7 @@ held against the run: findings that say "something is not there" count as unsure
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,11 @@ def open_for_review(path: str | Path) -> Opened:
     if not run.files or not run.rows:
         why = f" ({'; '.join(run.troubles)})" if run.troubles else ""
         raise ReviewError(f"{run.path}: the run is empty: there are no rows to review{why}")
+    return Opened(run, tuple(notes_of(run)), frozenset(gaps_of(run)))
+
+
+def notes_of(run: Run) -> list[str]:
+    """What is to be known of a run before anything that is found in it."""
     notes = []
     if run.dropped:
         notes.append(
@@ -62,10 +68,11 @@ def open_for_review(path: str | Path) -> Opened:
         notes.append(
             f"{', '.join(running)}: still writing, or crashed; what is not there yet is not held against the run"
         )
-    return Opened(run, tuple(notes), frozenset(_gaps(run)))
+    return notes
 
 
-def _gaps(run: Run) -> set[str]:
+def gaps_of(run: Run) -> set[str]:
+    """Nodes whose rows are not all there."""
     whole = {file.path for file in run.files}
     torn = {path.parent for path in (run.path / "rows").glob("node=*/*.parquet") if path not in whole}
     found = {unquote(folder.name.removeprefix("node=")) for folder in torn}
@@ -82,9 +89,13 @@ def read_rows(session: Any, opened: Opened) -> Any:
     return session.read.schema(spark_schema()).option("basePath", base).parquet(*paths)
 
 
-def spark_schema() -> str:
-    """Columns and types by Spark's names."""
-    return ", ".join(f"`{column.name}` {_spark_type(column.type)}" for column in COLUMNS)
+def spark_schema(names: Sequence[str] = ()) -> str:
+    """Columns (all, or these) and types by Spark's names."""
+    return ", ".join(
+        f"`{column.name}` {_spark_type(column.type)}"
+        for column in COLUMNS
+        if not names or column.name in names
+    )
 
 
 def _spark_type(name: str) -> str:

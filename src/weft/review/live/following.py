@@ -1,0 +1,131 @@
+"""All audits of a run that is being written: fed with rows as they come, it tells what is wrong as soon as that is certain.
+
+What is told here the review of the whole run tells too; it is the judge in the end.  What takes the whole run to know
+(figures of consumers, what was forgotten meanwhile) is left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from weft.review.live.addressing import Addressing
+from weft.review.live.frontier import FOREVER, Frontier
+from weft.review.live.handovers import SETTLED, Handovers
+from weft.review.live.log import Grants, Scan
+from weft.review.live.members import Members
+from weft.review.live.ordered import Deadlines, Finding, TimeOrder, Vectors
+
+COLUMNS = (
+    "node", "seq", "epoch_ns", "mono_ns", "kind", "service", "federate", "name", "source", "message",
+    "destinations", "class", "object", "items", "order", "time_int", "time_float", "lookahead_int",
+    "lookahead_float", "vector_of", "vector", "transport", "region", "dimensions", "lower", "upper",
+    "operation", "priority", "deadline_ns",
+)  # fmt: skip
+LATE_KEYS = 1_000_000  # late deliveries that are remembered, so that none is told twice
+
+
+class Following:
+    """`feed` it tables with `COLUMNS`, of each node in order; it returns findings: what a witness says, and `audit`."""
+
+    def __init__(self, time_column: str, orders: Sequence[str], began: int = 0) -> None:
+        """`began`: now, on the wall clock."""
+        self.frontier = Frontier(began)
+        self.rows = 0
+        self.counts: dict[str, int] = {}
+        self._orders = tuple(orders)
+        self._members = Members(time_column)
+        self._handovers = Handovers(time_column, self.frontier, self._members)
+        self._addressing = Addressing(time_column, self._handovers)
+        self._time_order = TimeOrder(time_column)
+        self._vectors = Vectors(orders)
+        self._deadlines = Deadlines()
+        self._grants = Grants(time_column, time_column.replace("time", "lookahead"))
+        self._scan = Scan(orders)
+        self._late: dict[tuple[int, int, int], None] = {}
+        self._unnamed: list[Finding] = []
+        self._crashed: set[str] = set()
+        self._settled = 0
+
+    def feed(self, table: Any) -> list[Finding]:
+        import pyarrow.compute as pc
+
+        found: list[Finding] = []
+        self.rows += len(table)
+        for node in table.column("node").unique().to_pylist():
+            mine = table.filter(pc.equal(table.column("node"), node)).combine_chunks()
+            self.frontier.feed(node, mine)
+            self._members.feed(node, mine)
+            found += self._time_order.feed(node, mine)
+            found += self._deadlines.feed(node, mine)
+            self._unnamed += self._vectors.feed(node, mine)
+            self._handovers.feed(node, mine)
+            self._addressing.feed(node, mine)
+        self._grants.feed(table, self.frontier.clocks_differ)
+        self._scan.feed(table)
+        return self._counted(found + self.settle())
+
+    def settle(self) -> list[Finding]:
+        """What is certain now that nodes have told more."""
+        before = self._settled = self.frontier.all_read
+        for node in self.frontier.crashed - self._crashed:
+            there = [federate for federate, where in self._members.node.items() if where == node]
+            self._grants.crashed(there, self.frontier.read[node])
+        self._crashed = set(self.frontier.crashed)
+        found = list(self._grants.settle(before))
+        self._members.doubtful |= {finding["federate"] for finding in found}
+        self._members.settle(before - SETTLED)
+        self._addressing.settle(before)
+        found += self._handovers.judge(before, max(self.frontier.read.values(), default=0))
+        self._unnamed += self._scan.settle(before)
+        if before == FOREVER:
+            self._unnamed += self._scan.end()
+        return found + list(self._named(before))
+
+    def idle(self) -> list[Finding]:
+        """Nothing came, but somebody may have said so."""
+        if self.frontier.all_read == self._settled:
+            return []
+        return self._counted(self.settle())
+
+    def _counted(self, found: list[Finding]) -> list[Finding]:
+        for finding in found:
+            self.counts[finding["audit"]] = self.counts.get(finding["audit"], 0) + 1
+        return found
+
+    def _named(self, before: int) -> Iterator[Finding]:
+        """Late messages with their classes and orders, once their sends must have been read."""
+        waiting, self._unnamed = self._unnamed, []
+        for finding in waiting:
+            if finding["epoch_ns"] + self.frontier.clocks_differ >= before:
+                self._unnamed.append(finding)
+                continue
+            key = (finding["federate"], finding["source"], finding["message"])
+            if key in self._late:
+                continue
+            self._late[key] = None
+            if len(self._late) > LATE_KEYS:
+                del self._late[next(iter(self._late))]
+            named = {name: value for name, value in finding.items() if name != "epoch_ns"}
+            named |= self._told(finding["source"], finding["message"], "")
+            if named.get("order", self._orders[0]) in self._orders:
+                yield named | self._told(finding["after_source"], finding["after"], "after_")
+
+    def _told(self, source: int, message: int, prefix: str) -> dict[str, Any]:
+        return {
+            f"{prefix}{name}": text for name, text in self._handovers.sent_as(source, message).items() if text
+        }
+
+    @property
+    def unsure(self) -> int:
+        return self._handovers.unsure
+
+    @property
+    def left_out(self) -> int:
+        """What came so late that it is left to the review of the whole run."""
+        return self._handovers.left_out + self._vectors.left_out
+
+    @property
+    def waiting(self) -> int:
+        """Rows and handovers that are kept because something about them is not certain yet."""
+        return len(self._handovers.handovers) + self._addressing.rows + self._grants.rows + self._scan.rows

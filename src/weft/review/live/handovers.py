@@ -1,0 +1,381 @@
+"""Messages and federates: who was to get what, and did.
+
+A handover is a message and a federate that it was sent, or delivered, to.  It is forgotten when it is settled and some time
+has passed; what is known longer are the numbers of messages, which grow.  So a delivery of a message that was forgotten is
+neither new nor wrong: it is left to the review at the end.
+
+What is missing is told only if rows show that it will not come: a later message of the same sender in receive order came
+through, the federate was granted a later time, or its node has ended; and not before all nodes have told what they did for
+a while (`SETTLED`) after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from weft.review import arrow
+from weft.review.audits.context import RTI
+from weft.review.audits.delivery import DUPLICATE, LOST, UNSENT
+from weft.review.audits.interest import EXTRA, MISSED
+from weft.review.kernels.pieces import Array
+from weft.review.live.columns import Sorted, Waiting, Words, hashed, of_kinds
+from weft.review.live.frontier import Frontier
+from weft.review.live.members import Members
+from weft.review.live.ordered import Finding
+
+SETTLED = 2_000_000_000  # ns: rare ways of a message may take so long
+KEPT = 30_000_000_000  # ns for which a settled handover is still known
+MOST = 1_000_000  # handovers, of which the oldest are forgotten then
+TOLD_LOST, TOLD_DUPLICATE, TOLD_UNSENT, TOLD_INTEREST = 1, 2, 4, 8
+IS_MISSED, IS_EXTRA, IS_POSSIBLE = 1, 2, 3  # what the subscriptions say; 0: not asked yet
+
+
+class Handovers:
+    def __init__(self, time_column: str, frontier: Frontier, members: Members) -> None:
+        self._time_column = time_column
+        self._frontier, self._members = frontier, members
+        self.words = Words()
+        self.nodes = Words()
+        kind = np.int64 if time_column == "time_int" else np.float64
+        numbers = dict.fromkeys(("source", "message", "federate", "epoch", "got_at"), np.int64)
+        small = dict.fromkeys(("class_name", "order", "node"), np.int32)
+        flags = dict.fromkeys(("expected", "reliable", "placed", "timed", "got"), bool)
+        self.handovers = Sorted(**numbers, **small, **flags, time=kind, told=np.uint8, verdict=np.uint8)
+        self.sends = Sorted(source=np.int64, message=np.int64, epoch=np.int64, class_name=np.int32,
+                            order=np.int32, open=bool, judged=bool)  # fmt: skip
+        self._parts = Sorted(handover=np.uint64, epoch=np.int64, count=np.int32)
+        self._forgotten: dict[int, int] = {}  # by source the greatest number of a send that is forgotten
+        self._reached: dict[tuple[int, int], int] = {}
+        self._reaching = Waiting()
+        self._given_up: dict[tuple[int, ...], None] = {}
+        self.unjudged: set[int] = set()
+        self.unsure = 0
+        self.left_out = 0
+
+    # What comes
+
+    def feed(self, node: str, table: Any) -> None:
+        self._feed_sent(node, table)
+        self._feed_delivered(node, table)
+        said = of_kinds(table, "drop", "filter", "retract")
+        for row in said.select(["kind", "source", "message", "federate"]).to_pylist():
+            self._give_up(node, row)
+
+    def _give_up(self, node: str, row: dict[str, Any]) -> None:
+        """Of whom it is said: anybody, one federate, everybody at that node."""
+        if row["message"] is None:
+            return
+        message = (row["source"] or 0, row["message"])
+        if row["kind"] == "retract" or (row["kind"] == "drop" and not row["federate"]):
+            self._given_up[message] = None
+        elif not row["federate"]:
+            self._given_up[(*message, 0, self.nodes.number(node))] = None
+        else:
+            self._given_up[(*message, row["federate"])] = None
+
+    def _messages(self, table: Any, kind: str) -> Any:
+        import pyarrow.compute as pc
+
+        rows = of_kinds(table, kind)
+        return rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
+
+    def _feed_sent(self, node: str, table: Any) -> None:
+        rows = self._messages(table, "send")
+        if not len(rows):
+            return
+        source, message = arrow.numbers(rows, "source"), arrow.numbers(rows, "message")
+        told = self._told(rows, node)
+        keys = hashed(source, message)
+        new = ~self.sends.find(keys)[1]
+        columns = {"source": source, "message": message, **told, "open": ~arrow.present(rows, "destinations")}
+        self.sends.add(keys[new], {name: column[new] for name, column in columns.items()})
+        federate, counts = arrow.lists(rows, "destinations")
+        which = np.repeat(np.arange(len(rows)), counts)
+        self._add_handovers(
+            source[which], message[which], federate.astype(np.int64),
+            {name: column[which] for name, column in told.items()} | {"expected": np.ones(len(which), bool)},
+        )  # fmt: skip
+
+    def _told(self, rows: Any, node: str) -> dict[str, Array]:
+        """What the send says of a message."""
+        import pyarrow.compute as pc
+
+        best_effort = np.asarray(pc.fill_null(pc.equal(rows.column("transport"), "best-effort"), False))
+        order = self.words.numbers(rows, "order")
+        causal = [self.words.number(name) for name in ("CO", "CT")]
+        return {
+            "epoch": arrow.numbers(rows, "epoch_ns"),
+            "class_name": self.words.numbers(rows, "class"),
+            "order": order,
+            "node": np.full(len(rows), self.nodes.number(node), np.int32),
+            "reliable": ~best_effort | np.isin(order, causal),
+            "placed": arrow.present(rows, "dimensions"),
+            "time": arrow.numbers(rows, self._time_column),
+            "timed": arrow.present(rows, self._time_column),
+        }
+
+    def _add_handovers(self, source: Array, message: Array, federate: Array, told: dict[str, Array]) -> None:
+        """Also handovers that are there already, because their deliveries were read first."""
+        keys = hashed(source, message, federate)
+        places, there = self.handovers.find(keys)
+        new = ~there
+        columns = {"source": source, "message": message, "federate": federate, **told}
+        for name, column in told.items():
+            self.handovers[name][places[there]] = column[there]
+        self.handovers.add(keys[new], {name: column[new] for name, column in columns.items()})
+
+    def _feed_delivered(self, node: str, table: Any) -> None:
+        rows = self._messages(table, "deliver")
+        if not len(rows):
+            return
+        names = ("source", "message", "federate", "epoch_ns")
+        source, message, federate, epoch = (arrow.numbers(rows, name) for name in names)
+        keys = hashed(source, message, federate)
+        places, there = self.handovers.find(keys)
+        known = there | (message > self._limits(source))
+        self.left_out += int((~known).sum())
+        new = known & ~there
+        told = {
+            "source": source, "message": message, "federate": federate, "epoch": epoch,
+            "class_name": self.words.numbers(rows, "class"), "order": self.words.numbers(rows, "order"),
+            "time": arrow.numbers(rows, self._time_column), "timed": arrow.present(rows, self._time_column),
+        }  # fmt: skip
+        self.handovers.add(keys[new], {name: column[new] for name, column in told.items()})
+        places, _ = self.handovers.find(keys[known])
+        first = ~self.handovers["got"][places]
+        self.handovers["got"][places] = True
+        self.handovers["got_at"][places[first]] = epoch[known][first]
+        self._count_parts(rows, keys, epoch, known)
+        import pyarrow.compute as pc
+
+        in_receive_order = pc.fill_null(pc.equal(rows.column("order"), "RO"), False)
+        self._reaching.add(rows.select(list(names)).filter(in_receive_order))
+
+    def _limits(self, source: Array) -> Array:
+        """By row the greatest number of its source that is forgotten."""
+        every, inverse = np.unique(source, return_inverse=True)
+        known = np.array([self._forgotten.get(who, 0) for who in every.tolist()], np.int64)
+        return known[inverse]
+
+    def _count_parts(self, rows: Any, keys: Array, epoch: Array, known: Array) -> None:
+        """Attributes of different transportation come in several callbacks, which their items tell apart."""
+        items = [hash((None if names is None else tuple(names), way)) for names, way in
+                 zip(*(rows.column(name).to_pylist() for name in ("items", "transport")), strict=True)]  # fmt: skip
+        parts = hashed(keys.view(np.int64), np.array(items, np.int64))[known]
+        every, first, counts = np.unique(parts, return_index=True, return_counts=True)
+        places, there = self._parts.find(every)
+        self._parts["count"][places[there]] += counts[there].astype(np.int32)
+        new = ~there
+        self._parts.add(
+            every[new],
+            {"handover": keys[known][first][new], "epoch": epoch[known][first][new], "count": counts[new]},
+        )
+
+    # What it means
+
+    def judge(self, before: int, newest: int) -> Iterator[Finding]:
+        """With everything read that happened before a time; `newest`: the time of the newest row."""
+        self._settle_reached(before)
+        yield from self._duplicates()
+        yield from self._missing(before)
+        yield from self._unsent(before)
+        yield from self._extra()
+        self._forget(min(before, newest))
+
+    def _settle_reached(self, before: int) -> None:
+        ready = self._reaching.take("epoch_ns", before - SETTLED)
+        if ready is None:
+            return
+        keys = hashed(*(arrow.numbers(ready, name) for name in ("source", "message", "federate")))
+        places, there = self.handovers.find(keys)
+        if there.any():  # what should not have come overtakes nobody
+            there &= self.handovers["expected"][places] & (self.handovers["verdict"][places] != IS_EXTRA)
+        ready = ready.filter(there)
+        if not len(ready):
+            return
+        columns = np.stack([arrow.numbers(ready, name) for name in ("source", "federate", "message")])
+        order = np.lexsort(columns[::-1])
+        columns = columns[:, order]
+        last = np.append((columns[:2, 1:] != columns[:2, :-1]).any(axis=0), True)
+        for source, federate, message in columns[:, last].T.tolist():
+            key = (source, federate)
+            self._reached[key] = max(message, self._reached.get(key, 0))
+
+    def _finding(self, place: int, audit: str, what: str) -> Finding:
+        handovers = self.handovers
+        told: dict[str, Any] = {"audit": audit, "what": what}
+        told |= {name: int(handovers[name][place]) for name in ("source", "message", "federate")}
+        told["class"] = self.words.texts[handovers["class_name"][place]]
+        told["order"] = self.words.texts[handovers["order"][place]]
+        if handovers["timed"][place]:
+            told["time"] = handovers["time"][place].item()
+        return {name: value for name, value in told.items() if value is not None}
+
+    def _duplicates(self) -> Iterator[Finding]:
+        again = np.unique(self._parts["handover"][self._parts["count"] > 1])
+        places, there = self.handovers.find(again)
+        for place in places[there].tolist():
+            if not self.handovers["told"][place] & TOLD_DUPLICATE:
+                self.handovers["told"][place] |= TOLD_DUPLICATE
+                yield self._finding(place, "delivery", DUPLICATE)
+
+    def _missing(self, before: int) -> Iterator[Finding]:
+        handovers = self.handovers
+        lost = handovers["expected"] & handovers["reliable"] & (handovers["told"] & TOLD_LOST == 0)
+        missed = (
+            ~handovers["expected"]
+            & (handovers["verdict"] == IS_MISSED)
+            & (handovers["told"] & TOLD_INTEREST == 0)
+        )
+        old = handovers["epoch"] + SETTLED + self._frontier.clocks_differ < before
+        for place in np.flatnonzero((lost | missed) & ~handovers["got"] & old).tolist():
+            is_lost = bool(handovers["expected"][place])
+            sure = self._will_not_come(place, is_lost)
+            if sure is None:
+                continue
+            handovers["told"][place] |= TOLD_LOST if is_lost else TOLD_INTEREST
+            if not sure:
+                self.unsure += 1
+            elif is_lost:
+                found = self._finding(place, "delivery", LOST)
+                yield found
+                if found.get("order") == "TSO":
+                    yield {**found, "audit": "time"}
+            else:
+                yield self._finding(place, "interest", MISSED)
+
+    def _will_not_come(self, place: int, is_lost: bool) -> bool | None:
+        """None: it may yet, or need not; False: it seems so, but rows are missing."""
+        handovers, members = self.handovers, self._members
+        source, message, federate = (
+            int(handovers[name][place]) for name in ("source", "message", "federate")
+        )
+        order = self.words.texts[handovers["order"][place]]
+        time = handovers["time"][place] if handovers["timed"][place] else None
+        granted, node = members.granted.get(federate), members.node.get(federate)
+        if order == "TSO" and federate in members.doubtful and node not in self._frontier.ended:
+            return None
+        passed = order == "TSO" and time is not None and granted is not None and bool(time < granted)
+        if order == "TSO" and time is not None and granted is not None and not passed:
+            return None
+        overtaken = order == "RO" and message < self._reached.get((source, federate), 0)
+        excused = federate in members.left or node is None or node not in self._frontier.ended
+        if excused and not overtaken and not passed:
+            return None
+        there = 0 if node is None else self.nodes.number(node)
+        said = ((source, message), (source, message, federate), (source, message, 0, there))
+        if any(key in self._given_up for key in said):
+            return None
+        if is_lost and node is not None and there != handovers["node"][place]:
+            class_name = self.words.texts[handovers["class_name"][place]] or ""
+            placed, sent = bool(handovers["placed"][place]), int(handovers["epoch"][place])
+            if members.changed_its_mind(federate, class_name, placed, sent):
+                return None
+        return node is not None and node not in self._frontier.gaps
+
+    def _unsent(self, before: int) -> Iterator[Finding]:
+        handovers = self.handovers
+        strange = ~handovers["expected"] & handovers["got"] & (handovers["told"] & TOLD_UNSENT == 0)
+        strange &= handovers["got_at"] + self._frontier.clocks_differ < before
+        places = np.flatnonzero(strange)
+        for place in places[~self._sends_of(places)[1]].tolist():
+            handovers["told"][place] |= TOLD_UNSENT
+            source = int(handovers["source"][place])
+            if int(handovers["message"][place]) <= self._forgotten.get(source, 0):
+                self.left_out += 1
+                continue
+            node = self._members.node.get(source)
+            if node is None or node in self._frontier.gaps:
+                self.unsure += 1
+            else:
+                yield self._finding(place, "delivery", UNSENT)
+
+    def _sends_of(self, places: Array) -> tuple[Array, Array]:
+        return self.sends.find(hashed(self.handovers["source"][places], self.handovers["message"][places]))
+
+    def _extra(self) -> Iterator[Finding]:
+        """Addressed though not wanted, or not addressed; and delivered."""
+        handovers = self.handovers
+        verdict = handovers["verdict"]
+        wrong = handovers["expected"] & (verdict == IS_EXTRA)
+        strange = ~handovers["expected"] & ((verdict == 0) | (verdict == IS_EXTRA))
+        found = handovers["got"] & (handovers["told"] & TOLD_INTEREST == 0) & (wrong | strange)
+        places = np.flatnonzero(found)
+        sends, there = self._sends_of(places)
+        for place, send, known in zip(places.tolist(), sends.tolist(), there.tolist(), strict=True):
+            if strange[place] and not (known and self.sends["judged"][send]):
+                continue
+            handovers["told"][place] |= TOLD_INTEREST
+            if known and self.sends["open"][send] and strange[place]:
+                continue
+            if int(handovers["federate"][place]) in self.unjudged:
+                continue
+            if known:  # as it was sent, not as it was delivered
+                for name in ("class_name", "order"):
+                    handovers[name][place] = self.sends[name][send]
+            yield self._finding(place, "interest", EXTRA)
+
+    # For the audit of interest
+
+    def found_out(self, verdict: int, source: Array, message: Array, federate: Array) -> None:
+        """What the subscriptions say of handovers; missed ones that are not there yet become handovers."""
+        keys = hashed(source, message, federate)
+        places, there = self.handovers.find(keys)
+        self.handovers["verdict"][places[there]] = verdict
+        new = ~there
+        sends, known = self.sends.find(hashed(source, message))
+        new &= known
+        if verdict == IS_EXTRA or not new.any():
+            return
+        told = {name: self.sends[name][sends] for name in ("epoch", "class_name", "order")}
+        columns = {"source": source, "message": message, "federate": federate, **told}
+        made = {name: column[new] for name, column in columns.items()}
+        self.handovers.add(keys[new], made | {"verdict": np.full(int(new.sum()), verdict, np.uint8)})
+
+    def judged(self, source: Array, message: Array) -> None:
+        """Whom these should have gone to has been found out."""
+        places, there = self.sends.find(hashed(source, message))
+        self.sends["judged"][places[there]] = True
+
+    def sent_as(self, source: int, message: int) -> dict[str, str | None]:
+        """Class and order of a message, if its send is known."""
+        places, there = self.sends.find(hashed(np.array([source]), np.array([message])))
+        if not there[0]:
+            return {}
+        return {
+            "class": self.words.texts[self.sends["class_name"][places[0]]],
+            "order": self.words.texts[self.sends["order"][places[0]]],
+        }
+
+    # What need not be known any more
+
+    def _forget(self, before: int) -> None:
+        until = before - KEPT
+        old = self.sends["epoch"] < until
+        if old.any():
+            numbers = np.stack((self.sends["source"][old], self.sends["message"][old]), axis=1)
+            for source in np.unique(numbers[:, 0]).tolist():
+                last = int(numbers[numbers[:, 0] == source, 1].max())
+                self._forgotten[source] = max(last, self._forgotten.get(source, 0))
+            self.sends.keep(~old)
+        handovers = self.handovers
+        open_ones = (
+            handovers["expected"]
+            & handovers["reliable"]
+            & ~handovers["got"]
+            & (handovers["told"] & TOLD_LOST == 0)
+        )
+        if len(self._members.left):
+            open_ones &= ~np.isin(handovers["federate"], list(self._members.left))
+        keep = (handovers["epoch"] >= until) | open_ones
+        if int(keep.sum()) > MOST:
+            latest = np.sort(handovers["epoch"][keep])[-MOST]
+            keep &= handovers["epoch"] >= latest
+            self.left_out += int((open_ones & ~keep).sum())
+        handovers.keep(keep)
+        self._parts.keep(self._parts["epoch"] >= until)
+        while len(self._given_up) > MOST:
+            del self._given_up[next(iter(self._given_up))]

@@ -1,0 +1,70 @@
+"""Who takes part: at which node, what it was granted, whether it has left, and when it changed its mind."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+
+from weft.review import arrow
+from weft.review.audits.context import ACTING, RTI
+from weft.review.kernels.interest import GRACE
+from weft.review.live.columns import Waiting, of_kinds
+
+
+class Members:
+    """What is known up to a time that everybody has reached (`settle`); the rest waits."""
+
+    def __init__(self, time_column: str) -> None:
+        self._time_column = time_column
+        self.node: dict[int, str] = {}
+        self.left: set[int] = set()
+        self.granted: dict[int, Any] = {}
+        self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
+        self._moves: dict[int, array[int]] = {}
+        self._ends: dict[int, list[tuple[str, int]]] = {}
+        self._waiting = Waiting()
+
+    def feed(self, node: str, table: Any) -> None:
+        """Rows of one node."""
+        acting = of_kinds(table, *ACTING)
+        for federate in np.unique(arrow.numbers(acting, "federate")).tolist():
+            if federate != RTI:
+                self.node[federate] = min(node, self.node.get(federate, node))
+        self._waiting.add(
+            of_kinds(table, "grant", "resign", "lost").select(
+                ["kind", "federate", "epoch_ns", self._time_column]
+            )
+        )
+        for row in of_kinds(table, "region", "declare").select(
+            ["kind", "service", "federate", "class", "epoch_ns"]
+        ).to_pylist():  # fmt: skip
+            self._changed(row)
+
+    def _changed(self, row: dict[str, Any]) -> None:
+        service = row["service"] or ""
+        if row["kind"] == "region" and not service.startswith("create"):
+            self._moves.setdefault(row["federate"], array("q")).append(row["epoch_ns"])
+        elif row["kind"] == "declare" and service.startswith("unsubscribe"):
+            self._ends.setdefault(row["federate"], []).append((row["class"] or "", row["epoch_ns"]))
+
+    def settle(self, before: int) -> None:
+        ready = self._waiting.take("epoch_ns", before)
+        if ready is None:
+            return
+        columns = (ready.column(name).to_pylist() for name in ("kind", "federate", self._time_column))
+        for kind, federate, time in zip(*columns, strict=True):
+            if kind != "grant":
+                self.left.add(federate)
+            elif time is not None:
+                self.granted[federate] = max(time, self.granted.get(federate, time))
+
+    def changed_its_mind(self, federate: int, class_name: str, placed: bool, sent: int) -> bool:
+        """While a message of that class was under way to it from another node."""
+        if placed and any(sent <= at <= sent + GRACE for at in self._moves.get(federate, ())):
+            return True
+        return any(
+            sent <= at <= sent + GRACE and (name == class_name or class_name.startswith(f"{name}."))
+            for name, at in self._ends.get(federate, ())
+        )

@@ -1,0 +1,211 @@
+"""What the rows of one node tell by themselves, as they come: time stamp order, causal order by vectors, deadlines.
+
+The kernels judge rows of one federate from front to back.  What was before is put in front of them as a row or two that stand
+for it: the greatest time stamp and the last grant; the greatest of all vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.review import arrow
+from weft.review.audits.causal import SEQUENCER
+from weft.review.audits.context import RTI
+from weft.review.audits.timing import FLUSH, GRANTS
+from weft.review.kernels import causal as causal_kernel
+from weft.review.kernels import timing as timing_kernel
+from weft.review.kernels.pieces import Array, by_value
+from weft.review.live.columns import of_kinds
+
+Finding = dict[str, Any]
+RECENT = 4096  # deliveries to a federate that are remembered, to know one that comes again
+MISSES = 100_000  # that are remembered: a miss is told by one row, and by another when the event has ended
+
+
+class TimeOrder:
+    """Deliveries in time stamp order: none less than one before, none in the past."""
+
+    def __init__(self, time_column: str) -> None:
+        self._time_column = time_column
+        self._carried: dict[
+            tuple[str, int], tuple[Any, Any]
+        ] = {}  # greatest time stamp since a flush, last grant
+
+    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+        import pyarrow.compute as pc
+
+        rows = of_kinds(table, "deliver", "grant")
+        is_grant = pc.equal(rows.column("kind"), "grant")
+        service = pc.fill_null(rows.column("service"), GRANTS[0])
+        counts = pc.or_(service_in(service, GRANTS), pc.invert(is_grant))
+        ordered = pc.or_(is_grant, pc.fill_null(pc.equal(rows.column("order"), "TSO"), False))
+        rows = rows.filter(pc.and_(pc.and_(counts, ordered), rows.column(self._time_column).is_valid()))
+        if not len(rows):
+            return
+        flushes = np.asarray(pc.fill_null(pc.equal(rows.column("service"), FLUSH), False))
+        grants = np.asarray(pc.equal(rows.column("kind"), "grant"))
+        code = np.where(
+            grants,
+            np.where(flushes, timing_kernel.FLUSH_GRANT, timing_kernel.GRANT),
+            timing_kernel.DELIVER,
+        )
+        time = arrow.numbers(rows, self._time_column)
+        names = ("federate", "seq", "source", "message")
+        columns = {name: arrow.numbers(rows, name) for name in names}
+        for federate, places in by_value(columns["federate"]):
+            found = self._judge((node, int(federate)), code[places], time[places])
+            for place, what, bound in found:
+                at = places[place]
+                yield {
+                    "audit": "time", "what": what, "federate": int(federate), "node": node,
+                    **{name: int(columns[name][at]) for name in names[1:]},
+                    "time": time[at].item(), "bound": bound.item(),
+                }  # fmt: skip
+
+    def _judge(self, who: tuple[str, int], code: Array, time: Array) -> Iterator[Any]:
+        most, granted = self._carried.get(who, (None, None))
+        before = [(timing_kernel.DELIVER, most)] if most is not None else []
+        before += [(timing_kernel.GRANT, granted)] if granted is not None else []
+        kinds = np.array([kind for kind, _ in before], code.dtype)
+        times = np.array([at for _, at in before], time.dtype)
+        found, carry = timing_kernel.check_order(np.concatenate((kinds, code)), np.concatenate((times, time)))
+        self._carried[who] = carry.most, carry.granted
+        for place, what, bound in found:
+            if place >= len(before):
+                yield place - len(before), what, bound
+
+
+def service_in(column: Any, services: Sequence[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(column, value_set=pa.array(list(services), pa.string()))
+
+
+class _Heard:
+    """One federate: the greatest of all vectors that came, by which message, and what came of late."""
+
+    def __init__(self) -> None:
+        self.processes = np.empty(0, np.int64)
+        self.most = np.empty(0, np.int64)
+        self.by = np.empty((0, 2), np.int64)
+        self.recent: dict[tuple[int, int], None] = {}
+        self.forgot = False
+
+    def grow(self, processes: Array) -> None:
+        """Make room for more of them; sorted."""
+        every = np.union1d(self.processes, processes)
+        if len(every) > len(self.processes):
+            places = np.searchsorted(every, self.processes)
+            most, by = np.zeros(len(every), np.int64), np.zeros((len(every), 2), np.int64)
+            most[places], by[places] = self.most, self.by
+            self.processes, self.most, self.by = every, most, by
+
+    def remember(self, keys: list[tuple[int, int]]) -> None:
+        self.recent.update(dict.fromkeys(keys))
+        while len(self.recent) > RECENT:
+            del self.recent[next(iter(self.recent))]
+            self.forgot = True
+
+
+class Vectors:
+    """Late deliveries, by the vectors that were recorded."""
+
+    def __init__(self, orders: Sequence[str]) -> None:
+        self._orders = tuple(orders)
+        self._heard: dict[tuple[str, int], _Heard] = {}
+        self.left_out = 0  # that may have come before, so long ago that nobody remembers
+
+    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+        import pyarrow.compute as pc
+
+        rows = of_kinds(table, "release", "deliver")
+        wanted = pc.and_(service_in(rows.column("order"), self._orders), rows.column("vector").is_valid())
+        rows = rows.filter(pc.and_(wanted, pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI)))
+        if not len(rows):
+            return
+        source, message = arrow.numbers(rows, "source"), arrow.numbers(rows, "message")
+        in_total = np.asarray(pc.equal(rows.column("order"), "CT"))
+        stamper = np.where(in_total, SEQUENCER, source)
+        process, lengths = arrow.lists(rows, "vector_of")
+        values, _ = arrow.lists(rows, "vector")
+        ends = np.cumsum(lengths)
+        epoch = arrow.numbers(rows, "epoch_ns")
+        for federate, places in by_value(arrow.numbers(rows, "federate")):
+            inside = np.concatenate([np.arange(ends[p] - lengths[p], ends[p]) for p in places])
+            heard = self._heard.setdefault((node, int(federate)), _Heard())
+            heard.grow(np.concatenate((process[inside], stamper[places])))
+            vectors = causal_kernel.dense(process[inside], values[inside], lengths[places], heard.processes)
+            for place, after in self._judge(heard, stamper[places], source[places], message[places], vectors):
+                at = places[place]
+                yield {
+                    "audit": "causal", "federate": int(federate), "source": int(source[at]),
+                    "message": int(message[at]), "after_source": after[0], "after": after[1],
+                    "epoch_ns": int(epoch[at]),
+                }  # fmt: skip
+
+    def _judge(
+        self, heard: _Heard, stamper: Array, source: Array, message: Array, vectors: Array
+    ) -> Iterator[tuple[int, tuple[int, int]]]:
+        columns = np.searchsorted(heard.processes, stamper)
+        own = vectors[np.arange(len(vectors)), columns]
+        # The row in front of all others has heard what the federate has, and is late for nobody.
+        late, carry = causal_kernel.late_deliveries(
+            np.concatenate(([0], columns)),
+            np.concatenate(([np.iinfo(np.int64).max], own)),
+            np.vstack((heard.most, vectors)),
+        )
+        before = dict(heard.recent)
+        for place, after in zip((late.places - 1).tolist(), (late.after - 1).tolist(), strict=True):
+            key = (int(source[place]), int(message[place]))
+            if key in before:
+                continue
+            if after < 0 and heard.forgot:
+                self.left_out += 1
+                continue
+            if after < 0:
+                by = heard.by[columns[place]]
+                yield place, (int(by[0]), int(by[1]))
+            else:
+                yield place, (int(source[after]), int(message[after]))
+        told = np.stack((source, message), axis=1)
+        fresh = carry.by > 0
+        heard.by[fresh] = told[carry.by[fresh] - 1]
+        heard.most = np.maximum(heard.most, carry.most)
+        heard.remember(list(zip(source.tolist(), message.tolist(), strict=True)))
+
+
+class Deadlines:
+    """What ended after its deadline, or was said to have missed it; both of one event are one miss."""
+
+    KEY = ("name", "operation", "priority", "deadline_ns", "source", "message")
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[Any, ...], list[int]] = {}  # how many ended late, and were said to be
+
+    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+        import pyarrow.compute as pc
+
+        rows = of_kinds(table, "done", "miss")
+        late = pc.and_(
+            pc.greater(rows.column("deadline_ns"), 0),
+            pc.greater(rows.column("mono_ns"), rows.column("deadline_ns")),
+        )
+        missed = pc.or_(pc.equal(rows.column("kind"), "miss"), pc.fill_null(late, False))
+        for row in rows.filter(missed).select(["kind", "seq", "mono_ns", *self.KEY]).to_pylist():
+            row["deadline_ns"] = row["deadline_ns"] or None
+            key = (node, *(row[name] for name in self.KEY))
+            counts = self._told.setdefault(key, [0, 0])
+            before = max(counts)
+            counts[row["kind"] == "miss"] += 1
+            if max(counts) > before:
+                told = {"audit": "deadlines", "node": node, **{name: row[name] for name in self.KEY}}
+                told |= {"at_ns": row["mono_ns"], "seq": row["seq"]}
+                if row["deadline_ns"] is not None:
+                    told["late_ns"] = row["mono_ns"] - row["deadline_ns"]
+                yield {name: value for name, value in told.items() if value is not None}
+        while len(self._told) > MISSES:
+            del self._told[next(iter(self._told))]

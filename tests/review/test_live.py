@@ -1,0 +1,156 @@
+"""Issue 8: the audits while a run is being written, against brute force, without Spark.
+
+Rows come in files, those of each node in order, those of different nodes in any order.  Whatever the order, in the end
+everything that is wrong has been told, once, and at no time anything else.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from review import oracle
+from review.checks import faulty_run
+from review.simulation import NAMES, Row, Simulation, number
+from weft.host.recording_files import arrow_schema
+from weft.review.live import frontier, handovers
+from weft.review.live.following import COLUMNS, Following
+from weft.review.live.ordered import Finding
+
+ORDERS = ("RO", "CO", "CT")
+SCHEMA = pa.schema(
+    [
+        pa.field(name, pa.string() if pa.types.is_dictionary(kind) else kind)
+        for name, kind in ((name, arrow_schema(with_node=True).field(name).type) for name in COLUMNS)
+    ]
+)
+
+
+def table(rows: list[Row]) -> Any:
+    return pa.Table.from_pylist([{name: row[name] for name in COLUMNS} for row in rows], schema=SCHEMA)
+
+
+def with_ends(rows: list[Row]) -> list[Row]:
+    """Every node ends in order."""
+    made = list(rows)
+    for node in sorted({row["node"] for row in rows}):
+        last = [row for row in rows if row["node"] == node][-1]
+        stop: Row = dict.fromkeys(NAMES)
+        stop |= {"node": node, "kind": "stop", "seq": last["seq"] + 1, "federate": 0}
+        stop |= {name: last[name] + 1 for name in ("epoch_ns", "mono_ns")}
+        made.append(stop)
+    return made
+
+
+def arrivals(rows: list[Row], chance: random.Random, most: int) -> Iterator[list[Row]]:
+    """Files of some rows of one node, nodes in any order."""
+    left = {node: [r for r in rows if r["node"] == node] for node in {row["node"] for row in rows}}
+    while left:
+        node = chance.choice(sorted(left))
+        count = chance.randint(1, most)
+        yield left[node][:count]
+        left[node] = left[node][count:]
+        if not left[node]:
+            del left[node]
+
+
+def expected(rows: list[Row]) -> set[tuple[Any, ...]]:
+    """All that is wrong, as `told` puts it."""
+    orders = {(row["source"], row["message"]): row["order"] for row in oracle.of_kind(rows, "send")}
+    undelivered = oracle.undelivered(rows)
+    found = {("delivery", *one) for one in undelivered}
+    found |= {("time", *one) for one in undelivered if one[0] == "lost" and orders[one[1:3]] == "TSO"}
+    found |= {("time", *one) for one in oracle.out_of_order(rows) | oracle.early_grants(rows)}
+    found |= {("causal", *one) for one in oracle.late(rows, ORDERS)}
+    found |= {("interest", *one) for one in oracle.misdirected(rows)}
+    return found | {("deadlines", *one) for one in oracle.missed_deadlines(rows)}
+
+
+def told(finding: Finding) -> tuple[Any, ...]:
+    audit = finding["audit"]
+    names: tuple[str, ...] = ("what", "source", "message", "federate")
+    if audit == "causal":
+        names = ("federate", "source", "message")
+    elif audit == "deadlines":
+        names = ("node", "name", "seq")
+    elif audit == "time" and finding["what"] != "lost":
+        names = ("what", "federate", "node", "seq")
+    return (audit, *(finding[name] for name in names))
+
+
+def follow(rows: list[Row], chance: random.Random, most: int) -> tuple[Following, list[tuple[Any, ...]]]:
+    following = Following("time_int", ORDERS)
+    following.frontier.expect({row["node"] for row in rows})
+    found = [
+        told(finding) for file in arrivals(rows, chance, most) for finding in following.feed(table(file))
+    ]
+    return following, found
+
+
+def check_all_that_is_wrong(seed: int, nodes: int, stamped: bool, most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handovers, "KEPT", 10**15)
+        rows = faulty_run(seed, steps=150, nodes=nodes, times=1, stamped=stamped)
+        _, found = follow(with_ends(rows), random.Random(seed), most)
+    assert len(found) == len(set(found))
+    assert set(found) == expected(rows)
+
+
+RUNS = (st.integers(0, 10**6), st.integers(1, 3), st.booleans(), st.integers(10, 60))
+
+
+@settings(max_examples=5, deadline=None)
+@given(*RUNS)
+def test_all_that_is_wrong_is_told_once_and_nothing_else(
+    seed: int, nodes: int, stamped: bool, most: int
+) -> None:
+    check_all_that_is_wrong(seed, nodes, stamped, most)
+
+
+@pytest.mark.soak
+@settings(max_examples=60, deadline=None)
+@given(*RUNS)
+def test_in_many_runs(seed: int, nodes: int, stamped: bool, most: int) -> None:
+    check_all_that_is_wrong(seed, nodes, stamped, most)
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_what_is_forgotten_is_never_told_wrongly(seed: int, kept: int) -> None:
+    """With hardly any memory, and a run that never ends: less is told, nothing wrong."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handovers, "KEPT", kept * 10**9)
+        patch.setattr(handovers, "MOST", 50)
+        rows = faulty_run(seed, steps=150, times=1)
+        following, found = follow(rows, random.Random(seed), 20)
+    assert len(found) == len(set(found))
+    assert set(found) <= expected(rows)
+    assert following.frontier.all_read < frontier.FOREVER
+
+
+def test_a_node_that_crashed_promises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are granted more than it had promised when it last wrote; nobody knows what it promised then."""
+    rows = number(Simulation(12, steps=200).rows)
+    grants = [row for row in rows if row["kind"] == "grant"]
+    middle = grants[len(grants) // 2]["epoch_ns"]
+    cut = [row for row in rows if row["node"] == "node 1" or row["epoch_ns"] < middle]
+    monkeypatch.setattr(frontier, "SILENT", 1)
+    for crashes in (False, True):
+        following = Following("time_int", ORDERS)
+        following.frontier.expect(["node 0", "node 1"])
+        found = following.feed(table([row for row in cut if row["node"] == "node 0"]))
+        if crashes:
+            following.frontier.read["node 1"] = middle + 10**12  # as if it had written this moment
+            following.frontier.look(middle + 10**12)
+            assert following.frontier.crashed == {"node 0"}
+        else:
+            following.frontier.ended.add("node 0")
+        found += following.feed(table([row for row in cut if row["node"] == "node 1"]))
+        early = [finding for finding in found if finding["audit"] == "time"]
+        assert bool(early) is not crashes
