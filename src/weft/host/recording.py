@@ -180,6 +180,13 @@ def _special(kind: str, more: dict[str, Any]) -> Batch:
     return batch
 
 
+def _prepare() -> None:
+    """What it takes to write is loaded before there is much to do: that alone is a second of processor time on a slow machine."""
+    import pyarrow.parquet  # noqa: F401
+
+    from weft.host import recording_arrow  # noqa: F401
+
+
 def _models(federation: Federation) -> tuple[list[Any], Any]:
     """The object model modules in the order in which they came, and the RID file."""
     modules, mim, _, rid = federation.founding
@@ -276,6 +283,7 @@ class NodeRecordings(Recordings):
 
     def _run(self) -> None:
         """Until `close`, which has collected before."""
+        _prepare()
         due = time.monotonic() + self._interval
         while not self.closed:
             if time.monotonic() >= due:

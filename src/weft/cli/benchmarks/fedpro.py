@@ -302,17 +302,36 @@ def round_trips(
 
 
 def throughput(
-    build: str, process: subprocess.Popen[str], port: int, receivers: int, turns: int, mode: str
+    build: str,
+    process: subprocess.Popen[str],
+    port: int,
+    receivers: int,
+    turns: int,
+    mode: str,
+    begun: Callable[[], bool] = lambda: True,
 ) -> tuple[float, float]:
-    """Messages per second that the slowest receiver got, and the server's CPU µs for each message sent."""
+    """Messages per second that the slowest receiver got, and the server's CPU µs for each message sent.
+
+    `begun`: is the server as it is in the midst of a run?
+    """
     ears = [role(build, "receive", port, turns) for _ in range(receivers)]
     for ear in ears:
         ready(ear)
+    wait_for(begun)
     before = _cpu_seconds(process.pid)
     sender = role(build, "send", port, turns, mode)
     rates = [json.loads(output(ear))["rate"] for ear in ears]
     output(sender)
     return min(rates), (_cpu_seconds(process.pid) - before) / turns * 1e6
+
+
+def wait_for(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Until it is."""
+    until = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > until:
+            raise RuntimeError(f"the server was not ready within {seconds:g} s")
+        time.sleep(0.02)
 
 
 def _last_words(folder: str) -> tuple[int, int, int, int]:
