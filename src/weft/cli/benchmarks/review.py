@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -70,24 +70,44 @@ def _processes() -> list[tuple[float, float]]:
     return [found[process] for process in mine if process in found]
 
 
-def measure_audits(
-    session: Any, run: Path, say: Callable[[str], None]
-) -> tuple[dict[str, dict[str, float]], int]:
-    """Each audit by itself, and what all of them found."""
+class Steps(NamedTuple):
+    """What each step of a review took; the audits share the survey."""
+
+    rows: int
+    audits: dict[str, dict[str, float]]
+    advice: dict[str, float] | None
+
+
+def measure_review(session: Any, run: Path, say: Callable[[str], None], no_advice: bool = False) -> Steps:
+    """Each audit by itself, then the advice; in a run in which nothing is wrong."""
+    from weft.review.advice import advise, inputs_of
     from weft.review.audits.context import Context
     from weft.review.reading import open_for_review, read_rows
     from weft.review.review import AUDITS
 
     opened = open_for_review(run)
-    figures, violations = {}, 0
     context = Context(session, opened, read_rows(session, opened))
-    for name, audit in AUDITS.items():
-        say(f"{opened.run.rows:,} rows: {name}")
+    rows = opened.run.rows
+    say(f"{rows:,} rows: survey")
+    with Meter() as meter:
+        surveyed = len(context.survey)
+    figures = {"survey": meter.figures()}
+    # The sums of deliveries, which others ask for too, belong to the audit of deliveries.
+    for name in sorted(AUDITS, key=lambda name: name != "delivery"):
+        say(f"{rows:,} rows in {surveyed} parts: {name}")
         with Meter() as meter:
-            violations += audit(context).violations
+            violations = AUDITS[name](context).violations
         figures[name] = meter.figures()
+        if violations:
+            raise RuntimeError(f"{violations} violations ({name}) in a run without any")
+    advice = None
+    if not no_advice:
+        say(f"{rows:,} rows: advice")
+        with Meter() as meter:
+            advise(context.rows, inputs_of(opened.run))
+        advice = meter.figures()
     session.catalog.clearCache()
-    return figures, violations
+    return Steps(rows, figures, advice)
 
 
 # The same questions in SQL; every one counts violations, of which there are none.
