@@ -17,6 +17,7 @@ from weft.review.audits.context import Context, Result
 from weft.review.audits.near import near
 from weft.review.kernels import causal as kernel
 from weft.review.kernels.log_scan import LateMessage, LogScan
+from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array, by_value, split
 from weft.review.tasks import Part, Work, in_order, read_part, spread
 
@@ -28,6 +29,7 @@ PIECES = (
     "after_source bigint, after bigint, most bigint, least bigint"
 )
 SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, after bigint"
+LOOK = ("is_send", "federate", "source", "message")
 KEY = ("federate", "source", "message")
 WITNESS = (*KEY, "after_source", "after")
 
@@ -259,14 +261,37 @@ def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, sc
 
 
 def scan_log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[Any]:
-    """Everything in one task, in the order of the clock.  One node's log is in the order of causes."""
+    """Everything in one task, in the order of the clock: first whole columns, then one by one what these cannot settle."""
     schema = pieces_schema()
-    patience = PATIENCE if len({part.node for part in parts}) > 1 else 0
-    log = in_order(parts, pick.LOGGED, partial(pick.logged, orders))
-    for batch in scan(log, patience):
+    look = Overtaking()
+    for table in _log(orders, parts):
+        look.feed(*(arrow.numbers(table, name) for name in LOOK))
+    if look.knows and not look.stretches:
+        return
+    # One node's log is in the order of causes, and so is one in which no delivery stands before its send.
+    alone = len({part.node for part in parts}) == 1
+    log = _cut_out(_log(orders, parts), look.stretches) if look.knows else _log(orders, parts)
+    for batch in scan(log, 0 if alone or look.knows else PATIENCE):
         if len(batch):
             rows = batch.to_pylist()
             yield arrow.made_of_rows([row | {"what": LATE} for row in rows], schema)
+
+
+def _log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[Any]:
+    return in_order(parts, pick.LOGGED, partial(pick.logged, orders))
+
+
+def _cut_out(tables: Iterator[Any], stretches: list[Stretch]) -> Iterator[Any]:
+    """Only rows at these places."""
+    begins, ends = np.array(stretches, np.int64).reshape(-1, 2).T
+    first = 0
+    for table in tables:
+        places = first + np.arange(len(table))
+        first += len(table)
+        number = np.searchsorted(begins, places, side="right") - 1
+        inside = (number >= 0) & (places <= ends[np.maximum(number, 0)])
+        if inside.any():
+            yield pick.filtered(table, inside)
 
 
 def scan(batches: Iterator[Any], patience: int) -> Iterator[Any]:
