@@ -139,11 +139,11 @@ def test_what_is_late_lies_where_something_was_overtaken(rows: list[Row], size: 
 
 
 def test_nothing_is_said_of_a_log_that_is_not_in_the_order_of_causes() -> None:
-    for second in ((True, 1, 1, 1), (True, 1, 1, 2), (True, 1, 1, 3)):
+    for number_sent, known in ((1, False), (2, False), (3, True)):
         look = Overtaking()
-        for row in ((True, 1, 1, 2), (False, 2, 1, 1), second):
+        for row in ((True, 1, 1, 2), (False, 2, 1, 1), (True, 1, 1, number_sent)):
             look.feed(*(np.array([value]) for value in row))
-        assert look.knows == (second[3] == 3)
+        assert look.knows == known
 
 
 def test_runs_in_order_need_no_scan(tmp_path: Path) -> None:

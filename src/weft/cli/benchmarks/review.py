@@ -16,15 +16,16 @@ TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 class Meter:
-    """Seconds, CPU-seconds and the most memory between entering and leaving."""
+    """Seconds, CPU-seconds and the most memory between entering and leaving; `alone`: of this process only."""
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        self._alone = alone
         self.seconds = self.cpu_s = 0.0
         self.peak_mb = 0.0
         self._ended = threading.Event()
 
     def __enter__(self) -> Meter:
-        self._began, self._cpu = time.monotonic(), sum(cpu for cpu, _ in _processes())
+        self._began, self._cpu = time.monotonic(), self._used()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
         return self
@@ -34,22 +35,25 @@ class Meter:
         self._watcher.join()
         self._look()
         self.seconds = round(time.monotonic() - self._began, 2)
-        self.cpu_s = round(max(0.0, sum(cpu for cpu, _ in _processes()) - self._cpu), 2)
+        self.cpu_s = round(max(0.0, self._used() - self._cpu), 2)
         self.peak_mb = round(self.peak_mb)
+
+    def _used(self) -> float:
+        return time.process_time() if self._alone else sum(cpu for cpu, _ in _processes())
 
     def _watch(self) -> None:
         while not self._ended.wait(0.25):
             self._look()
 
     def _look(self) -> None:
-        self.peak_mb = max(self.peak_mb, sum(memory for _, memory in _processes()))
+        self.peak_mb = max(self.peak_mb, sum(memory for _, memory in _processes(self._alone)))
 
     def figures(self) -> dict[str, float]:
         return {"seconds": self.seconds, "cpu_s": self.cpu_s, "peak_mb": self.peak_mb}
 
 
-def _processes() -> list[tuple[float, float]]:
-    """CPU-seconds (with those of children that ended) and resident megabytes of this process and all below it."""
+def _processes(alone: bool = False) -> list[tuple[float, float]]:
+    """CPU-seconds (with those of children that ended) and resident megabytes of this process and, if not alone, all below it."""
     parents: dict[int, int] = {}
     found: dict[int, tuple[float, float]] = {}
     page = os.sysconf("SC_PAGE_SIZE")
@@ -62,7 +66,7 @@ def _processes() -> list[tuple[float, float]]:
         parents[process] = int(rest[1])
         found[process] = sum(map(int, rest[11:15])) / TICK, int(rest[21]) * page / 2**20
     mine = {os.getpid()}
-    grown = True
+    grown = not alone
     while grown:
         below = {process for process, parent in parents.items() if parent in mine} - mine
         mine |= below
@@ -159,7 +163,7 @@ def measure_duckdb(run: Path, say: Callable[[str], None]) -> dict[str, dict[str,
         )
         for name, question in QUESTIONS.items():
             say(f"DuckDB: {name}")
-            with Meter() as meter:
+            with Meter(alone=True) as meter:
                 answer = database.execute(question).fetchone()
             if answer != (0,):
                 raise RuntimeError(f"DuckDB found {answer} violations ({name}) in a run without any")
