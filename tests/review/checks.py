@@ -29,6 +29,13 @@ def review_rows(folder: Path, rows: list[Row], session: Any, **node_info: Any) -
     return review(write(folder, rows, **node_info), witnesses=MANY, session=session, advice=False)
 
 
+def reviewed_in_parts(run: Path, session: Any, rows_per_part: int) -> Review:
+    """All audits, with small parts for tasks."""
+    opened = open_for_review(run)
+    context = Context(session, opened, read_rows(session, opened), MANY, rows_per_part=rows_per_part)
+    return run_audits(context, lambda text: None)
+
+
 def audit_run(run: Path, session: Any, *names: str) -> Review:
     """Some of the audits only."""
     opened = open_for_review(run)

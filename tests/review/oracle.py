@@ -172,7 +172,7 @@ def wanted_at(rows: list[Row], federate: int, message: Row, wall: int) -> bool:
         if row["federate"] != federate or row["epoch_ns"] > wall:
             continue
         if row["kind"] == "region":
-            boxes[row["region"]] = (row["lower"][0], row["upper"][0])
+            boxes[row["region"]] = (row["lower"], row["upper"])
             continue
         for item in row["items"] or [""]:
             key = (row["class"], item, row["region"])
@@ -184,8 +184,8 @@ def wanted_at(rows: list[Row], federate: int, message: Row, wall: int) -> bool:
             continue
         if region is None or not message["lower"]:
             return True
-        lower, upper = boxes[region]
-        if message["lower"][0] < upper and message["upper"][0] > lower:
+        sides = zip(*boxes[region], message["lower"], message["upper"], strict=True)
+        if all(low < upper and up > lower for lower, upper, low, up in sides):
             return True
     return False
 

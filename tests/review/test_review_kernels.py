@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,16 @@ from hypothesis import strategies as st
 
 from review import oracle
 from review.simulation import FAULTS, Row, Simulation, number, plant
+from weft.host.runs import open_run
+from weft.review import arrow
 from weft.review.audits import causal as causal_job
 from weft.review.audits import interest as interest_job
+from weft.review.audits import pick
 from weft.review.kernels import causal, pieces, timing
 from weft.review.kernels.log_scan import LogScan
+from weft.review.kernels.overtaking import Overtaking
+from weft.review.synthetic import Plan, make_run
+from weft.review.tasks import in_order, parts_of
 
 SEEDS = st.integers(0, 2**32)
 ORDERS = ("RO", "CO", "CT")
@@ -107,6 +115,44 @@ def scan_columns(rows: list[Row]) -> list[Any]:
         np.array(fan_out, np.int64),
         np.array([row["epoch_ns"] for row in rows], np.int64),
     ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs(), st.integers(1, 200))
+def test_what_is_late_lies_where_something_was_overtaken(rows: list[Row], size: int) -> None:
+    """The scan finds the same, with the same witnesses, in these stretches of the log alone."""
+    log = oracle.in_log_order(oracle.of_kind(rows, "send", "deliver"))
+    log = [row for row in log if row["kind"] == "send" or row["order"] in ORDERS]
+    look = Overtaking()
+    for begin in range(0, len(log), size):
+        look.feed(*scan_columns(log[begin : begin + size])[:4])
+    if not look.knows:
+        return
+    chosen = [row for begin, end in look.stretches for row in log[begin : end + 1]]
+    assert len(chosen) == len({(row["node"], row["seq"]) for row in chosen})
+    scans = [LogScan(), LogScan()]
+    everywhere, there = (
+        scan.feed(*scan_columns(part)) for scan, part in zip(scans, (log, chosen), strict=True)
+    )
+    assert there == everywhere
+    assert {late[:3] for late in there} == oracle.late(rows)
+
+
+def test_nothing_is_said_of_a_log_that_is_not_in_the_order_of_causes() -> None:
+    for number_sent, known in ((1, False), (2, False), (3, True)):
+        look = Overtaking()
+        for row in ((True, 1, 1, 2), (False, 2, 1, 1), (True, 1, 1, number_sent)):
+            look.feed(*(np.array([value]) for value in row))
+        assert look.knows == known
+
+
+def test_runs_in_order_need_no_scan(tmp_path: Path) -> None:
+    run = open_run(make_run(tmp_path / "run", Plan(rows=20_000)))
+    look = Overtaking()
+    for part in in_order(parts_of(run), pick.LOGGED, partial(pick.logged, ORDERS)):
+        look.feed(*(arrow.numbers(part, name) for name in causal_job.LOOK))
+    assert (look.knows, look.stretches) == (True, [])
+    assert look.rows > 5000
 
 
 @settings(max_examples=40, deadline=None)

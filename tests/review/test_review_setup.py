@@ -63,7 +63,7 @@ def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_settings_follow_the_master() -> None:
     here = session.settings(session.Profile("local[2]", rows=10_000_000), "log")
     assert here["spark.driver.host"] == "127.0.0.1"
-    assert here["spark.sql.shuffle.partitions"] == "11"
+    assert here["spark.sql.shuffle.partitions"] == "3"
     far = session.settings(session.Profile("spark://cluster:7077", rows=10_000_000), "log")
     assert "spark.driver.host" not in far
     assert "spark.sql.shuffle.partitions" not in far

@@ -6,29 +6,34 @@ All in one group, so that tests in parallel share one session.
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from review.checks import audit_run, check, faulty_run, review_rows
-from review.simulation import Simulation, number, write
+from review.checks import audit_run, check, faulty_run, review_rows, reviewed_in_parts
+from review.simulation import FAULTS, Simulation, number, plant, write
 from weft.cli import main
 from weft.cli.review import as_text
 from weft.host.recording_files import RecordingError
+from weft.host.runs import open_run
 from weft.recorder import VERSION
 from weft.review import ReviewError, review
-from weft.review.synthetic import HOT, Plan, make_run
+from weft.review.synthetic import HOT, ONE_BOX, ONE_CLASS, Plan, make_run
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 
 
 def test_faults_of_every_kind_are_found_and_nothing_else(spark: Any, tmp_path: Path) -> None:
+    """In parts of some hundred rows, so that what one tells of another counts."""
     rows = faulty_run(seed=1)
-    counts = check(review_rows(tmp_path / "run", rows, spark), rows)
+    run = write(tmp_path / "run", rows, rows_per_file=40)
+    counts = check(reviewed_in_parts(run, spark, 150), rows)
     assert all(counts.values()), counts
 
 
@@ -57,12 +62,38 @@ def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
     assert all(row["misses"] == 0 and row["laxity_ms"]["min"] == 0.9998 for row in consumers)
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(HOT, id="nearly all at one federate"),
+        pytest.param(ONE_CLASS, id="all of one class", marks=pytest.mark.soak),
+        pytest.param(ONE_BOX, id="one box over all others", marks=pytest.mark.soak),
+        pytest.param(replace(HOT, stamped=False), id="without vectors", marks=pytest.mark.soak),
+    ],
+)
+def test_skew_does_not_change_what_is_found(spark: Any, tmp_path: Path, plan: Plan) -> None:
+    """Issue 8: skewed runs with faults of every kind, in many small parts."""
+    clean = make_run(tmp_path / "clean", replace(plan, rows=1500, each=2))
+    rows = [row for row in open_run(clean).read().to_pylist() if row["kind"] != "resign"]
+    chance = random.Random(1)
+    for fault in FAULTS:
+        plant(rows, fault, chance)
+    rows = number(sorted(rows, key=lambda row: row["epoch_ns"]))
+    run = write(tmp_path / "run", rows, rows_per_file=100)
+    assert any(check(reviewed_in_parts(run, spark, 200), rows).values())
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("stamped", [True, False])
-def test_nearly_all_at_one_federate(spark: Any, tmp_path: Path, stamped: bool) -> None:
-    plan = Plan(rows=60_000, mix=HOT.mix, subscribers=HOT.subscribers, side=HOT.side, stamped=stamped)
-    found = review(make_run(tmp_path / "run", plan), session=spark, advice=False)
-    assert not found.violations
+def test_many_subscriptions_go_where_messages_are(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are too many for every task to have all of them, the same is found."""
+    rows = faulty_run(seed=1)
+    run = write(tmp_path / "run", rows)
+    here = audit_run(run, spark, "interest").audits["interest"]
+    monkeypatch.setattr("weft.review.audits.interest.FEW", 0)
+    assert audit_run(run, spark, "interest").audits["interest"] == here
+    assert here.violations
 
 
 # Runs that are not whole

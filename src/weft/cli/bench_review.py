@@ -1,10 +1,11 @@
-"""`weft bench review`: audits of made-up runs of several sizes, with DuckDB on the same questions in the same run."""
+"""`weft bench review`: reviews of made-up runs of several sizes and shapes, with DuckDB on the same questions in the same run."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,21 @@ from weft.cli.benchmarks import review as measured
 from weft.cli.benchmarks.runner import load, say
 
 # What docs/benchmarks.md compares with.
-AIMS = {"seconds, 10 M rows": 90.0, "growth, 1 M to 10 M": 11.0, "÷ DuckDB, shared questions": 4.0}
+AIMS = {
+    "seconds, 10 M rows": 90.0,
+    "growth, 1 M to 10 M": 11.0,
+    "÷ DuckDB, shared questions": 4.0,
+    "skewed ÷ even": 3.0,
+}
 SIZES = (1_000_000, 10_000_000)
-SHAPES = ("even", "hot", "one-class", "one-box")
+LARGE = 50_000_000
+FIRST = 20_000  # rows of the run with which Java and the Python workers warm up, which is measured too
+EVEN = "even"
+SHAPES = ("hot", "one-class", "one-box")
 
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = kinds.add_parser("review", help="audits of recorded runs on Spark, beside DuckDB")
+    parser = kinds.add_parser("review", help="reviews of recorded runs on Spark, beside DuckDB")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument(
         "--rows",
@@ -28,10 +37,14 @@ def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         action="append",
         help="rows of a run; may be repeated (default 1 M and 10 M)",
     )
+    parser.add_argument("--large", action="store_true", help="also a run of 50 M rows")
     parser.add_argument("--master", default="local[*]", help="where Spark runs (default %(default)s)")
     parser.add_argument(
-        "--shape", choices=SHAPES, default="even", help="how messages are spread (default %(default)s)"
+        "--no-skew",
+        action="store_true",
+        help=f"leave the skewed runs out ({', '.join(SHAPES)}), which have the smallest size",
     )
+    parser.add_argument("--no-advice", action="store_true", help="audits only")
     parser.add_argument("--no-duckdb", action="store_true", help="leave DuckDB out")
     parser.add_argument(
         "--part",
@@ -57,107 +70,134 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    sizes = sorted(arguments.rows or SIZES)
-    results: dict[str, Any] = {
-        "benchmark": "review",
-        "machine": load(),
-        "aims": AIMS,
-        "shape": arguments.shape,
-    }
-    with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
-        runs = [_make(Path(name) / str(size), size, arguments.shape) for size in sizes]
-        results["sizes"] = _measure_all(runs, arguments)
-    if len(sizes) > 1:
-        first, last = results["sizes"][0], results["sizes"][-1]
-        results["growth"] = {
-            "rows": round(last["rows"] / first["rows"], 2),
-            "seconds": round(last["seconds"] / first["seconds"], 2),
-        }
+    from weft.review.session import Profile, spark_session
+
+    sizes = sorted({*(arguments.rows or SIZES), *((LARGE,) if arguments.large else ())})
+    results: dict[str, Any] = {"benchmark": "review", "machine": load(), "aims": AIMS}
+    say("starting Spark")
+    with measured.Meter() as starting:
+        opened = spark_session(Profile(arguments.master, max(sizes)))
+        session = opened.__enter__()
+    try:
+        results["session_start"] = starting.figures()
+        results["first_review"] = _review(session, FIRST, EVEN, arguments, duckdb=False)
+        results["sizes"] = [_review(session, size, EVEN, arguments) for size in sizes]
+        if not arguments.no_skew:
+            results["skew"] = _skewed(session, results["sizes"][0], arguments)
+    finally:
+        opened.__exit__(None, None, None)
+    results |= _growth(results["sizes"])
     say("")
     results["machine"]["load_average_after"] = load()["load_average"]
     return results
 
 
-def _make(folder: Path, rows: int, shape: str) -> Path:
-    from dataclasses import replace
+def _growth(sizes: list[dict[str, Any]]) -> dict[str, Any]:
+    if len(sizes) < 2:
+        return {}
+    first = sizes[0]
+    return {
+        "growth": [
+            {name: round(size[name] / max(first[name], 0.01), 2) for name in ("rows", "seconds", "cpu_s")}
+            for size in sizes[1:]
+        ]
+    }
 
+
+def _skewed(session: Any, even: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Runs as large as the smallest even one, and how much longer they take."""
+    found = {}
+    for shape in SHAPES:
+        one = _review(session, even["rows"], shape, arguments, duckdb=False)
+        one |= {
+            f"{name} ÷ even": round(one[name] / max(even[name], 0.01), 2) for name in ("seconds", "cpu_s")
+        }
+        found[shape] = one
+    return found
+
+
+def _review(
+    session: Any, rows: int, shape: str, arguments: argparse.Namespace, duckdb: bool = True
+) -> dict[str, Any]:
     from weft.review import synthetic
 
-    say(f"making a run of {rows:,} rows")
     plans = {
-        "even": synthetic.Plan(),
+        EVEN: synthetic.Plan(),
         "hot": synthetic.HOT,
         "one-class": synthetic.ONE_CLASS,
         "one-box": synthetic.ONE_BOX,
     }
-    return synthetic.make_run(folder, replace(plans[shape], rows=rows))
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
+        say(f"{shape}: making a run of {rows:,} rows")
+        run = synthetic.make_run(Path(name) / "run", replace(plans[shape], rows=rows))
+        steps = measured.measure_review(
+            session, run, lambda text: say(f"{shape}: {text}"), arguments.no_advice
+        )
+        theirs = measured.measure_duckdb(run, say) if duckdb and not arguments.no_duckdb else None
+    return _row(steps, theirs)
 
 
-def _measure_all(runs: list[Path], arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from weft.host.runs import open_run
-    from weft.review.session import Profile, spark_session
-
-    rows = [open_run(run).rows for run in runs]
-    found = []
-    say("starting Spark")
-    with measured.Meter() as starting:
-        opened = spark_session(Profile(arguments.master, max(rows)))
-        session = opened.__enter__()
-    try:
-        for run, count in zip(runs, rows, strict=True):
-            audits, violations = measured.measure_audits(session, run, say)
-            if violations:
-                raise RuntimeError(f"{violations} violations in a run without any")
-            duckdb = None if arguments.no_duckdb else measured.measure_duckdb(run, say)
-            found.append(_row(count, starting.seconds, audits, duckdb))
-    finally:
-        opened.__exit__(None, None, None)
-    return found
-
-
-def _row(
-    rows: int, start: float, audits: dict[str, dict[str, float]], duckdb: dict[str, dict[str, float]] | None
-) -> dict[str, Any]:
+def _row(steps: measured.Steps, duckdb: dict[str, dict[str, float]] | None) -> dict[str, Any]:
+    """`seconds` are those of the audits, with the survey that they share."""
+    audits = steps.audits
     made: dict[str, Any] = {
-        "rows": rows,
-        "session_start_s": start,
-        "seconds": round(sum(audit["seconds"] for audit in audits.values()), 2),
-        "cpu_s": round(sum(audit["cpu_s"] for audit in audits.values()), 2),
-        "peak_mb": max(audit["peak_mb"] for audit in audits.values()),
+        "rows": steps.rows,
+        "seconds": round(sum(step["seconds"] for step in audits.values()), 2),
+        "cpu_s": round(sum(step["cpu_s"] for step in audits.values()), 2),
+        "peak_mb": max(step["peak_mb"] for step in audits.values()),
         "audits": audits,
+        "advice": steps.advice,
         "duckdb": duckdb,
     }
     if duckdb:
-        ours = sum(audits[name]["seconds"] for name in duckdb)
-        theirs = sum(figures["seconds"] for figures in duckdb.values())
-        made["ratio_to_duckdb"] = round(ours / max(theirs, 0.01), 2)
+        shared = ("survey", *duckdb)
+        for figure in ("seconds", "cpu_s"):
+            ours = sum(audits[name][figure] for name in shared)
+            theirs = sum(step[figure] for step in duckdb.values())
+            made[f"{figure} ÷ DuckDB"] = round(ours / max(theirs, 0.01), 2)
     return made
 
 
 def as_text(results: dict[str, Any]) -> str:
-    machine = results["machine"]
+    machine, start, first = results["machine"], results["session_start"], results["first_review"]
     lines = [
         (
             f"{machine['cores']} cores, load {machine['load_average']:.2f} before and "
-            f"{machine['load_average_after']:.2f} after, Python {machine['python']}; {results['shape']}"
-        )
+            f"{machine['load_average_after']:.2f} after, Python {machine['python']}"
+        ),
+        (
+            f"Spark started in {start['seconds']:.1f} s; the first review, of {first['rows']:,} rows, took "
+            f"{first['seconds']:.1f} s, {first['cpu_s']:.1f} CPU-s"
+        ),
     ]
     for size in results["sizes"]:
-        lines += [
-            "",
-            (
-                f"{size['rows']:,} rows: {size['seconds']:.1f} s, {size['cpu_s']:.1f} CPU-s, at most {size['peak_mb']:,.0f} MB; "
-                f"Spark started in {size['session_start_s']:.1f} s"
-            ),
-            f"{'audit':<12}{'s':>8}{'CPU-s':>8}{'DuckDB: s':>12}{'CPU-s':>8}",
-        ]
-        for name, figures in size["audits"].items():
-            other = (size["duckdb"] or {}).get(name)
-            theirs = f"{other['seconds']:>12.1f}{other['cpu_s']:>8.1f}" if other else ""
-            lines.append(f"{name:<12}{figures['seconds']:>8.1f}{figures['cpu_s']:>8.1f}{theirs}")
-        if "ratio_to_duckdb" in size:
-            lines.append(f"÷ DuckDB on the shared questions: {size['ratio_to_duckdb']:.1f}")
-    if "growth" in results:
-        growth = results["growth"]
-        lines.append(f"\n{growth['rows']:.1f} × the rows take {growth['seconds']:.1f} × the time")
+        lines += ["", *_size_as_text(size)]
+    for growth in results.get("growth", ()):
+        lines.append(
+            f"\n{growth['rows']:.1f} × the rows take {growth['seconds']:.1f} × the time, {growth['cpu_s']:.1f} × the CPU"
+        )
+    for shape, one in results.get("skew", {}).items():
+        lines.append(
+            f"{shape}: {one['seconds']:.1f} s, {one['cpu_s']:.1f} CPU-s, {one['seconds ÷ even']:.2f} × the even run"
+        )
     return "\n".join(lines)
+
+
+def _size_as_text(size: dict[str, Any]) -> list[str]:
+    lines = [
+        (
+            f"{size['rows']:,} rows: {size['seconds']:.1f} s, {size['cpu_s']:.1f} CPU-s, "
+            f"at most {size['peak_mb']:,.0f} MB"
+        ),
+        f"{'':<12}{'s':>8}{'CPU-s':>8}{'DuckDB: s':>12}{'CPU-s':>8}",
+    ]
+    steps = size["audits"] | ({"advice": size["advice"]} if size["advice"] else {})
+    for name, figures in steps.items():
+        other = (size["duckdb"] or {}).get(name)
+        theirs = f"{other['seconds']:>12.1f}{other['cpu_s']:>8.1f}" if other else ""
+        lines.append(f"{name:<12}{figures['seconds']:>8.1f}{figures['cpu_s']:>8.1f}{theirs}")
+    if size["duckdb"]:
+        lines.append(
+            f"÷ DuckDB on the shared questions: {size['seconds ÷ DuckDB']:.1f} in time, {size['cpu_s ÷ DuckDB']:.1f} in CPU"
+        )
+    return lines

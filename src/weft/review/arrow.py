@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,17 @@ def words(batch: Any, name: str) -> tuple[Array, list[str]]:
     return np.asarray(codes), column.dictionary.to_pylist()
 
 
+def fits(batch: Any, name: str, test: Callable[[str], bool], missing: bool = False) -> Array:
+    """Which texts of a column, of which there are few, are as wanted."""
+    codes, texts = words(batch, name)
+    wanted: Array = np.array([*map(test, texts), missing], np.bool_)
+    return np.asarray(wanted[codes])
+
+
+def is_one_of(batch: Any, name: str, *wanted: str) -> Array:
+    return fits(batch, name, frozenset(wanted).__contains__)
+
+
 def _column(batch: Any, name: str) -> Any:
     column = batch.column(name)
     return column.combine_chunks() if hasattr(column, "combine_chunks") else column
@@ -60,3 +71,19 @@ def made_of_rows(rows: Sequence[Mapping[str, Any]], schema: Any) -> Any:
     import pyarrow as pa
 
     return pa.RecordBatch.from_pylist(list(rows), schema=schema)
+
+
+def schema_of(text: str) -> Any:
+    """The Arrow schema of a schema in Spark's words ("name type, …")."""
+    import pyarrow as pa
+
+    plain = {
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "int": pa.int32(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "array<bigint>": pa.list_(pa.int64()),
+    }
+    parts = (part.split() for part in text.split(", "))
+    return pa.schema([(name, plain[kind]) for name, kind in parts])

@@ -22,8 +22,8 @@ from weft.review.java import java_home
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
 ROWS_PER_BATCH = 1 << 16  # an Arrow batch: what a kernel is given at once
-ROWS_PER_SHUFFLE_PARTITION = 1_000_000
-SMALL_RUN = 1_000_000  # rows up to which Java's optimizing compiler costs more than it gains
+ROWS_PER_SHUFFLE_PARTITION = 5_000_000  # little of them is shuffled
+SMALL_RUN = 2_000_000  # rows up to which Java's optimizing compiler costs more than it gains
 INTERVAL = 0.2  # seconds between two looks at the progress
 
 # What goes wrong comes as an exception.  Spark tells of levels that it sets, where its own differs from the root's.

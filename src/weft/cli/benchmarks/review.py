@@ -10,21 +10,22 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 class Meter:
-    """Seconds, CPU-seconds and the most memory between entering and leaving."""
+    """Seconds, CPU-seconds and the most memory between entering and leaving; `alone`: of this process only."""
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        self._alone = alone
         self.seconds = self.cpu_s = 0.0
         self.peak_mb = 0.0
         self._ended = threading.Event()
 
     def __enter__(self) -> Meter:
-        self._began, self._cpu = time.monotonic(), sum(cpu for cpu, _ in _processes())
+        self._began, self._cpu = time.monotonic(), self._used()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
         return self
@@ -34,22 +35,25 @@ class Meter:
         self._watcher.join()
         self._look()
         self.seconds = round(time.monotonic() - self._began, 2)
-        self.cpu_s = round(max(0.0, sum(cpu for cpu, _ in _processes()) - self._cpu), 2)
+        self.cpu_s = round(max(0.0, self._used() - self._cpu), 2)
         self.peak_mb = round(self.peak_mb)
+
+    def _used(self) -> float:
+        return time.process_time() if self._alone else sum(cpu for cpu, _ in _processes())
 
     def _watch(self) -> None:
         while not self._ended.wait(0.25):
             self._look()
 
     def _look(self) -> None:
-        self.peak_mb = max(self.peak_mb, sum(memory for _, memory in _processes()))
+        self.peak_mb = max(self.peak_mb, sum(memory for _, memory in _processes(self._alone)))
 
     def figures(self) -> dict[str, float]:
         return {"seconds": self.seconds, "cpu_s": self.cpu_s, "peak_mb": self.peak_mb}
 
 
-def _processes() -> list[tuple[float, float]]:
-    """CPU-seconds (with those of children that ended) and resident megabytes of this process and all below it."""
+def _processes(alone: bool = False) -> list[tuple[float, float]]:
+    """CPU-seconds (with those of children that ended) and resident megabytes of this process and, if not alone, all below it."""
     parents: dict[int, int] = {}
     found: dict[int, tuple[float, float]] = {}
     page = os.sysconf("SC_PAGE_SIZE")
@@ -62,7 +66,7 @@ def _processes() -> list[tuple[float, float]]:
         parents[process] = int(rest[1])
         found[process] = sum(map(int, rest[11:15])) / TICK, int(rest[21]) * page / 2**20
     mine = {os.getpid()}
-    grown = True
+    grown = not alone
     while grown:
         below = {process for process, parent in parents.items() if parent in mine} - mine
         mine |= below
@@ -70,24 +74,44 @@ def _processes() -> list[tuple[float, float]]:
     return [found[process] for process in mine if process in found]
 
 
-def measure_audits(
-    session: Any, run: Path, say: Callable[[str], None]
-) -> tuple[dict[str, dict[str, float]], int]:
-    """Each audit by itself, and what all of them found."""
+class Steps(NamedTuple):
+    """What each step of a review took; the audits share the survey."""
+
+    rows: int
+    audits: dict[str, dict[str, float]]
+    advice: dict[str, float] | None
+
+
+def measure_review(session: Any, run: Path, say: Callable[[str], None], no_advice: bool = False) -> Steps:
+    """Each audit by itself, then the advice; in a run in which nothing is wrong."""
+    from weft.review.advice import advise, inputs_of
     from weft.review.audits.context import Context
     from weft.review.reading import open_for_review, read_rows
     from weft.review.review import AUDITS
 
     opened = open_for_review(run)
-    figures, violations = {}, 0
     context = Context(session, opened, read_rows(session, opened))
-    for name, audit in AUDITS.items():
-        say(f"{opened.run.rows:,} rows: {name}")
+    rows = opened.run.rows
+    say(f"{rows:,} rows: survey")
+    with Meter() as meter:
+        surveyed = len(context.survey)
+    figures = {"survey": meter.figures()}
+    # The sums of deliveries, which others ask for too, belong to the audit of deliveries.
+    for name in sorted(AUDITS, key=lambda name: name != "delivery"):
+        say(f"{rows:,} rows in {surveyed} parts: {name}")
         with Meter() as meter:
-            violations += audit(context).violations
+            violations = AUDITS[name](context).violations
         figures[name] = meter.figures()
+        if violations:
+            raise RuntimeError(f"{violations} violations ({name}) in a run without any")
+    advice = None
+    if not no_advice:
+        say(f"{rows:,} rows: advice")
+        with Meter() as meter:
+            advise(context.rows, inputs_of(opened.run))
+        advice = meter.figures()
     session.catalog.clearCache()
-    return figures, violations
+    return Steps(rows, figures, advice)
 
 
 # The same questions in SQL; every one counts violations, of which there are none.
@@ -139,7 +163,7 @@ def measure_duckdb(run: Path, say: Callable[[str], None]) -> dict[str, dict[str,
         )
         for name, question in QUESTIONS.items():
             say(f"DuckDB: {name}")
-            with Meter() as meter:
+            with Meter(alone=True) as meter:
                 answer = database.execute(question).fetchone()
             if answer != (0,):
                 raise RuntimeError(f"DuckDB found {answer} violations ({name}) in a run without any")

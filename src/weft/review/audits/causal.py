@@ -6,24 +6,30 @@ Messages in time stamp and in priority order are left out: they have an order of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from weft.review import arrow
-from weft.review.audits.context import RTI, Context, Result
+from weft.review.audits import pick
+from weft.review.audits.context import Context, Result
+from weft.review.audits.near import near
 from weft.review.kernels import causal as kernel
 from weft.review.kernels.log_scan import LateMessage, LogScan
+from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array, by_value, split
+from weft.review.tasks import Part, Work, in_order, read_part, spread
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
-SEQUENCER = 0  # as a process
-LATE, CARRY = "late", "carry"
+SEQUENCER = pick.SEQUENCER
+LATE, CARRY, FLAGGED = "late", "carry", "flagged"
 PIECES = (
     "what string, node string, federate bigint, seq bigint, last bigint, process bigint, source bigint, message bigint, "
     "after_source bigint, after bigint, most bigint, least bigint"
 )
 SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, after bigint"
+LOOK = ("is_send", "federate", "source", "message")
 KEY = ("federate", "source", "message")
 WITNESS = (*KEY, "after_source", "after")
 
@@ -31,25 +37,40 @@ WITNESS = (*KEY, "after_source", "after")
 def audit(context: Context) -> Result:
     from pyspark.sql import functions as f
 
-    kind, order = f.col("kind"), f.col("order")
-    rows = context.rows.where(f.col("source") != RTI)
-    sent = rows.where(kind == "send")
-    delivered = rows.where((kind == "deliver") & order.isin(*context.orders))
-    # A message in causal order is released with its vector, and handed over then; callbacks call it receive order.
-    stamped = rows.where(
-        kind.isin("release", "deliver") & order.isin(*context.orders) & f.col("vector").isNotNull()
-    )
-    found = _by_vectors(stamped)
-    if delivered.where(f.col("vector").isNull()).limit(1).count():
-        found = found.unionByName(_by_log(context, sent, delivered)).dropDuplicates(list(KEY))
-    found = found.persist()
-    if not found.limit(1).count():
+    works: list[Work] = []
+    unstamped = any(seen.unstamped[order] for seen in context.survey for order in context.orders)
+    if unstamped:  # by far the longest, so it begins first
+        works.append(partial(scan_log, context.orders, context.parts))
+    for part, seen in zip(context.parts, context.survey, strict=True):
+        if any(seen.stamped[order] for order in context.orders):
+            works.append(partial(judge_part, context.orders, part))
+    if not works:
         return Result(0, [], figures={"by_order": {}})
-    named = _with_orders(found, sent).where(f.coalesce(f.col("order").isin(*context.orders), f.lit(True)))
+    pieces = spread(context.session, works, PIECES)
+    told = pieces.repartition("node", "federate").mapInArrow(fold, PIECES).persist()
+    counts = {row["what"]: row["count"] for row in told.groupBy("what").count().collect()}
+    found = told.where(f.col("what") == LATE).select(*WITNESS)
+    if counts.get(FLAGGED):
+        found = found.unionByName(_late_by_earlier(context, told.where(f.col("what") == FLAGGED)))
+    elif not counts:
+        return Result(0, [], figures={"by_order": {}})
+    # Found both ways, or in several pieces: of what it came after, always the same is told.
+    found = found.groupBy(*KEY).agg(f.min(f.struct("after_source", "after")).alias("by"))
+    found = found.select(*KEY, "by.after_source", "by.after").persist()
+    named = _with_orders(found, _sends_of(context, found)).persist()
+    named = named.where(f.coalesce(f.col("order").isin(*context.orders), f.lit(True)))
     result = context.result(named, KEY)
-    counts = named.groupBy("order").count().collect()
-    result.figures["by_order"] = {row["order"] or "": row["count"] for row in counts}
+    by_order = named.groupBy("order").count().collect()
+    result.figures["by_order"] = {row["order"] or "": row["count"] for row in by_order}
     return result
+
+
+def _sends_of(context: Context, found: Any) -> Any:
+    """Of all messages that are named: class and order."""
+    from pyspark.sql import functions as f
+
+    other = found.select(f.col("after_source").alias("source"), f.col("after").alias("message"))
+    return near(context, found.select("source", "message").unionByName(other)).where(f.col("kind") == "send")
 
 
 def _with_orders(found: Any, sent: Any) -> Any:
@@ -71,56 +92,107 @@ def _with_orders(found: Any, sent: Any) -> Any:
 # By the vectors that were recorded: piece by piece, then what pieces mean for those behind them
 
 
-def _by_vectors(rows: Any) -> Any:
+def judge_part(orders: tuple[str, ...], part: Part) -> Iterator[Any]:
+    return judge_pieces(_bounded(read_part(part, pick.STAMPED, partial(pick.stamped, orders))))
+
+
+def _bounded(tables: Iterator[Any]) -> Iterator[Any]:
+    """So many rows at once that their vectors fit into memory as a matrix."""
+    for table in tables:
+        _, lengths = arrow.lists(table, "vector")
+        step = max(1024, kernel.CELLS * 4 // max(1, int(lengths.max(initial=1))))
+        for begin in range(0, len(table), step):
+            yield table.slice(begin, step)
+
+
+def fold(batches: Iterator[Any]) -> Iterator[Any]:
+    """For mapInArrow, all rows of a destination together: late ones, and pieces with a message that something delivered in
+    an earlier piece comes after."""
+    import pyarrow as pa
+
+    given = list(batches)
+    if not given:
+        return
+    table = pa.Table.from_batches(given)
+    rows = arrow.is_one_of(table, "what", LATE)
+    yield from pick.filtered(table, rows).to_batches()
+    carried = pick.filtered(table, arrow.is_one_of(table, "what", CARRY))
+    if len(carried):
+        yield arrow.made_of_rows(_flagged(carried), pieces_schema())
+
+
+def _flagged(carried: Any) -> list[dict[str, Any]]:
+    nodes, _ = arrow.words(carried, "node")
+    columns = [arrow.numbers(carried, name) for name in ("federate", "process", "seq", "most", "least")]
+    order = np.lexsort((columns[2], columns[1], columns[0], nodes))
+    federate, process, _, most, least = (column[order] for column in columns)
+    node = nodes[order]
+    same = (node[1:] == node[:-1]) & (federate[1:] == federate[:-1]) & (process[1:] == process[:-1])
+    begins = np.flatnonzero(np.concatenate(([True], ~same)))
+    found = []
+    for place in np.flatnonzero(kernel.greatest_before(most, begins) >= least).tolist():
+        first = int(begins[np.searchsorted(begins, place, side="right") - 1])
+        earlier = carried.take(order[first:place]).to_pylist()
+        by = max(earlier, key=lambda row: (row["most"], row["after_source"], row["after"]))
+        own = carried.slice(int(order[place]), 1).to_pylist()[0]
+        told = {name: own[name] for name in ("node", "federate", "process", "seq", "last")}
+        found.append(
+            told | {name: by[name] for name in ("most", "after_source", "after")} | {"what": FLAGGED}
+        )
+    return found
+
+
+def _late_by_earlier(context: Context, flagged: Any) -> Any:
+    """What is late because of something in an earlier piece; a message that is delivered again is no late one."""
     from pyspark.sql import functions as f
 
-    # A message in total order is stamped by the sequencer, which is process 0.
-    stamper = f.when(f.col("order") == "CT", f.lit(SEQUENCER)).otherwise(f.col("source"))
-    stamped = rows.select(
-        f.xxhash64("_metadata.file_path").alias("file"),
-        *("node", "seq", "federate", "source", "message", "vector_of", "vector"),
-        stamper.alias("process"),
+    flags = [row.asDict() for row in flagged.collect()]
+    parts = [part for part in context.parts if any(flag["node"] == part.node for flag in flags)]
+    works = [partial(late_by_earlier, context.orders, part, flags) for part in parts]
+    late = spread(context.session, works, PIECES).persist()
+    wanted = {(row.federate, row.source, row.message) for row in late.select(*KEY).distinct().collect()}
+    again = spread(
+        context.session, [partial(delivered_of, context.orders, one, wanted) for one in context.parts], PIECES
     )
-    pieces = stamped.mapInArrow(judge_pieces, PIECES).persist()
-    late = pieces.where(f.col("what") == LATE).select(*WITNESS)
-    flagged = _flagged(pieces)
-    if not flagged.limit(1).count():
-        return late
-    return late.unionByName(_late_by_earlier(stamped, flagged))
-
-
-def _flagged(pieces: Any) -> Any:
-    """Pieces with a message that something delivered in an earlier piece comes after."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    before = (
-        Window.partitionBy("node", "federate", "process")
-        .orderBy("seq")
-        .rowsBetween(Window.unboundedPreceding, -1)
-    )
-    carried = pieces.where(f.col("what") == CARRY).withColumn(
-        "carried", f.max(f.struct("most", "after_source", "after")).over(before)
-    )
-    return carried.where(f.col("least") <= f.col("carried.most")).select(
-        "node", "federate", "process", f.col("seq").alias("first"), "last", "carried"
-    )
-
-
-def _late_by_earlier(stamped: Any, flagged: Any) -> Any:
-    from pyspark.sql import functions as f
-
-    own = f.expr("try_element_at(vector, cast(array_position(vector_of, process) AS int))")
-    rows = stamped.select("node", "seq", "federate", "process", "source", "message", own.alias("own"))
-    late = rows.join(f.broadcast(flagged), ["node", "federate", "process"]).where(
-        (f.col("seq") >= f.col("first"))
-        & (f.col("seq") <= f.col("last"))
-        & (f.col("own") <= f.col("carried.most"))
-    )
-    earlier = rows.select(*KEY, f.col("seq").alias("earlier"))
+    earlier = again.select(*KEY, f.col("seq").alias("earlier"))
     repeated = late.join(earlier, list(KEY)).where("earlier < seq").select(*KEY, "seq").distinct()
-    first = late.join(repeated, [*KEY, "seq"], "left_anti")
-    return first.select(*KEY, "carried.after_source", "carried.after")
+    return late.join(repeated, [*KEY, "seq"], "left_anti").select(*WITNESS)
+
+
+def late_by_earlier(orders: tuple[str, ...], part: Part, flags: list[dict[str, Any]]) -> Iterator[Any]:
+    schema = pieces_schema()
+    mine = [flag for flag in flags if flag["node"] == part.node]
+    for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
+        seq, federate, process = (arrow.numbers(table, name) for name in ("seq", "federate", "process"))
+        own = _own(table, process)
+        for flag in mine:
+            rows = (federate == flag["federate"]) & (process == flag["process"])
+            rows &= (seq >= flag["seq"]) & (seq <= flag["last"]) & (own <= flag["most"])
+            told = {"what": LATE} | {
+                name: flag[name] for name in ("node", "federate", "after_source", "after")
+            }
+            chosen = pick.filtered(table.select(["seq", "source", "message"]), rows).to_pylist()
+            yield arrow.made_of_rows([row | told for row in chosen], schema)
+
+
+def _own(table: Any, process: Array) -> Array:
+    """Of each row the component of the process that stamped it."""
+    names, lengths = arrow.lists(table, "vector_of")
+    values, _ = arrow.lists(table, "vector")
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    own = np.zeros(len(lengths), np.int64)
+    mine = names == process[row]
+    own[row[mine]] = values[mine]
+    return own
+
+
+def delivered_of(orders: tuple[str, ...], part: Part, wanted: set[tuple[int, int, int]]) -> Iterator[Any]:
+    schema = pieces_schema()
+    for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
+        keys = zip(*(arrow.numbers(table, name).tolist() for name in KEY), strict=True)
+        rows = np.fromiter((key in wanted for key in keys), bool, len(table))
+        chosen = pick.filtered(table.select([*KEY, "seq"]), rows).to_pylist()
+        yield arrow.made_of_rows(chosen, schema)
 
 
 def judge_pieces(batches: Iterator[Any]) -> Iterator[Any]:
@@ -137,11 +209,7 @@ def judge_pieces(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def pieces_schema() -> Any:
-    import pyarrow as pa
-
-    texts = {"what", "node"}
-    names = [part.split()[0] for part in PIECES.split(", ")]
-    return pa.schema([pa.field(name, pa.string() if name in texts else pa.int64()) for name in names])
+    return arrow.schema_of(PIECES)
 
 
 def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, schema: Any) -> Iterator[Any]:
@@ -192,31 +260,38 @@ def _judge_piece(part: Any, seq: Array, columns: dict[str, Array], node: str, sc
 # By the log
 
 
-def _by_log(context: Context, sent: Any, delivered: Any) -> Any:
-    """Everything in one task, in the order of the clock; a row is six numbers."""
-    from pyspark.sql import functions as f
-
-    fan_out = f.when(f.col("order").isin(*context.orders), f.coalesce(f.size("destinations"), f.lit(-1)))
-    columns = ("federate", "source", "message", "epoch_ns", "node", "seq")
-    sends = sent.select(
-        f.col("source").alias("federate"),
-        *columns[1:],
-        f.lit(True).alias("is_send"),
-        f.coalesce(fan_out, f.lit(0)).alias("fan_out"),
-    )
-    deliveries = delivered.select(*columns, f.lit(False).alias("is_send"), f.lit(0).alias("fan_out"))
-    log = sends.unionByName(deliveries).repartition(1).sortWithinPartitions("epoch_ns", "node", "seq")
-    alone = len(context.nodes) == 1
-    return log.mapInArrow(scan_alone if alone else scan_many, SCANNED)
-
-
-def scan_alone(batches: Iterator[Any]) -> Iterator[Any]:
-    """One node: its log is in the order of causes."""
-    return scan(batches, 0)
+def scan_log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[Any]:
+    """Everything in one task, in the order of the clock: first whole columns, then one by one what these cannot settle."""
+    schema = pieces_schema()
+    look = Overtaking()
+    for table in _log(orders, parts):
+        look.feed(*(arrow.numbers(table, name) for name in LOOK))
+    if look.knows and not look.stretches:
+        return
+    # One node's log is in the order of causes, and so is one in which no delivery stands before its send.
+    alone = len({part.node for part in parts}) == 1
+    log = _cut_out(_log(orders, parts), look.stretches) if look.knows else _log(orders, parts)
+    for batch in scan(log, 0 if alone or look.knows else PATIENCE):
+        if len(batch):
+            rows = batch.to_pylist()
+            yield arrow.made_of_rows([row | {"what": LATE} for row in rows], schema)
 
 
-def scan_many(batches: Iterator[Any]) -> Iterator[Any]:
-    return scan(batches, PATIENCE)
+def _log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[Any]:
+    return in_order(parts, pick.LOGGED, partial(pick.logged, orders))
+
+
+def _cut_out(tables: Iterator[Any], stretches: list[Stretch]) -> Iterator[Any]:
+    """Only rows at these places."""
+    begins, ends = np.array(stretches, np.int64).reshape(-1, 2).T
+    first = 0
+    for table in tables:
+        places = first + np.arange(len(table))
+        first += len(table)
+        number = np.searchsorted(begins, places, side="right") - 1
+        inside = (number >= 0) & (places <= ends[np.maximum(number, 0)])
+        if inside.any():
+            yield pick.filtered(table, inside)
 
 
 def scan(batches: Iterator[Any], patience: int) -> Iterator[Any]:
@@ -228,7 +303,4 @@ def scan(batches: Iterator[Any], patience: int) -> Iterator[Any]:
 
 
 def _late_batch(late: list[LateMessage]) -> Any:
-    import pyarrow as pa
-
-    schema = pa.schema([pa.field(part.split()[0], pa.int64()) for part in SCANNED.split(", ")])
-    return arrow.made_of_rows([message._asdict() for message in late], schema)
+    return arrow.made_of_rows([message._asdict() for message in late], arrow.schema_of(SCANNED))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from weft.review.audits.survey import ACTING as ACTING
+from weft.review.audits.survey import RTI as RTI
+from weft.review.audits.survey import Seen, survey
 from weft.review.reading import Opened
-
-RTI = 0  # the number of the RTI itself, as a source or federate
-ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
+from weft.review.tasks import Part, parts_of
 
 
 @dataclass(frozen=True)
@@ -40,21 +41,34 @@ class Context:
     witnesses: int = 20
     orders: tuple[str, ...] = ("RO", "CO", "CT")
 
+    rows_per_part: int = 0
+    """Of what one task reads; 0: chosen by the number of rows."""
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        return parts_of(self.opened.run, self.rows_per_part)
+
+    @cached_property
+    def survey(self) -> list[Seen]:
+        """Of each part."""
+        return survey(self.session, self.parts, self.opened.time_column)
+
+    def has(self, *kinds: str) -> bool:
+        """Are there rows of these kinds?"""
+        return any(seen.kinds[kind] for seen in self.survey for kind in kinds)
+
     @cached_property
     def members(self) -> dict[int, Member]:
         """All federates of the run: there are few, so they are known to the driver."""
-        from pyspark.sql import functions as f
-
-        kind, time = f.col("kind"), f.col(self.opened.time_column)
-        acting = self.rows.where(kind.isin(*ACTING) & (f.col("federate") != RTI))
-        found = acting.groupBy("federate").agg(
-            f.min("node").alias("node"),
-            f.max(kind.isin("resign", "lost")).alias("left"),
-            f.max(f.when(kind == "grant", time)).alias("granted"),
-        )
-        return {
-            row.federate: Member(row.federate, row.node, row.left, row.granted) for row in found.collect()
-        }
+        found: dict[int, Member] = {}
+        for seen in self.survey:
+            for federate, (left, granted) in seen.members.items():
+                known = found.get(federate, Member(federate, seen.node, False, None))
+                grants = [time for time in (known.granted, granted) if time is not None]
+                found[federate] = Member(
+                    federate, min(known.node, seen.node), known.left or left, max(grants, default=None)
+                )
+        return found
 
     @cached_property
     def members_frame(self) -> Any:

@@ -2,33 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from weft.review import arrow
+from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
+from weft.review.kernels.pieces import Array, by_value
+from weft.review.kernels.ranks import percentiles, sample
+from weft.review.tasks import Part, read_part, spread
 
 PERCENTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
-ACCURACY = 10_000  # of percentiles: a rank is right to one in so many
 MS = 1e6
-ORDER = ("name", "node", "at_ns")
+ORDER = ("name", "node", "at_ns", "seq")
+KINDS = ("dispatch", "done", "miss")
+COLUMNS = (
+    *("node", "kind", "name", "operation", "priority", "source", "message", "seq", "mono_ns", "deadline_ns"),
+)
+CONSUMER = ("node", "name", "priority")
+MISSED = (
+    "node string, name string, operation string, priority int, deadline_ns bigint, source bigint, message bigint, "
+    "kind string, mono_ns bigint, seq bigint"
+)
+FIGURES = (
+    "node string, name string, priority int, events bigint, begun bigint, busy string, missed bigint, "
+    "count bigint, least bigint, most bigint, total string, sample array<bigint>"
+)
+
+Consumer = tuple[str, str | None, int | None]
 
 
 def audit(context: Context) -> Result:
+    parts = [
+        part
+        for part, seen in zip(context.parts, context.survey, strict=True)
+        if any(seen.kinds[kind] for kind in KINDS)
+    ]
+    if not parts:
+        return Result(0, [], figures={"consumers": []})
+    told = spread(context.session, [partial(measure, part) for part in parts], FIGURES).toArrow().to_pylist()
+    if not any(row["missed"] for row in told):
+        return Result(0, [], figures={"consumers": _consumers(context, told, {})})
+    missed = _missed(spread(context.session, [partial(misses, part) for part in parts], MISSED)).persist()
+    counts = {
+        (row["node"], row["name"], row["priority"]): row["count"]
+        for row in missed.groupBy(*CONSUMER).count().collect()
+    }
+    return context.result(missed, ORDER, {"consumers": _consumers(context, told, counts)})
+
+
+# Misses
+
+
+def misses(part: Part) -> Iterator[Any]:
+    """What ended after its deadline, or was said to have missed it."""
+    import pyarrow as pa
+
+    names = [text.split()[0] for text in MISSED.split(", ")]
+    for table in read_part(part, COLUMNS, _late):
+        words = {name: table[name].cast(pa.string()) for name in ("node", "name", "operation", "kind")}
+        deadline = pa.array(
+            arrow.numbers(table, "deadline_ns"), mask=arrow.numbers(table, "deadline_ns") <= 0
+        )
+        yield from pick.with_columns(table, deadline_ns=deadline, **words).select(names).to_batches()
+
+
+def _late(table: Any) -> Any:
+    return pick.filtered(table, _is_late(table))
+
+
+def _is_late(table: Any) -> Array:
+    deadline = arrow.numbers(table, "deadline_ns")
+    late = (deadline > 0) & (arrow.numbers(table, "mono_ns") > deadline)
+    return arrow.is_one_of(table, "kind", "miss") | (arrow.is_one_of(table, "kind", "done") & late)
+
+
+def _missed(found: Any) -> Any:
+    """Both of one event are one miss."""
     from pyspark.sql import functions as f
 
-    deadline = f.when(f.col("deadline_ns") > 0, f.col("deadline_ns"))
-    rows = context.rows.where(f.col("kind").isin("dispatch", "done", "miss"))
-    rows = rows.withColumn("deadline_ns", deadline)
-    missed = _missed(rows)
-    consumers = _consumers(context, rows, missed)
-    return context.result(missed, ORDER, {"consumers": consumers})
-
-
-def _missed(rows: Any) -> Any:
-    """What ended after its deadline, or was said to have missed it; both of one event are one miss."""
-    from pyspark.sql import functions as f
-
-    late = f.col("mono_ns") > f.col("deadline_ns")
-    found = rows.where((f.col("kind") == "miss") | ((f.col("kind") == "done") & late))
     key = ("node", "name", "operation", "priority", "deadline_ns", "source", "message")
     each = found.groupBy(*key).agg(
         f.count_if(f.col("kind") == "done").alias("ended"),
@@ -42,52 +97,98 @@ def _missed(rows: Any) -> Any:
     return each.withColumn("late_ns", late_ns).withColumn("times", times).drop("times", "ended", "said")
 
 
-def _consumers(context: Context, rows: Any, missed: Any) -> list[dict[str, Any]]:
-    """Figures of each consumer and priority: laxity in ms, misses, utilisation."""
-    from pyspark.sql import functions as f
-
-    done, dispatched = f.col("kind") == "done", f.col("kind") == "dispatch"
-    laxity = f.when(done, (f.col("deadline_ns") - f.col("mono_ns")) / MS)
-    busy = f.when(done, f.col("mono_ns")).when(dispatched, -f.col("mono_ns"))
-    shares = [f.lit(share) for share in PERCENTILES]
-    figures = rows.groupBy("node", "name", "priority").agg(
-        f.count_if(done).alias("events"),
-        f.min(laxity).alias("min"),
-        f.avg(laxity).alias("avg"),
-        f.max(laxity).alias("max"),
-        f.percentile_approx(laxity, f.array(*shares), f.lit(ACCURACY)).alias("percentiles"),
-        f.sum(busy.cast("decimal(38,0)")).alias("busy"),
-        f.count_if(dispatched).alias("begun"),
-    )
-    spans = context.rows.groupBy("node").agg(f.min("mono_ns").alias("first"), f.max("mono_ns").alias("last"))
-    misses = missed.groupBy("node", "name", "priority").agg(f.count(f.lit(1)).alias("misses"))
-    told = figures.join(f.broadcast(spans), "node").join(
-        f.broadcast(misses.withColumnsRenamed({name: f"m_{name}" for name in ("node", "name", "priority")})),
-        f.expr("node <=> m_node AND name <=> m_name AND priority <=> m_priority"),
-        "left",
-    )
-    return [_figures(row.asDict()) for row in told.orderBy("node", "name", "priority").collect()]
+# Figures of each consumer and priority: laxity in ms, misses, utilisation
 
 
-def _figures(row: dict[str, Any]) -> dict[str, Any]:
-    open_ones = max(0, row["begun"] - row["events"])  # begun and not ended: busy until the record ends
-    span = row["last"] - row["first"]
-    busy = int(row["busy"] or 0) + open_ones * row["last"]
-    percentiles = row["percentiles"] or []
-    laxity = {name: _rounded(row[name]) for name in ("min", "avg", "max")}
-    laxity |= {
-        f"p{share * 100:g}": _rounded(value) for share, value in zip(PERCENTILES, percentiles, strict=False)
-    }
+def measure(part: Part) -> Iterator[Any]:
+    rows = []
+    for table in read_part(part, COLUMNS, _working):
+        codes, names = arrow.words(table, "name")
+        priority, known = arrow.numbers(table, "priority"), arrow.present(table, "priority")
+        key = codes.astype(np.int64) << 33 | np.where(known, priority.astype(np.int64) + (1 << 31), 0)
+        columns = _steps(table)
+        for _, places in by_value(key):
+            one = places[0]
+            who = {
+                "node": part.node,
+                "name": names[codes[one]] if codes[one] >= 0 else None,
+                "priority": int(priority[one]) if known[one] else None,
+            }
+            rows.append(who | _measured(*(column[places] for column in columns)))
+    yield arrow.made_of_rows(rows, arrow.schema_of(FIGURES))
+
+
+def _working(table: Any) -> Any:
+    return pick.filtered(table, arrow.is_one_of(table, "kind", *KINDS))
+
+
+def _steps(table: Any) -> tuple[Array, ...]:
+    done, dispatched = (arrow.is_one_of(table, "kind", kind) for kind in ("done", "dispatch"))
+    mono, deadline = arrow.numbers(table, "mono_ns"), arrow.numbers(table, "deadline_ns")
+    return done, dispatched, mono, deadline, _is_late(table)
+
+
+def _measured(done: Array, dispatched: Array, mono: Array, deadline: Array, late: Array) -> dict[str, Any]:
+    due = done & (deadline > 0)
+    laxity = (deadline - mono)[due]
     return {
-        "node": row["node"],
-        "name": row["name"],
-        "priority": row["priority"],
-        "events": row["events"],
-        "misses": row["misses"] or 0,
-        "laxity_ms": laxity if row["min"] is not None else None,
-        "utilisation": round(busy / span, 6) if span and busy >= 0 else None,
+        "events": int(done.sum()),
+        "begun": int(dispatched.sum()),
+        "busy": str(_sum(mono[done]) - _sum(mono[dispatched])),
+        "missed": int(late.sum()),
+        "count": len(laxity),
+        "least": int(laxity.min()) if len(laxity) else None,
+        "most": int(laxity.max()) if len(laxity) else None,
+        "total": str(_sum(laxity)),
+        "sample": sample(laxity),
     }
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+def _sum(values: Array) -> int:
+    """Exactly, though it may be beyond 64 bits."""
+    if not len(values):
+        return 0
+    base = int(values[0])
+    return int((values - base).sum()) + base * len(values)
+
+
+def _consumers(
+    context: Context, told: list[dict[str, Any]], missed: dict[Consumer, int]
+) -> list[dict[str, Any]]:
+    groups: dict[Consumer, list[dict[str, Any]]] = {}
+    for row in told:
+        groups.setdefault((row["node"], row["name"], row["priority"]), []).append(row)
+    ordered = sorted(groups, key=lambda key: [(part is not None, part or 0) for part in key])
+    return [_figures(context, key, groups[key], missed.get(key, 0)) for key in ordered]
+
+
+def _figures(context: Context, key: Consumer, told: list[dict[str, Any]], missed: int) -> dict[str, Any]:
+    node, name, priority = key
+    spans = [seen.mono for seen in context.survey if seen.node == node]
+    first, last = min(span[0] for span in spans), max(span[1] for span in spans)
+    events, begun = (sum(row[name] for row in told) for name in ("events", "begun"))
+    open_ones = max(0, begun - events)  # begun and not ended: busy until the record ends
+    busy = sum(int(row["busy"]) for row in told) + open_ones * last
+    return {
+        "node": node,
+        "name": name,
+        "priority": priority,
+        "events": events,
+        "misses": missed,
+        "laxity_ms": _laxity([row for row in told if row["count"]]),
+        "utilisation": round(busy / (last - first), 6) if last > first and busy >= 0 else None,
+    }
+
+
+def _laxity(told: list[dict[str, Any]]) -> dict[str, float] | None:
+    if not told:
+        return None
+    count = sum(row["count"] for row in told)
+    found = percentiles([(np.array(row["sample"]), row["count"]) for row in told], PERCENTILES)
+    laxity = {
+        "min": min(row["least"] for row in told),
+        "avg": sum(int(row["total"]) for row in told) / count,
+        "max": max(row["most"] for row in told),
+        **{f"p{share * 100:g}": value for share, value in zip(PERCENTILES, found, strict=True)},
+    }
+    return {name: round(value / MS, 6) for name, value in laxity.items()}

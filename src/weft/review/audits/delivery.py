@@ -6,21 +6,34 @@ messages of one source: no row crosses the network for that.  Only blocks whose 
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterator
+from functools import cached_property, partial, reduce
 from typing import Any
 
-from weft.review.audits.context import RTI, Context, Result
-from weft.review.kernels.interest import GRACE
+import numpy as np
 
-BLOCK_BITS = 8
+from weft.review import arrow
+from weft.review.audits import pick
+from weft.review.audits.context import Context, Result
+from weft.review.audits.control import control
+from weft.review.audits.near import rows_in
+from weft.review.kernels import sums as kernel
+from weft.review.kernels.interest import GRACE
+from weft.review.tasks import Part, read_part, spread
+
 KEY = ("source", "message", "federate")
 LOST, DUPLICATE, UNSENT = "lost", "duplicate", "unsent"
+SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
+SUMMED = ("kind", "source", "message", "federate", "destinations", "order")
+BLOCK, REACHED = 0, 1  # key is a block, or a federate that got messages in receive order up to `count`
 
 
 def audit(context: Context) -> Result:
     from pyspark.sql import functions as f
 
     deliveries = Deliveries.of(context)
+    if not deliveries.blocks:
+        return Result(0, [])
     found = reduce(
         lambda one, other: one.unionByName(other),
         (deliveries.lost(), deliveries.duplicates(), deliveries.unsent()),
@@ -33,9 +46,22 @@ class Deliveries:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.expected, self.delivered = _expected(context), _delivered(context)
-        self.blocks = _differing_blocks(self.expected, self.delivered).persist()
-        self.matched = self._matched().persist()
+        self.blocks, self._reached = _summed(context)
+
+    @cached_property
+    def rows(self) -> Any:
+        """Of the blocks that differ."""
+        return rows_in(self.context, self.blocks)
+
+    @cached_property
+    def matched(self) -> Any:
+        return self._matched().persist()
+
+    @cached_property
+    def reached(self) -> Any:
+        """The last message in receive order that a federate got from a source."""
+        rows = [(source, who, most) for (source, who), most in self._reached.items()]
+        return self.context.session.createDataFrame(rows, "source bigint, federate bigint, reached bigint")
 
     @classmethod
     def of(cls, context: Context) -> Deliveries:
@@ -49,8 +75,8 @@ class Deliveries:
         from pyspark.sql import functions as f
 
         expected = f.col("expected")
-        near = [_in_blocks(frame, self.blocks).drop("block") for frame in (self.expected, self.delivered)]
-        parts = near[0].unionByName(near[1]).groupBy(*KEY, "items_key").agg(
+        both = _expected(self.rows).unionByName(_delivered(self.rows))
+        parts = both.groupBy(*KEY, "items_key").agg(
             f.max("expected").alias("expected"),
             f.max("reliable").alias("reliable"),
             f.count_if(~expected).alias("times"),
@@ -72,34 +98,29 @@ class Deliveries:
 
         missing = self.matched.where("expected AND reliable AND times = 0")
         members = self.context.members_frame.select("federate", "member_node")
-        unwanted = _unwanted_by_then(self.context.rows)
+        unwanted = _unwanted_by_then(control(self.context))
         missing = missing.join(f.broadcast(members), "federate", "left").join(
             f.broadcast(unwanted), "federate", "left"
         )
         missing = missing.where(~f.coalesce(_may_be_unwanted(), f.lit(False))).drop("member_node")
-        return self.inexcusable(missing).select(
+        return self.inexcusable(missing, self.rows).select(
             f.lit(LOST).alias("what"), *KEY, "class", "order", "time", "unsure"
         )
 
-    def inexcusable(self, missing: Any) -> Any:
+    def inexcusable(self, missing: Any, rows: Any) -> Any:
         """Of messages that did not reach a federate those that should have; and whether that is `unsure`.
 
-        Columns KEY, order and time.
+        Columns KEY, order and time; `rows` are those around these messages.
         """
         from pyspark.sql import functions as f
 
         context = self.context
         found = missing.join(f.broadcast(context.members_frame), "federate", "left")
-        for keys, frame in _given_up(context.rows):
+        for keys, frame in _given_up(rows):
             found = found.join(frame, keys, "left_anti")
         due = (f.col("order") != "TSO") | f.col("time").isNull() | f.col("granted").isNull()
         found = found.where(due | (f.col("time") < f.col("granted")))
-        overtaken = (
-            self.delivered.where(f.col("order") == "RO")
-            .groupBy("source", "federate")
-            .agg(f.max("message").alias("reached"))
-        )
-        found = found.join(f.broadcast(overtaken), ["source", "federate"], "left")
+        found = found.join(f.broadcast(self.reached), ["source", "federate"], "left")
         stands = ~f.coalesce("excused", f.lit(False))
         stands |= (f.col("order") == "RO") & (f.col("message") < f.col("reached"))
         stands |= (f.col("order") == "TSO") & (f.col("time") < f.col("granted"))
@@ -118,10 +139,9 @@ class Deliveries:
         from pyspark.sql import functions as f
 
         strange = self.matched.where(~f.col("expected"))
-        sends = self.context.rows.where(f.col("kind") == "send").select(
+        sends = self.rows.where(f.col("kind") == "send").select(
             "source", "message", f.lit(True).alias("sent"), f.col("destinations").isNull().alias("open")
         )
-        sends = _in_blocks(sends.withColumn("block", _block()), self.blocks).drop("block")
         return strange.join(sends, ["source", "message"], "left")
 
     def unsent(self) -> Any:
@@ -144,41 +164,29 @@ def _is_reliable() -> Any:
     return reliable | f.coalesce(f.col("order").isin("CO", "CT"), f.lit(False))
 
 
-def _block() -> Any:
+def _expected(rows: Any) -> Any:
     from pyspark.sql import functions as f
 
-    return f.shiftright("message", BLOCK_BITS)
+    sends = rows.where((f.col("kind") == "send") & f.col("destinations").isNotNull())
+    return _told(sends, f.explode("destinations").alias("federate"), True, f.lit(None).cast("bigint"))
 
 
-def _expected(context: Context) -> Any:
+def _delivered(rows: Any) -> Any:
     from pyspark.sql import functions as f
 
-    sends = context.rows.where(
-        (f.col("kind") == "send") & (f.col("source") != RTI) & f.col("destinations").isNotNull()
-    )
-    to = f.explode("destinations").alias("federate")
-    return _told(context, sends, to, True, f.lit(None).cast("bigint"))
+    delivered = rows.where(f.col("kind") == "deliver")
+    return _told(delivered, f.col("federate"), False, f.col("items_key"))
 
 
-def _delivered(context: Context) -> Any:
-    from pyspark.sql import functions as f
-
-    rows = context.rows.where((f.col("kind") == "deliver") & (f.col("source") != RTI))
-    return _told(context, rows, f.col("federate"), False, f.xxhash64("items", "transport"))
-
-
-def _told(context: Context, rows: Any, federate: Any, expected: bool, items_key: Any) -> Any:
+def _told(rows: Any, federate: Any, expected: bool, items_key: Any) -> Any:
     from pyspark.sql import functions as f
 
     return rows.select(
-        *("source", "message", "class", "order", "epoch_ns", "node"),
-        f.col("dimensions").isNotNull().alias("placed"),
+        *("source", "message", "class", "order", "epoch_ns", "node", "placed", "time"),
         federate,
         f.lit(expected).alias("expected"),
         (_is_reliable() if expected else f.lit(False)).alias("reliable"),
         items_key.alias("items_key"),
-        f.col(context.opened.time_column).alias("time"),
-        _block().alias("block"),
     )
 
 
@@ -210,24 +218,70 @@ def _may_be_unwanted() -> Any:
     return (f.col("node") != f.col("member_node")) & (moved | f.exists("ends", ends))
 
 
-def _differing_blocks(expected: Any, delivered: Any) -> Any:
-    """Blocks in which the sum of a hash over all that was sent is not that over all that was delivered."""
-    from pyspark.sql import functions as f
+# Sums
 
-    hashed = f.xxhash64("source", "message", "federate")
-    sides = [
-        frame.select("source", "block", hashed.alias("hash"), f.lit(sign).alias("sign"))
-        for frame, sign in ((expected, 1), (delivered, -1))
+
+def _summed(context: Context) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
+    """Blocks in which the sum over all that was sent is not that over all that was delivered; and how far each got."""
+    if not context.has("send", "deliver"):
+        return [], {}
+    told = spread(context.session, [partial(sum_part, part) for part in context.parts], SUMS).toArrow()
+    what, source, key, count, total = (arrow.numbers(told, name) for name in told.column_names)
+    blocks = what == BLOCK
+    sources, keys, (counts, sums) = kernel.summed_by(
+        source[blocks], key[blocks], count[blocks], total[blocks]
+    )
+    wrong = np.flatnonzero((counts != 0) | (sums != 0))
+    reached: dict[tuple[int, int], int] = {}
+    for one, who, most in zip(*(column[~blocks].tolist() for column in (source, key, count)), strict=True):
+        reached[one, who] = max(most, reached.get((one, who), 0))
+    return list(zip(sources[wrong].tolist(), keys[wrong].tolist(), strict=True)), reached
+
+
+def sum_part(part: Part) -> Iterator[Any]:
+    """What was sent to whom adds to the sum of its block, what was delivered takes away."""
+    schema = arrow.schema_of(SUMS)
+    reached: dict[tuple[int, int], int] = {}
+    for table in read_part(part, SUMMED):
+        rows = pick.by_federates(table) & arrow.present(table, "message")
+        sent = pick.filtered(table, rows & arrow.is_one_of(table, "kind", "send"))
+        got = pick.filtered(table, rows & arrow.is_one_of(table, "kind", "deliver"))
+        to, many = arrow.lists(sent, "destinations")
+        keys = [np.repeat(arrow.numbers(sent, name), many) for name in ("source", "message")]
+        columns = [
+            np.concatenate((one, arrow.numbers(got, name)))
+            for one, name in zip((*keys, to), ("source", "message", "federate"), strict=True)
+        ]
+        sign = np.repeat(np.array([1, -1]), (len(to), len(got)))
+        source, block, (counts, sums) = kernel.summed_by(
+            columns[0], columns[1] >> pick.BLOCK_BITS, sign, kernel.hashed(*columns) * sign
+        )
+        yield arrow.made(
+            {
+                "what": np.full(len(source), BLOCK),
+                "source": source,
+                "key": block,
+                "count": counts,
+                "sum": sums,
+            },
+            schema,
+        )
+        _reach(reached, pick.filtered(got, arrow.is_one_of(got, "order", "RO")))
+    told = [
+        {"what": REACHED, "source": one, "key": who, "count": most} for (one, who), most in reached.items()
     ]
-    low, high = f.col("hash").bitwiseAND(0x7FFFFFFF), f.shiftrightunsigned("hash", 33)
-    sums = sides[0].unionByName(sides[1]).groupBy("source", "block").agg(
-        f.sum("sign").alias("count"), f.sum(low * f.col("sign")).alias("low"), f.sum(high * f.col("sign")).alias("high")
-    )  # fmt: skip
-    return sums.where("count <> 0 OR low <> 0 OR high <> 0").select("source", "block")
+    yield arrow.made_of_rows(told, schema)
 
 
-def _in_blocks(frame: Any, blocks: Any) -> Any:
-    return frame.join(blocks, ["source", "block"], "left_semi")
+def _reach(reached: dict[tuple[int, int], int], got: Any) -> None:
+    source, who, number = (arrow.numbers(got, name) for name in ("source", "federate", "message"))
+    order = np.lexsort((number, who, source))
+    last = np.flatnonzero(
+        np.append((source[order][1:] != source[order][:-1]) | (who[order][1:] != who[order][:-1]), True)
+    )
+    for place in order[last].tolist() if len(order) else ():
+        key = int(source[place]), int(who[place])
+        reached[key] = max(int(number[place]), reached.get(key, 0))
 
 
 def _given_up(rows: Any) -> list[tuple[list[str], Any]]:

@@ -9,21 +9,27 @@ deliveries.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from weft.review import arrow
-from weft.review.audits.context import RTI, Context, Result
+from weft.review.audits import pick
+from weft.review.audits.context import Context, Result
+from weft.review.audits.control import control
 from weft.review.audits.delivery import KEY, Deliveries
+from weft.review.audits.near import near, time_type
 from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.subscriptions import wanted
+from weft.review.tasks import Part, read_part, spread
 
 MISSED, EXTRA, POSSIBLE = "missed", "extra", "possible"
-TILE_BITS = 17  # rows of a node in a tile, at most 2 to that
-SEP = "\x1f"
+SEP = pick.SEP
+FEW = 200_000  # stretches of subscriptions that are handed to every task; more are sent only where they are wanted
 SUBSCRIBED = (
     "node string, federate bigint, class string, items string, region bigint, mode int, since bigint, "
     "until bigint, from_time bigint, to_time bigint, dimensions string, lower array<bigint>, "
@@ -33,95 +39,155 @@ MISFITS = "what string, source bigint, message bigint, federate bigint, node str
 
 
 def audit(context: Context) -> Result:
+    if not context.has("send"):
+        return Result(0, [], figures={"not_judged": []})
+    stretches = control(context).groupBy("federate").applyInArrow(stretches_of, SUBSCRIBED).persist()
+    few = stretches.limit(FEW + 1).toArrow()
+    told = few if len(few) <= FEW else stretches.select("federate", "class").distinct().toArrow()
+    below, unjudged = _classes(context, told)
+    tiles = [number for number, seen in enumerate(context.survey) if seen.sent]
+    if len(few) <= FEW:
+        misfits = _by_parts(context, tiles, _for_classes(few, below))
+    else:
+        misfits = _by_tiles(context, tiles, stretches, below)
+    misfits = _without(misfits, unjudged).persist()
+    kinds = {row["what"] for row in misfits.select("what").distinct().collect()}
+    figures = {"not_judged": sorted(unjudged)}
+    if not kinds & {MISSED, EXTRA} and not Deliveries.of(context).blocks:
+        return Result(0, [], figures=figures)
+    return context.result(_found(context, misfits, unjudged), ("what", *KEY), figures)
+
+
+def _without(frame: Any, federates: set[int]) -> Any:
     from pyspark.sql import functions as f
 
-    sent = _sent(context)
-    subscribed, unjudged = _subscribed(context, sent)
-    tiles = _tiles(sent)
-    near = subscribed.join(
-        f.broadcast(tiles),
-        (f.col("since") - GRACE <= f.col("last")) & (f.col("until") + GRACE > f.col("first")),
-    ).drop("first", "last")
-    sent = sent.select(
-        [f.col(name).alias(name) for name in sent.columns]
-    )  # two sides that Spark can tell apart
-    # A tile without any subscription must be looked at too: whoever was addressed there should not have been.
-    misfits = (
-        sent.groupBy("tile")
-        .cogroup(near.groupBy("tile"))
-        .applyInArrow(partial(judge_tile, context.opened.time_column), MISFITS)
-    )
-    return context.result(
-        _found(context, misfits.join(f.broadcast(unjudged), ["federate"], "left_anti"), unjudged),
-        ("what", *KEY),
-        {"not_judged": sorted(row.federate for row in unjudged.collect())},
-    )
+    return frame.where(~f.col("federate").isin(*federates)) if federates else frame
 
 
-def _sent(context: Context) -> Any:
-    """Messages that go by subscriptions; a directed interaction and a deletion do not."""
-    from pyspark.sql import functions as f
-
-    service = f.coalesce("service", f.lit(""))
-    plain = ~service.contains("directed") & ~service.contains("delete")
-    told = (f.col("kind") == "send") & (f.col("source") != RTI) & f.col("destinations").isNotNull()
-    rows = context.rows.where(told & plain & f.col("class").isNotNull())
-    is_update = ~service.contains("interaction") & f.col("object").isNotNull()
-    return rows.select(
-        f.concat_ws("/", "node", f.shiftright("seq", TILE_BITS)).alias("tile"),
-        *("node", "seq", "source", "message", "class", "destinations", "lower", "upper", "epoch_ns"),
-        f.when(is_update, f.array_join("items", SEP)).alias("items"),
-        f.array_join("dimensions", SEP).alias("dimensions"),
-        (f.col("order") == "TSO").alias("by_logical"),
-        f.col(context.opened.time_column).alias("time"),
-    )
-
-
-def _tiles(sent: Any) -> Any:
-    from pyspark.sql import functions as f
-
-    return sent.groupBy("tile").agg(f.min("epoch_ns").alias("first"), f.max("epoch_ns").alias("last"))
-
-
-def _subscribed(context: Context, sent: Any) -> tuple[Any, Any]:
-    """Stretches of subscriptions, one for each class of messages that they are for; and federates that are not judged.
+def _classes(context: Context, told: Any) -> tuple[dict[str, list[str]], set[int]]:
+    """For each class that somebody subscribed to those of messages that it is for; and federates that are not judged.
 
     A federate gets a message at the nearest class that it has subscribed to.  Which that was, of several above one another,
     depends on when it discovered the instance; whoever has such subscriptions is not judged.
     """
-    from pyspark.sql import Window
+    named = set(zip(told["federate"].to_pylist(), told["class"].to_pylist(), strict=True))
+    classes = sorted({name for seen in context.survey for name in seen.classes})
+    below = {
+        subscribed: [name for name in classes if name == subscribed or name.startswith(f"{subscribed}.")]
+        for subscribed in {name for _, name in named}
+    }
+    counts = Counter((federate, name) for federate, subscribed in named for name in below[subscribed])
+    return below, {federate for (federate, _), count in counts.items() if count > 1}
+
+
+def _for_classes(stretches: Any, below: dict[str, list[str]]) -> Any:
+    """Each stretch once for each class of messages that it is for."""
+    import pyarrow as pa
+
+    names = [below[name] for name in stretches["class"].to_pylist()]
+    places = np.repeat(np.arange(len(names)), [len(classes) for classes in names])
+    classes = pa.array([name for classes in names for name in classes], pa.string())
+    return pick.with_columns(stretches.take(places), **{"class": classes})
+
+
+def _by_parts(context: Context, tiles: list[int], subscribed: Any) -> Any:
+    """Who was addressed and should not have been, or the other way round; every task has all subscriptions."""
+    shared = _packed(subscribed)
+    # Who may have got a message is asked only if somebody got one without being addressed.
+    quiet = not Deliveries.of(context).blocks
+    works = [partial(judge_part, *_reading(context, tile), shared, quiet) for tile in tiles]
+    return spread(context.session, works, MISFITS)
+
+
+def _by_tiles(context: Context, tiles: list[int], stretches: Any, below: dict[str, list[str]]) -> Any:
+    """The same where subscriptions are many: each goes where messages of its time are."""
     from pyspark.sql import functions as f
 
-    control = context.rows.where(f.col("kind").isin("declare", "region", "resign", "lost"))
-    control = control.where(f.col("federate") != RTI).select(
-        *(
-            "node",
-            "seq",
-            "kind",
-            "service",
-            "federate",
-            "class",
-            "items",
-            "region",
-            "dimensions",
-            "lower",
-            "upper",
+    pairs = [(subscribed, name) for subscribed, names in below.items() for name in names]
+    classes = context.session.createDataFrame(pairs, "class string, of_messages string")
+    subscribed = stretches.join(f.broadcast(classes), "class").drop("class")
+    spans = [(tile, *(context.survey[tile].sent or (0, 0))) for tile in tiles]
+    spans_frame = context.session.createDataFrame(spans, "tile bigint, first bigint, last bigint")
+    in_time = (f.col("since") - GRACE <= f.col("last")) & (f.col("until") + GRACE > f.col("first"))
+    subscribed = subscribed.withColumnRenamed("of_messages", "class").join(f.broadcast(spans_frame), in_time)
+    works = [partial(sent_of, *_reading(context, tile), tile) for tile in tiles]
+    sent = spread(context.session, works, SENT.format(time=time_type(context)))
+    # A tile without any subscription must be looked at too: whoever was addressed there should not have been.
+    judge = partial(judge_tile, context.opened.time_column)
+    return sent.groupBy("tile").cogroup(subscribed.groupBy("tile")).applyInArrow(judge, MISFITS)
+
+
+def _reading(context: Context, tile: int) -> tuple[Part, str]:
+    return context.parts[tile], context.opened.time_column
+
+
+def _packed(table: Any) -> bytes:
+    """As bytes, which are sent to a task only once however many works share them."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def judge_part(part: Part, time_column: str, shared: bytes, quiet: bool = False) -> Iterator[Any]:
+    """Messages of a part against all subscriptions of the same time; `quiet`: nothing of who only may have got one."""
+    import pyarrow as pa
+
+    subscribed = pa.ipc.open_stream(shared).read_all()
+    since, until = (arrow.numbers(subscribed, name) for name in ("since", "until"))
+    for table in read_part(part, (*SENDING, time_column), partial(sending, time_column)):
+        if len(table):
+            epoch = arrow.numbers(table, "epoch_ns")
+            meanwhile = (since - GRACE <= epoch.max()) & (until + GRACE > epoch.min())
+            found = judge_tile(time_column, table, pick.filtered(subscribed, meanwhile))
+            found = pick.filtered(found, ~arrow.is_one_of(found, "what", POSSIBLE)) if quiet else found
+            yield from found.combine_chunks().to_batches()
+
+
+SENDING = (
+    *("node", "kind", "service", "seq", "source", "message", "class", "object", "items", "order"),
+    *("destinations", "dimensions", "lower", "upper", "epoch_ns"),
+)
+SENT = (
+    "tile bigint, node string, seq bigint, source bigint, message bigint, class string, destinations array<bigint>, "
+    "lower array<bigint>, upper array<bigint>, epoch_ns bigint, items string, dimensions string, by_logical boolean, "
+    "time {time}"
+)
+
+
+def sent_of(part: Part, time_column: str, tile: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    names = [text.split()[0] for text in SENT.split(", ")]
+    for table in read_part(part, (*SENDING, time_column), partial(sending, time_column)):
+        words = {name: table[name].cast(pa.string()) for name in ("node", "class", "items", "dimensions")}
+        made = pick.with_columns(table, tile=np.full(len(table), tile), **words)
+        yield from made.select(names).to_batches()
+
+
+def sending(time_column: str, table: Any) -> Any:
+    """Messages that go by subscriptions; a directed interaction and a deletion do not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = arrow.is_one_of(table, "kind", "send") & pick.by_federates(table)
+    rows &= arrow.present(table, "destinations") & arrow.present(table, "class")
+    rows &= arrow.fits(table, "service", lambda name: "directed" not in name and "delete" not in name, True)
+    found = pick.filtered(table, rows)
+    is_update = arrow.fits(found, "service", lambda name: "interaction" not in name, True)
+    is_update &= arrow.present(found, "object")
+    items, dimensions = (pc.binary_join(found[name], SEP) for name in ("items", "dimensions"))
+    return pick.with_columns(
+        found.select(
+            ["node", "seq", "source", "message", "class", "destinations", "lower", "upper", "epoch_ns"]
         ),
-        "epoch_ns",
-        f.col(context.opened.time_column).alias("time"),
+        items=pc.if_else(pa.array(is_update), items, None),
+        dimensions=dimensions,
+        by_logical=arrow.is_one_of(found, "order", "TSO"),
+        time=found[time_column],
     )
-    stretches = control.groupBy("federate").applyInArrow(stretches_of, SUBSCRIBED)
-    own = stretches.withColumnRenamed("class", "subscribed_class")
-    classes = sent.select(f.col("class").alias("class")).distinct()
-    at_or_below = (f.col("class") == f.col("subscribed_class")) | f.col("class").startswith(
-        f.concat("subscribed_class", f.lit("."))
-    )
-    joined = own.join(f.broadcast(classes), at_or_below).persist()
-    above = Window.partitionBy("federate", "class")
-    several = joined.withColumn(
-        "several", f.min("subscribed_class").over(above) != f.max("subscribed_class").over(above)
-    )
-    return joined.drop("subscribed_class"), several.where("several").select("federate").distinct()
 
 
 def stretches_of(table: Any) -> Any:
@@ -154,15 +220,7 @@ def stretches_of(table: Any) -> Any:
                 "sure": stretch.sure,
             }
         )
-    kinds = {
-        "string": pa.string(),
-        "bigint": pa.int64(),
-        "int": pa.int32(),
-        "boolean": pa.bool_(),
-        "array<bigint>": pa.list_(pa.int64()),
-    }
-    schema = pa.schema([(part.split()[0], kinds[part.split()[1]]) for part in SUBSCRIBED.split(", ")])
-    return pa.Table.from_pylist(found, schema=schema)
+    return pa.Table.from_pylist(found, schema=arrow.schema_of(SUBSCRIBED))
 
 
 def _ticks(table: Any) -> list[int | None]:
@@ -180,11 +238,7 @@ def judge_tile(time_column: str, sent: Any, subscribed: Any) -> Any:
     """For applyInArrow on two groups: messages of a tile, and the subscriptions that were there meanwhile."""
     import pyarrow as pa
 
-    fields = [
-        (part.split()[0], pa.string() if part.endswith("string") else pa.int64())
-        for part in MISFITS.split(", ")
-    ]
-    schema = pa.schema(fields)
+    schema = arrow.schema_of(MISFITS)
     if not len(sent):
         return schema.empty_table()
     messages, wishes = arrays_of(sent, subscribed)
@@ -272,32 +326,32 @@ def _extents(table: Any) -> kernel.Extents:
 # What the deliveries say
 
 
-def _found(context: Context, misfits: Any, unjudged: Any) -> Any:
+def _found(context: Context, misfits: Any, unjudged: set[int]) -> Any:
     from pyspark.sql import functions as f
 
     deliveries = Deliveries.of(context)
-    misfits = misfits.persist()
+    wrong = misfits.where(f.col("what") != POSSIBLE)
+    rows = near(context, wrong)
     got = (
-        context.rows.where((f.col("kind") == "deliver") & (f.col("source") != RTI))
+        rows.where(f.col("kind") == "deliver")
         .select(*KEY)
-        .join(misfits.select("source", "message").distinct(), ["source", "message"], "left_semi")
+        .join(wrong.select("source", "message").distinct(), ["source", "message"], "left_semi")
         .distinct()
         .persist()
     )
-    told = context.rows.where(f.col("kind") == "send").select(
-        "source", "message", "class", "order", f.col(context.opened.time_column).alias("time")
-    )
+    told = rows.where(f.col("kind") == "send").select("source", "message", "class", "order", "time")
     missed = misfits.where(f.col("what") == MISSED).join(got, list(KEY), "left_anti")
-    missed = deliveries.inexcusable(missed.join(told, ["source", "message"]))
+    missed = deliveries.inexcusable(missed.join(told, ["source", "message"]), rows)
     columns = ("what", *KEY, "class", "order", "time", "unsure")
     extra = misfits.where(f.col("what") == EXTRA).join(got, list(KEY), "left_semi")
     extra = extra.join(told, ["source", "message"]).withColumn("unsure", f.lit(False))
-    strange = _strange(context, deliveries, misfits).join(f.broadcast(unjudged), "federate", "left_anti")
     found = missed.select(*columns).unionByName(extra.select(*columns))
-    return found.unionByName(strange.select(*columns))
+    if deliveries.blocks:
+        found = found.unionByName(_without(_strange(deliveries, misfits), unjudged).select(*columns))
+    return found
 
 
-def _strange(context: Context, deliveries: Deliveries, misfits: Any) -> Any:
+def _strange(deliveries: Deliveries, misfits: Any) -> Any:
     """Delivered though not addressed, and not because the address was wrong."""
     from pyspark.sql import functions as f
 

@@ -2,83 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from weft.review import arrow
+from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.audits.delivery import Deliveries
+from weft.review.audits.near import time_type
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import by_value, split
+from weft.review.tasks import Part, Work, in_order, read_part, spread
 
 EARLY_GRANT = "grant above LBTS"
 LOST = "lost"
-CARRY = "carry"
+CARRY, FLAGGED = "carry", "flagged"
 FLUSH = "flush_queue_grant"
 CONSTRAINED, NOT_CONSTRAINED = "time_constrained_enabled", "disable_time_constrained"
 GRANTS = ("time_advance_grant", FLUSH)
 SAME_CLOCK = 20_000_000  # ns: nodes whose two clocks differ by as much are on one machine
 CLOCKS_DIFFER = 1_000_000_000  # ns that clocks of several machines may differ
-ORDER = ("what", "federate", "seq")
+ORDER = ("what", "federate", "seq", "source", "message")
+WITNESS = ("what", "federate", "node", "seq", "source", "message", "time", "bound", "by")
+DELIVERY = ("federate", "seq", "source", "message", "time")
+ORDERED = ("node", "kind", "order", "service", "seq", "federate", "source", "message")
+STEPPED = ("node", "kind", "service", "seq", "federate", "epoch_ns")
 
 
 def audit(context: Context) -> Result:
     from pyspark.sql import functions as f
 
-    lost = Deliveries.of(context).lost().where(f.col("order") == "TSO")
-    lost = lost.select(
-        f.lit(LOST).alias("what"), "federate", f.lit(None).cast("string").alias("node"),
-        f.lit(None).cast("bigint").alias("seq"), "source", "message", "time",
-        f.lit(None).cast(_type(context)).alias("bound"), f.lit(None).cast("bigint").alias("by"), "unsure",
-    )  # fmt: skip
-    sure = [_out_of_order(context), _early_grants(context)]
-    found = reduce(
-        lambda one, other: one.unionByName(other),
-        (frame.withColumn("unsure", f.lit(False)) for frame in sure),
-        lost,
-    )
-    return context.result(found, ORDER)
+    frames = []
+    deliveries = Deliveries.of(context)
+    if deliveries.blocks:
+        lost = deliveries.lost().where(f.col("order") == "TSO")
+        frames.append(lost.withColumn("what", f.lit(LOST)).select(*_nulled(lost, context), "unsure"))
+    ordered = _ordered(context)
+    if ordered is not None:
+        frames.append(ordered.select(*_nulled(ordered, context)).withColumn("unsure", f.lit(False)))
+    if not frames:
+        return Result(0, [])
+    return context.result(reduce(lambda one, other: one.unionByName(other), frames), ORDER)
 
 
-def _type(context: Context) -> str:
-    return "bigint" if context.opened.time_column == "time_int" else "double"
+def _nulled(frame: Any, context: Context) -> list[Any]:
+    """The columns of a violation; what a frame does not have is null."""
+    from pyspark.sql import functions as f
+
+    time = time_type(context)
+    types = {"what": "string", "node": "string", "time": time, "bound": time}
+    return [
+        f.col(name) if name in frame.columns else f.lit(None).cast(types.get(name, "bigint")).alias(name)
+        for name in WITNESS
+    ]
 
 
 # Deliveries, piece by piece
 
 
-def _out_of_order(context: Context) -> Any:
+def _ordered(context: Context) -> Any:
+    """What is out of order, and grants that came too early; None if nothing is."""
     from pyspark.sql import functions as f
 
-    time = f.col(context.opened.time_column)
-    kind = f.col("kind")
-    is_delivery = (kind == "deliver") & (f.col("order") == "TSO")
-    is_grant = (kind == "grant") & f.coalesce(f.col("service").isin(*GRANTS), f.lit(True))
-    code = f.when(is_delivery, kernel.DELIVER).when(f.col("service") == FLUSH, kernel.FLUSH_GRANT)
-    rows = context.rows.where((is_delivery | is_grant) & time.isNotNull()).select(
-        f.xxhash64("_metadata.file_path").alias("file"),
-        *("node", "seq", "federate", "source", "message"),
-        time.alias("time"),
-        code.otherwise(kernel.GRANT).cast("int").alias("code"),
-    )
-    type_name = _type(context)
-    pieces = rows.mapInArrow(partial(judge_pieces, type_name), _pieces_schema(type_name)).persist()
-    columns = ("what", "federate", "node", "seq", "source", "message", "time", "bound")
-    found = pieces.where(f.col("what") != CARRY).select(*columns)
-    flagged = _flagged(pieces)
-    if flagged.limit(1).count():
-        found = found.unionByName(_by_earlier(rows, flagged).select(*columns))
-        found = found.groupBy("federate", "node", "seq", "source", "message", "time").agg(
-            f.max("what").alias("what"), f.max_by("bound", "what").alias("bound")
+    time = time_type(context)
+    works: list[Work] = []
+    if context.has("grant"):
+        clock = 0 if _one_clock(context) else CLOCKS_DIFFER
+        works.append(partial(early_grants, time, clock, _columns(context), context.parts))
+    for part, seen in zip(context.parts, context.survey, strict=True):
+        if seen.kinds["grant"] or seen.kinds["deliver"]:
+            works.append(partial(judge_part, time, _columns(context), part))
+    if not works:
+        return None
+    schema = _pieces_schema(time)
+    pieces = spread(context.session, works, schema).repartition("node", "federate")
+    told = pieces.mapInArrow(partial(fold, time), schema).persist()
+    counts = {row["what"]: row["count"] for row in told.groupBy("what").count().collect()}
+    if not counts:
+        return None
+    found = told.where(f.col("what") != FLAGGED).select(*WITNESS)
+    if counts.get(FLAGGED):
+        flags = [row.asDict() for row in told.where(f.col("what") == FLAGGED).collect()]
+        parts = [part for part in context.parts if any(flag["node"] == part.node for flag in flags)]
+        more = spread(
+            context.session,
+            [partial(by_earlier, time, _columns(context), part, flags) for part in parts],
+            schema,
         )
-    return found.select(*columns).withColumn("by", f.lit(None).cast("bigint"))
+        found = found.unionByName(more.select(*WITNESS))
+        found = found.groupBy("federate", "node", "seq", "source", "message", "time", "by").agg(
+            f.max(f.struct("what", "bound")).alias("worst")
+        )
+        found = found.select("*", "worst.what", "worst.bound").drop("worst")
+    return found
+
+
+def _columns(context: Context) -> tuple[str, str]:
+    return context.opened.time_column, context.opened.lookahead_column
 
 
 def _pieces_schema(time: str) -> str:
-    numbers = ["seq", "last_head_grant", "last_head_flush", "source", "message"]
+    numbers = ["seq", "last_head_grant", "last_head_flush", "source", "message", "by"]
     times = ["time", "bound", "granted", "most", "least_before_grant", "least_before_flush"]
     return ", ".join(
         ["what string", "node string", "federate bigint", "flushed boolean"]
@@ -87,57 +115,85 @@ def _pieces_schema(time: str) -> str:
     )
 
 
-def _flagged(pieces: Any) -> Any:
-    """Pieces whose first deliveries must be compared with what came before the piece, and do not fit."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    member = Window.partitionBy("node", "federate").orderBy("seq")
-    before = member.rowsBetween(Window.unboundedPreceding, -1)
-    until_now = member.rowsBetween(Window.unboundedPreceding, 0)
-    counts = pieces.where(f.col("what") == CARRY).withColumn(
-        "flushes", f.sum(f.col("flushed").cast("int")).over(until_now)
-    )
-    since_flush = Window.partitionBy("node", "federate", "flushes").orderBy("seq")
-    carried = counts.withColumn(
-        "running", f.max("most").over(since_flush.rowsBetween(Window.unboundedPreceding, 0))
-    )
-    carried = carried.withColumn("carried_most", f.lag("running").over(member)).withColumn(
-        "carried_grant", f.last("granted", ignorenulls=True).over(before)
-    )
-    wrong = (f.col("least_before_grant") < f.col("carried_grant")) | (
-        f.col("least_before_flush") < f.col("carried_most")
-    )
-    return carried.where(wrong).select(
-        "node", "federate", f.col("seq").alias("first"),
-        "last_head_grant", "last_head_flush", "carried_most", "carried_grant",
-    )  # fmt: skip
+def judge_part(time: str, columns: tuple[str, str], part: Part) -> Iterator[Any]:
+    return judge_pieces(time, read_part(part, (*ORDERED, columns[0]), partial(ordered, columns[0])))
 
 
-def _by_earlier(rows: Any, flagged: Any) -> Any:
-    from pyspark.sql import functions as f
-
-    seq, time = f.col("seq"), f.col("time")
-    past = (seq <= f.col("last_head_grant")) & (time < f.col("carried_grant"))
-    decreasing = (seq <= f.col("last_head_flush")) & (time < f.col("carried_most"))
-    joined = rows.where(f.col("code") == kernel.DELIVER).join(f.broadcast(flagged), ["node", "federate"])
-    joined = joined.where((seq >= f.col("first")) & (past | decreasing))
-    return joined.withColumn("what", f.when(past, kernel.PAST).otherwise(kernel.DECREASING)).withColumn(
-        "bound", f.when(past, f.col("carried_grant")).otherwise(f.col("carried_most"))
+def ordered(time_column: str, table: Any) -> Any:
+    """Deliveries in time stamp order, and grants."""
+    is_delivery = arrow.is_one_of(table, "kind", "deliver") & arrow.is_one_of(table, "order", "TSO")
+    is_grant = arrow.is_one_of(table, "kind", "grant") & arrow.fits(
+        table, "service", GRANTS.__contains__, True
+    )
+    rows = (is_delivery | is_grant) & arrow.present(table, time_column)
+    found = pick.filtered(table, rows)
+    code = np.where(arrow.is_one_of(found, "service", FLUSH), kernel.FLUSH_GRANT, kernel.GRANT)
+    return pick.with_columns(
+        found,
+        code=np.where(is_delivery[rows], kernel.DELIVER, code),
+        time=found[time_column],
+        file=np.zeros(len(found), np.int64),
     )
 
 
-def judge_pieces(time_type: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """For mapInArrow: what is out of order, and for each piece and federate what is to be carried."""
+def fold(time: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """For mapInArrow, all of a federate together: what was found, and pieces whose first deliveries must be compared with
+    what came before the piece, and do not fit."""
     import pyarrow as pa
 
-    kinds = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}
-    schema = pa.schema(
-        [
-            (name, kinds[kind])
-            for name, kind in (part.split() for part in _pieces_schema(time_type).split(", "))
-        ]
-    )
+    given = list(batches)
+    if not given:
+        return
+    table = pa.Table.from_batches(given)
+    carries = arrow.is_one_of(table, "what", CARRY)
+    yield from pick.filtered(table, ~carries).to_batches()
+    rows = pick.filtered(table, carries).to_pylist()
+    rows.sort(key=lambda row: (row["node"], row["federate"], row["seq"]))
+    groups = itertools.groupby(rows, key=lambda row: (row["node"], row["federate"]))
+    flags = [flag for _, group in groups for flag in _flagged(group)]
+    yield arrow.made_of_rows(flags, arrow.schema_of(_pieces_schema(time)))
+
+
+def _flagged(carries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    most = granted = None
+    for carry in carries:
+        if _below(carry["least_before_grant"], granted) or _below(carry["least_before_flush"], most):
+            told = ("node", "federate", "seq", "last_head_grant", "last_head_flush")
+            yield {"what": FLAGGED, "most": most, "granted": granted} | {name: carry[name] for name in told}
+        known = [time for time in (None if carry["flushed"] else most, carry["most"]) if time is not None]
+        most = max(known, default=None)
+        granted = granted if carry["granted"] is None else carry["granted"]
+
+
+def _below(time: Any, bound: Any) -> bool:
+    return time is not None and bound is not None and bool(time < bound)
+
+
+def by_earlier(
+    time_name: str, columns: tuple[str, str], part: Part, flags: list[dict[str, Any]]
+) -> Iterator[Any]:
+    """Deliveries at the beginning of a piece that do not fit to what came before it."""
+    schema = arrow.schema_of(_pieces_schema(time_name))
+    mine = [flag for flag in flags if flag["node"] == part.node]
+    for table in read_part(part, (*ORDERED, columns[0]), partial(ordered, columns[0])):
+        seq, federate, time, code = (
+            arrow.numbers(table, name) for name in ("seq", "federate", "time", "code")
+        )
+        for flag in mine:
+            rows = (federate == flag["federate"]) & (seq >= flag["seq"]) & (code == kernel.DELIVER)
+            for what, bound, last in (
+                (kernel.PAST, flag["granted"], flag["last_head_grant"]),
+                (kernel.DECREASING, flag["most"], flag["last_head_flush"]),
+            ):
+                if bound is not None:
+                    wrong = pick.filtered(table.select(list(DELIVERY)), rows & (seq <= last) & (time < bound))
+                    told = {"what": what, "bound": bound, "node": part.node}
+                    yield arrow.made_of_rows([row | told for row in wrong.to_pylist()], schema)
+
+
+def judge_pieces(time_name: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """For mapInArrow: what is out of order, and for each piece and federate what is to be carried."""
+    schema = arrow.schema_of(_pieces_schema(time_name))
     for batch in batches:
         file, seq = arrow.numbers(batch, "file"), arrow.numbers(batch, "seq")
         federate, code, time = (arrow.numbers(batch, name) for name in ("federate", "code", "time"))
@@ -177,61 +233,61 @@ def _carry_row(carry: kernel.TimeCarry, seq: Any, common: dict[str, Any]) -> dic
 # Grants
 
 
-def _early_grants(context: Context) -> Any:
+def early_grants(time: str, clock: int, columns: tuple[str, str], parts: list[Part]) -> Iterator[Any]:
     """All requests and grants in one task, in the order of the clock; there are few beside the messages."""
-    from pyspark.sql import functions as f
+    schema = arrow.schema_of(_pieces_schema(time))
+    changes, checks = (partial(stepped, columns, clock, is_check) for is_check in (False, True))
+    for batch in check_grants(time, in_order(parts, (*STEPPED, *columns), changes, checks)):
+        yield arrow.made_of_rows(batch.to_pylist(), schema)
 
-    time, lookahead = f.col(context.opened.time_column), f.col(context.opened.lookahead_column)
-    kind, service = f.col("kind"), f.coalesce("service", f.lit(""))
-    leaves = kind.isin("resign", "lost")
-    turns = service.isin(CONSTRAINED, NOT_CONSTRAINED)
+
+def stepped(columns: tuple[str, str], clock: int, is_check: bool, table: Any) -> Any:
+    """Rows that change what a federate promises, or grants that are to be compared with what others do.
+
+    What happened in the same nanosecond (a node has one time for all that one call leads to) speaks for the grant.
+    """
+    import pyarrow.compute as pc
+
+    time, lookahead = columns
+    there = arrow.present(table, time)
+    leaves = arrow.is_one_of(table, "kind", "resign", "lost")
+    turns = arrow.is_one_of(table, "service", CONSTRAINED, NOT_CONSTRAINED)
     # With another lookahead nobody knows what is promised until the next request or grant.
-    unknown = service.isin("modify_lookahead", "disable_time_regulation")
-    stepped = kind.isin("request", "grant") & time.isNotNull()
-    told = context.rows.where(stepped | leaves | turns | unknown).select(
-        *("node", "seq", "federate", "epoch_ns"),
-        time.alias("time"),
-        (time + lookahead).alias("promise"),
-        leaves.alias("leaves"),
-        ((kind == "grant") & service.isin(*GRANTS, "") & time.isNotNull()).alias("is_grant"),
-        f.when(service == CONSTRAINED, 1).when(service == NOT_CONSTRAINED, -1).otherwise(0).alias("turn"),
+    unknown = arrow.is_one_of(table, "service", "modify_lookahead", "disable_time_regulation")
+    rows = (arrow.is_one_of(table, "kind", "request", "grant") & there) | leaves | turns | unknown
+    is_grant = arrow.is_one_of(table, "kind", "grant") & there
+    is_grant &= arrow.fits(table, "service", (*GRANTS, "").__contains__, True)
+    rows = is_grant if is_check else rows
+    found = pick.filtered(table, rows)
+    on, off = (arrow.is_one_of(found, "service", name) for name in (CONSTRAINED, NOT_CONSTRAINED))
+    count = len(found)
+    return pick.with_columns(
+        found.select(["node", "seq", "federate"]),
+        time=found[time],
+        promise=pc.add(found[time], found[lookahead]),
+        leaves=leaves[rows],
+        turn=on.astype(np.int64) - off,
+        is_check=np.full(count, is_check),
+        late=np.full(count, is_check),
+        at=arrow.numbers(found, "epoch_ns") + (clock if is_check else 0),
     )
-    clock = 0 if _one_clock(context) else CLOCKS_DIFFER
-    changes = told.withColumn("at", f.col("epoch_ns")).withColumn("is_check", f.lit(False))
-    checks = (
-        told.where("is_grant").withColumn("at", f.col("epoch_ns") + clock).withColumn("is_check", f.lit(True))
-    )
-    # What happened in the same nanosecond (a node has one time for all that one call leads to) speaks for the grant.
-    log = changes.unionByName(checks).repartition(1).sortWithinPartitions("at", "is_check", "node", "seq")
-    schema = f"what string, federate bigint, node string, seq bigint, time {_type(context)}, bound {_type(context)}, by bigint"
-    found = log.mapInArrow(partial(check_grants, _type(context)), schema)
-    return found.select(
-        "what", "federate", "node", "seq", f.lit(None).cast("bigint").alias("source"),
-        f.lit(None).cast("bigint").alias("message"), "time", "bound", "by",
-    )  # fmt: skip
 
 
 def _one_clock(context: Context) -> bool:
     """Nodes on one machine have one clock: then the difference of the two clocks that each writes is the same."""
-    from pyspark.sql import functions as f
-
-    if len(context.nodes) == 1:
-        return True
-    both = context.rows.where(f.col("kind").isin("start", "join", "grant"))
-    offsets = both.groupBy("node").agg(f.avg(f.col("epoch_ns") - f.col("mono_ns")).alias("offset")).collect()
-    known = [row.offset for row in offsets if row.offset is not None]
-    return len(known) == len(context.nodes) and max(known) - min(known) < SAME_CLOCK
+    sums: dict[str, tuple[float, int]] = dict.fromkeys(context.nodes, (0.0, 0))
+    for seen in context.survey:
+        total, count = sums[seen.node]
+        sums[seen.node] = total + seen.offset[0], count + seen.offset[1]
+    known = [total / count for total, count in sums.values() if count]
+    return len(sums) == 1 or (len(known) == len(sums) and max(known) - min(known) < SAME_CLOCK)
 
 
-def check_grants(time_type: str, batches: Iterator[Any]) -> Iterator[Any]:
-    import pyarrow as pa
-
-    dtype: Any = np.int64 if time_type == "bigint" else np.float64
-    time_field = pa.int64() if time_type == "bigint" else pa.float64()
-    schema = pa.schema(
-        [("what", pa.string()), ("federate", pa.int64()), ("node", pa.string()), ("seq", pa.int64()),
-         ("time", time_field), ("bound", time_field), ("by", pa.int64())]
-    )  # fmt: skip
+def check_grants(time_name: str, batches: Iterator[Any]) -> Iterator[Any]:
+    dtype: Any = np.int64 if time_name == "bigint" else np.float64
+    schema = arrow.schema_of(
+        f"what string, federate bigint, node string, seq bigint, time {time_name}, bound {time_name}, by bigint"
+    )
     promises = kernel.Promises(dtype)
     constrained: set[int] = set()
     for batch in batches:

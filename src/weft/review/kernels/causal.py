@@ -68,3 +68,19 @@ def _carry(source: Array, own: Array, vectors: Array, most: Array) -> Carry:
     np.minimum.at(least, source, own)
     by = np.argmax(vectors, axis=0) if len(vectors) else np.zeros(vectors.shape[1], np.int64)
     return Carry(most, by, least)
+
+
+def greatest_before(values: Array, begins: Array) -> Array:
+    """For each place the greatest value before it in its stretch, -1 where there is none; values are not negative."""
+    count = len(values)
+    before = np.full(count, -1, np.int64)
+    group = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, count)))
+    span = int(values.max(initial=0)) + 1
+    if span * (len(begins) + 1) < 1 << 62:
+        running = np.maximum.accumulate(values + group * span) - group * span
+        before[1:] = running[:-1]
+    else:
+        for begin, end in zip(begins, np.append(begins[1:], count), strict=True):
+            before[begin + 1 : end] = np.maximum.accumulate(values[begin:end])[:-1]
+    before[begins] = -1
+    return before

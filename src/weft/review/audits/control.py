@@ -1,0 +1,50 @@
+"""Who wanted what: the rows by which subscriptions and regions change, as a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from weft.review import arrow
+from weft.review.audits import pick
+from weft.review.audits.context import RTI, Context
+from weft.review.tasks import Part, read_part, spread
+
+KINDS = ("declare", "region", "resign", "lost")
+WORDS = ("node", "kind", "service", "class")
+COLUMNS = (*WORDS, "seq", "federate", "items", "region", "dimensions", "lower", "upper", "epoch_ns")
+SCHEMA = (
+    "node string, kind string, service string, class string, seq bigint, federate bigint, items array<string>, "
+    "region bigint, dimensions array<string>, lower array<bigint>, upper array<bigint>, epoch_ns bigint, time {time}"
+)
+
+
+def control(context: Context) -> Any:
+    """Of all federates; made once."""
+    made = context.__dict__.get("control")
+    if made is None:
+        column = context.opened.time_column
+        parts = [
+            part
+            for part, seen in zip(context.parts, context.survey, strict=True)
+            if any(seen.kinds[kind] for kind in KINDS)
+        ]
+        schema = SCHEMA.format(time="bigint" if column == "time_int" else "double")
+        works = [partial(choose, part, column) for part in parts]
+        made = context.__dict__["control"] = spread(context.session, works, schema).persist()
+    return made
+
+
+def choose(part: Part, time_column: str) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for table in read_part(part, (*COLUMNS, time_column), _chosen):
+        words = {name: table[name].cast(pa.string()) for name in WORDS}
+        others = {name: table[name] for name in COLUMNS if name not in WORDS}
+        yield from pa.table({**words, **others, "time": table[time_column]}).to_batches()
+
+
+def _chosen(table: Any) -> Any:
+    rows = arrow.is_one_of(table, "kind", *KINDS) & (arrow.numbers(table, "federate") != RTI)
+    return pick.filtered(table, rows)

@@ -1,0 +1,75 @@
+"""Which rows an audit looks at, and what of them: functions on Arrow tables as `weft.host.runs` reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.review import arrow
+from weft.review.audits.survey import RTI
+from weft.review.kernels.pieces import Array
+
+SEP = "\x1f"
+BLOCK_BITS = 8
+
+
+def filtered(table: Any, rows: Array) -> Any:
+    import pyarrow as pa
+
+    return table if rows.all() else table.filter(pa.array(rows))
+
+
+def with_columns(table: Any, **columns: Any) -> Any:
+    import pyarrow as pa
+
+    for name, column in columns.items():
+        made = pa.array(column) if isinstance(column, np.ndarray) else column
+        if name in table.column_names:
+            table = table.set_column(table.column_names.index(name), name, made)
+        else:
+            table = table.append_column(name, made)
+    return table
+
+
+def by_federates(table: Any) -> Array:
+    return np.asarray(arrow.numbers(table, "source") != RTI)
+
+
+# Causal
+
+STAMPED = ("node", "kind", "seq", "federate", "source", "message", "order", "vector_of", "vector")
+SEQUENCER = 0  # as a process
+
+
+def stamped(orders: tuple[str, ...], table: Any) -> Any:
+    """A message in causal order is released with its vector, and handed over then; callbacks call it receive order."""
+    rows = arrow.is_one_of(table, "kind", "release", "deliver") & arrow.is_one_of(table, "order", *orders)
+    found = filtered(table, rows & by_federates(table) & arrow.present(table, "vector"))
+    # A message in total order is stamped by the sequencer, which is process 0.
+    source = arrow.numbers(found, "source")
+    process = np.where(arrow.is_one_of(found, "order", "CT"), SEQUENCER, source)
+    return with_columns(found, process=process, file=np.zeros(len(found), np.int64))
+
+
+LOGGED = ("node", "kind", "seq", "federate", "source", "message", "order", "destinations", "epoch_ns")
+
+
+def logged(orders: tuple[str, ...], table: Any) -> Any:
+    """Sends and deliveries; `fan_out` of a send is how many are to get it, -1 where nobody knows."""
+    is_send = arrow.is_one_of(table, "kind", "send")
+    asked = arrow.is_one_of(table, "order", *orders)
+    rows = (is_send | (arrow.is_one_of(table, "kind", "deliver") & asked)) & by_federates(table)
+    found = filtered(table, rows)
+    is_send, asked = is_send[rows], asked[rows]
+    _, sizes = arrow.lists(found, "destinations")
+    sizes = np.where(arrow.present(found, "destinations"), sizes, -1)
+    source = arrow.numbers(found, "source")
+    return with_columns(
+        found.select(["node", "seq", "source", "message", "epoch_ns"]),
+        is_send=is_send,
+        federate=np.where(is_send, source, arrow.numbers(found, "federate")),
+        fan_out=np.where(is_send & asked, sizes, 0),
+        at=arrow.numbers(found, "epoch_ns"),
+        late=np.zeros(len(found), bool),
+    )

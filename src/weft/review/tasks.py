@@ -1,0 +1,151 @@
+"""Work for Spark's tasks: each reads files of the run by Arrow, only the columns it needs, and hands on what it found.
+
+Spark's own reader turns rows around one by one, and again on their way to Python: that cost twenty times as much as all kernels
+together.  So Spark is given work and not rows: it says where and when which part is read, and shuffles what parts have to
+say about one another, which is little.
+
+A part is files of one node, one behind the other: the rows of a node are in order, and parts are cut by the number of rows,
+so it does not matter if one federate, one class or one region has nearly all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.host.runs import RowFile, Run, read_rows
+from weft.review import arrow
+
+ROWS_PER_PART = 1 << 19
+LEAST_ROWS = 1 << 15  # a task costs more than to read so many
+LEAST_PARTS = 8  # as far as there are rows enough: so that all cores have some
+ROWS_AT_ONCE = 1 << 17  # of files that are smaller, several are looked at together
+
+Work = Callable[[], Iterator[Any]]
+"""Gives Arrow batches; it goes to another process, so it is a function of a module with its arguments (`partial`)."""
+Pick = Callable[[Any], Any]
+"""Of a table of rows the part that matters, as a table."""
+
+
+class Part(NamedTuple):
+    """What one task reads."""
+
+    node: str
+    files: tuple[RowFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
+def parts_of(run: Run, rows_per_part: int = 0) -> list[Part]:
+    """`rows_per_part`: 0 chooses by the number of rows."""
+    most = rows_per_part or min(ROWS_PER_PART, max(LEAST_ROWS, run.rows // LEAST_PARTS))
+    parts: list[Part] = []
+    gathered: list[RowFile] = []
+    for file in run.files:
+        if gathered and (gathered[0].node != file.node or sum(one.rows for one in gathered) >= most):
+            parts.append(Part(gathered[0].node, tuple(gathered)))
+            gathered = []
+        gathered.append(file)
+    return [*parts, Part(gathered[0].node, tuple(gathered))] if gathered else parts
+
+
+def spread(session: Any, works: Sequence[Work], schema: str) -> Any:
+    """A frame of what all works give, each a task of its own."""
+    count = max(1, len(works))
+    return session.range(0, count, 1, count).mapInArrow(partial(_work, list(works)), schema)
+
+
+def _work(works: list[Work], batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            if number < len(works):
+                yield from works[number]()
+
+
+def read_part(part: Part, columns: Sequence[str], pick: Pick | None = None) -> Iterator[Any]:
+    """Tables of the part's rows, in order; `pick` chooses from them as they are read."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for file in part.files:
+        table = read_rows(file, columns)
+        waiting.append(table if pick is None else pick(table))
+        if sum(len(one) for one in waiting) >= ROWS_AT_ONCE:
+            yield pa.concat_tables(waiting).unify_dictionaries().combine_chunks()
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting).unify_dictionaries().combine_chunks()
+
+
+# All nodes in the order of the clock
+
+
+def in_order(parts: Sequence[Part], columns: Sequence[str], *picks: Pick) -> Iterator[Any]:
+    """Tables of what is picked from all nodes, sorted by `at`, `late`, node and seq, which every pick gives.
+
+    A clock may be set back.  What a node wrote later happened later, so its `at` never falls.
+    """
+    nodes = dict.fromkeys(part.node for part in parts)
+    streams = [_rising(_picked(parts, node, columns, pick)) for node in nodes for pick in picks]
+    return _merged(streams)
+
+
+def _picked(parts: Sequence[Part], node: str, columns: Sequence[str], pick: Pick) -> Iterator[Any]:
+    for part in parts:
+        if part.node == node:
+            yield from read_part(part, columns, pick)
+
+
+def _rising(tables: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    last = np.iinfo(np.int64).min
+    for table in tables:
+        if len(table):
+            at = np.maximum.accumulate(np.maximum(arrow.numbers(table, "at"), last))
+            last = at[-1]
+            yield table.set_column(table.column_names.index("at"), "at", pa.array(at))
+
+
+def _merged(streams: list[Iterator[Any]]) -> Iterator[Any]:
+    """What lies before the last row that is known of every stream is all there, and can be sorted."""
+    import pyarrow as pa
+
+    held: dict[int, Any] = {}
+    reading = dict(enumerate(streams))
+    horizon = np.iinfo(np.int64).min
+    while reading or held:
+        for number in list(reading):
+            while number not in held or _last(held[number]) <= horizon:
+                following = next(reading[number], None)
+                if following is None:
+                    del reading[number]
+                    break
+                held[number] = pa.concat_tables([held[number], following]) if number in held else following
+        horizon = min((_last(held[number]) for number in reading), default=np.iinfo(np.int64).max)
+        ready = []
+        for number, table in list(held.items()):
+            count = int(np.searchsorted(arrow.numbers(table, "at"), horizon))
+            ready.append(table.slice(0, count))
+            held[number] = table.slice(count)
+            if not len(held[number]):
+                del held[number]
+        if any(len(table) for table in ready):
+            yield _sorted(pa.concat_tables(ready).unify_dictionaries().combine_chunks())
+
+
+def _last(table: Any) -> int:
+    return int(table["at"][-1].as_py())
+
+
+def _sorted(table: Any) -> Any:
+    nodes, names = arrow.words(table, "node")
+    rank = np.argsort(np.argsort(np.array(names, object)))
+    late = arrow.numbers(table, "late", False)
+    order = np.lexsort((arrow.numbers(table, "seq"), rank[nodes], late, arrow.numbers(table, "at")))
+    return table if (order[1:] > order[:-1]).all() else table.take(order)
