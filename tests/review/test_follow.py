@@ -106,12 +106,14 @@ def test_ctrl_c_ends_it_with_what_was_found(
     while growing.grow():
         pass
 
-    def followed(run: str, master: str, say: Any, tell: Any, witnesses: int, orders: tuple[str, ...]) -> Any:
+    def followed(
+        run: str, master: str, say: Any, tell: Any, witnesses: int, orders: tuple[str, ...], **whole: Any
+    ) -> Any:
         def interrupted(text: str) -> None:
             if "violations" in text:
                 raise KeyboardInterrupt
 
-        return follow(run, master, interrupted, tell, witnesses, orders, spark)
+        return follow(run, master, interrupted, tell, witnesses, orders, spark, **whole)
 
     monkeypatch.setattr("weft.review.follow", followed)
     assert main(["review", str(growing.run), "--follow", "--json"]) == 1

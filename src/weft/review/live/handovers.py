@@ -354,13 +354,6 @@ class Handovers:
 
     def _forget(self, before: int) -> None:
         until = before - KEPT
-        old = self.sends["epoch"] < until
-        if old.any():
-            numbers = np.stack((self.sends["source"][old], self.sends["message"][old]), axis=1)
-            for source in np.unique(numbers[:, 0]).tolist():
-                last = int(numbers[numbers[:, 0] == source, 1].max())
-                self._forgotten[source] = max(last, self._forgotten.get(source, 0))
-            self.sends.keep(~old)
         handovers = self.handovers
         open_ones = (
             handovers["expected"]
@@ -374,8 +367,20 @@ class Handovers:
         if int(keep.sum()) > MOST:
             latest = np.sort(handovers["epoch"][keep])[-MOST]
             keep &= handovers["epoch"] >= latest
+            until = max(until, int(latest))
             self.left_out += int((open_ones & ~keep).sum())
         handovers.keep(keep)
+        self._forget_sends(until)
         self._parts.keep(self._parts["epoch"] >= until)
         while len(self._given_up) > MOST:
             del self._given_up[next(iter(self._given_up))]
+
+    def _forget_sends(self, until: int) -> None:
+        """With their handovers: a delivery of a message whose send alone is known would seem to go to somebody not addressed."""
+        old = self.sends["epoch"] < until
+        if old.any():
+            numbers = np.stack((self.sends["source"][old], self.sends["message"][old]), axis=1)
+            for source in np.unique(numbers[:, 0]).tolist():
+                last = int(numbers[numbers[:, 0] == source, 1].max())
+                self._forgotten[source] = max(last, self._forgotten.get(source, 0))
+            self.sends.keep(~old)
