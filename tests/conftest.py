@@ -2,11 +2,13 @@
 
 The tests of services run four times: at one embedded node; with federates spread over three nodes of two domains, which are
 simulated, or real ones inside the process of the tests; and with the causal middleware between the federates and the node.
+In pure Python they run twice: what is compiled is the kernel, and the first two ways have all of it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +24,7 @@ settings.load_profile("weft")
 ONE_NODE = "one_node"
 # Of those, the other groups say little more about a node inside the process, which has the same kernel.
 OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks", "ddm", "sync", "urgency")
+PURE = bool(os.environ.get("WEFT_PURE"))
 BARE = "bare"
 CAUSAL = "causal middleware"
 
@@ -32,9 +35,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         # All the refusals take a minute when spread.
         marks = [pytest.mark.soak] if metafunc.module.__name__.endswith("refusals") else []
         three = pytest.param(spread.SIMULATED, marks=marks)
-        few = metafunc.module.__name__.rpartition("_")[2] in OWN_NODES
+        few = metafunc.module.__name__.rpartition("_")[2] in OWN_NODES and not PURE
         inside = pytest.param(spread.OWN, marks=[] if few else [pytest.mark.soak])
-        causal = pytest.param(CAUSAL, marks=[*marks, *_without_middleware(metafunc)])
+        rarely = marks or ([pytest.mark.soak] if PURE else [])
+        causal = pytest.param(CAUSAL, marks=[*rarely, *_without_middleware(metafunc)])
         metafunc.parametrize("spread_over", ["embedded", three, inside, causal], indirect=True)
 
 

@@ -65,7 +65,7 @@ def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        pytest.param(HOT, id="nearly all at one federate"),
+        pytest.param(HOT, id="nearly all at one federate", marks=pytest.mark.soak),
         pytest.param(ONE_CLASS, id="all of one class", marks=pytest.mark.soak),
         pytest.param(ONE_BOX, id="one box over all others", marks=pytest.mark.soak),
         pytest.param(replace(HOT, stamped=False), id="without vectors", marks=pytest.mark.soak),

@@ -52,6 +52,9 @@ def channel_rows(node: str) -> list[Row]:
     return made
 
 
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+
+
 @pytest.fixture(scope="module")
 def story() -> Story:
     return Story(11, FED, steps=160, orders=("RO", "RO", "RO", "CO", "TSO"))
