@@ -210,7 +210,7 @@ def test_not_over_spark_connect(tmp_path: Path) -> None:
 
 
 def test_when_it_is_over(tmp_path: Path) -> None:
-    """An empty run that has ended; a node that crashed while another ended; a run that has just begun is not over."""
+    """An empty run that has ended; a node that crashed while another ended; all that crashed; a run that has just begun is not over."""
     rows = number(Simulation(6, steps=30).rows)
     run = write(tmp_path / "run", rows, ended_ns=None)
     now = [rows[-1]["epoch_ns"]]
@@ -225,6 +225,15 @@ def test_when_it_is_over(tmp_path: Path) -> None:
     now[0] += 2 * frontier.SILENT
     one.look(last)
     assert one.is_over()
+    ended.write_text(json.dumps(json.loads(ended.read_text()) | {"ended_ns": None}))
+    alone = Follower(run, lambda findings: None, ORDERS, lambda: now[0])
+    alone.look(last)
+    now[0] += 2 * frontier.SILENT
+    alone.look(last)
+    assert not alone.is_over(), "all are silent, but not for long"
+    now[0] += frontier.DESERTED
+    alone.look(last)
+    assert alone.is_over()
     empty = write(tmp_path / "empty", [])
     (empty / "rows").mkdir()
     assert not Follower(empty, lambda findings: None, ORDERS).is_over()

@@ -50,6 +50,25 @@ def test_more_runs_with_faults(spark: Any, tmp_path: Path, seed: int) -> None:
     check(review_rows(tmp_path / "run", rows, spark), rows)
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 16))])
+def test_the_last_rows_of_a_crashed_node_are_not_held_against_the_run(
+    spark: Any, tmp_path: Path, seed: int
+) -> None:
+    """Issue 8: whatever of one node's rows was not yet written when it crashed, nothing is called wrong for that."""
+    rows = Simulation(seed, steps=300, nodes=1 + seed % 3 + (seed == 0), stamped=bool(seed % 2)).rows
+    crashed = sorted({row["node"] for row in rows})[-1]
+    mine = [row for row in rows if row["node"] == crashed]
+    last = random.Random(seed).randrange(len(mine) // 4, len(mine))
+    gone = {id(row) for row in mine[last:]}
+    run = write(tmp_path / "run", [row for row in rows if id(row) not in gone])
+    node = run / "nodes" / f"{crashed.replace(' ', '%20')}.json"
+    node.write_text(json.dumps(json.loads(node.read_text()) | {"ended_ns": None}))
+    found = review(run, session=spark, advice=False)
+    wrong = {name: result.witnesses for name, result in found.audits.items() if result.violations}
+    wrong.pop("deadlines", None)  # what was missed before was missed
+    assert not wrong
+
+
 def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
     """Also the one that benchmarks use: several tiles, pieces and files, regions that move."""
     found = review(make_run(tmp_path / "run", Plan(rows=60_000, each=5)), session=spark, advice=False)

@@ -131,12 +131,12 @@ class Follower:
             self._tell(found)
 
     def is_over(self) -> bool:
-        """Have all nodes ended in order, or crashed while others did, and was that read?"""
+        """Have all nodes ended in order, or crashed while others did, and was that read?  Or crashed all, long ago?"""
         frontier = self.audits.frontier
         if not frontier.read:  # an empty run may have ended too
             return open_run(self.run.path).ended
         over = frontier.ended | frontier.crashed
-        return bool(frontier.ended) and all(node in over for node in frontier.read)
+        return frontier.deserted or (bool(frontier.ended) and all(node in over for node in frontier.read))
 
     def result(self, witnesses: int) -> Review:
         """What was found so far, for one who does not wait for the end."""

@@ -91,8 +91,16 @@ def in_order(parts: Sequence[Part], columns: Sequence[str], *picks: Pick) -> Ite
     A clock may be set back.  What a node wrote later happened later, so its `at` never falls.
     """
     nodes = dict.fromkeys(part.node for part in parts)
-    streams = [_rising(_picked(parts, node, columns, pick)) for node in nodes for pick in picks]
-    return _merged(streams)
+    return merged([rising(_picked(parts, node, columns, pick)) for node in nodes for pick in picks])
+
+
+def lives_of(parts: Sequence[Part]) -> list[Part]:
+    """What each process of a node wrote: a node that crashed and was started again has had two."""
+    found: dict[tuple[str, str], list[RowFile]] = {}
+    for part in parts:
+        for file in part.files:
+            found.setdefault((part.node, file.path.name.partition("-")[0]), []).append(file)
+    return [Part(node, tuple(files)) for (node, _), files in found.items()]
 
 
 def _picked(parts: Sequence[Part], node: str, columns: Sequence[str], pick: Pick) -> Iterator[Any]:
@@ -101,7 +109,7 @@ def _picked(parts: Sequence[Part], node: str, columns: Sequence[str], pick: Pick
             yield from read_part(part, columns, pick)
 
 
-def _rising(tables: Iterator[Any]) -> Iterator[Any]:
+def rising(tables: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     last = np.iinfo(np.int64).min
@@ -112,7 +120,7 @@ def _rising(tables: Iterator[Any]) -> Iterator[Any]:
             yield table.set_column(table.column_names.index("at"), "at", pa.array(at))
 
 
-def _merged(streams: list[Iterator[Any]]) -> Iterator[Any]:
+def merged(streams: list[Iterator[Any]]) -> Iterator[Any]:
     """What lies before the last row that is known of every stream is all there, and can be sorted."""
     import pyarrow as pa
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
 from weft.review.audits.survey import Seen, survey
 from weft.review.reading import Opened
-from weft.review.tasks import Part, parts_of
+from weft.review.tasks import Part, lives_of, parts_of
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,17 @@ class Context:
         time = "bigint" if opened.time_column == "time_int" else "double"
         schema = f"federate bigint, member_node string, excused boolean, gap boolean, granted {time}"
         return self.session.createDataFrame(rows, schema)
+
+    @cached_property
+    def crashed(self) -> set[str]:
+        """Nodes that crashed once, or still write: what they did last may not be in their files."""
+        lives = Counter(life.node for life in lives_of(self.parts))
+        stops = Counter[str]()
+        for seen in self.survey:
+            stops[seen.node] += seen.kinds["stop"]
+        nodes = self.opened.run.nodes
+        running = {node for node in lives if nodes.get(node, {}).get("ended_ns") is None}
+        return running | {node for node, count in lives.items() if count > max(1, stops[node])}
 
     @cached_property
     def nodes(self) -> list[str]:

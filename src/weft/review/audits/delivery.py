@@ -19,13 +19,15 @@ from weft.review.audits.control import control
 from weft.review.audits.near import rows_in
 from weft.review.kernels import sums as kernel
 from weft.review.kernels.interest import GRACE
+from weft.review.kernels.pieces import by_value
 from weft.review.tasks import Part, read_part, spread
 
 KEY = ("source", "message", "federate")
 LOST, DUPLICATE, UNSENT = "lost", "duplicate", "unsent"
 SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
 SUMMED = ("kind", "source", "message", "federate", "destinations", "order")
-BLOCK, REACHED = 0, 1  # key is a block, or a federate that got messages in receive order up to `count`
+BLOCK, REACHED, SENT = 0, 1, 2
+"""`key` is a block; a federate that got messages in receive order up to `count`; nothing, the source sent up to `count`."""
 
 
 def audit(context: Context) -> Result:
@@ -46,7 +48,7 @@ class Deliveries:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.blocks, self._reached = _summed(context)
+        self.blocks, self._reached, self._sent = _summed(context)
 
     @cached_property
     def rows(self) -> Any:
@@ -147,11 +149,22 @@ class Deliveries:
     def unsent(self) -> Any:
         from pyspark.sql import functions as f
 
-        members = self.context.members_frame.select(
-            f.col("federate").alias("source"), f.col("gap").alias("source_gap")
+        """A node that crashed takes the last second of its rows with it: what its federates may have sent then is unsure."""
+        context = self.context
+        members = context.session.createDataFrame(
+            [
+                (
+                    member.federate,
+                    member.node in context.opened.gaps,
+                    self._sent.get(member.federate, 0) if member.node in context.crashed else None,
+                )
+                for member in context.members.values()
+            ],
+            "source bigint, source_gap boolean, told_up_to bigint",
         )
         found = self.unaddressed().where("sent IS NULL").join(f.broadcast(members), "source", "left")
-        unsure = f.coalesce("source_gap", f.lit(True))
+        untold = f.coalesce(f.col("message") > f.col("told_up_to"), f.lit(False))
+        unsure = f.coalesce("source_gap", f.lit(True)) | untold
         return found.select(
             f.lit(UNSENT).alias("what"), *KEY, "class", "order", "time", unsure.alias("unsure")
         )
@@ -221,10 +234,10 @@ def _may_be_unwanted() -> Any:
 # Sums
 
 
-def _summed(context: Context) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
-    """Blocks in which the sum over all that was sent is not that over all that was delivered; and how far each got."""
+def _summed(context: Context) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int], dict[int, int]]:
+    """Blocks in which the sum over all that was sent is not that over all that was delivered; how far each got; and each sent."""
     if not context.has("send", "deliver"):
-        return [], {}
+        return [], {}, {}
     told = spread(context.session, [partial(sum_part, part) for part in context.parts], SUMS).toArrow()
     what, source, key, count, total = (arrow.numbers(told, name) for name in told.column_names)
     blocks = what == BLOCK
@@ -233,15 +246,20 @@ def _summed(context: Context) -> tuple[list[tuple[int, int]], dict[tuple[int, in
     )
     wrong = np.flatnonzero((counts != 0) | (sums != 0))
     reached: dict[tuple[int, int], int] = {}
-    for one, who, most in zip(*(column[~blocks].tolist() for column in (source, key, count)), strict=True):
+    far = what == REACHED
+    for one, who, most in zip(*(column[far].tolist() for column in (source, key, count)), strict=True):
         reached[one, who] = max(most, reached.get((one, who), 0))
-    return list(zip(sources[wrong].tolist(), keys[wrong].tolist(), strict=True)), reached
+    last: dict[int, int] = {}
+    for one, most in zip(*(column[what == SENT].tolist() for column in (source, count)), strict=True):
+        last[one] = max(most, last.get(one, 0))
+    return list(zip(sources[wrong].tolist(), keys[wrong].tolist(), strict=True)), reached, last
 
 
 def sum_part(part: Part) -> Iterator[Any]:
     """What was sent to whom adds to the sum of its block, what was delivered takes away."""
     schema = arrow.schema_of(SUMS)
     reached: dict[tuple[int, int], int] = {}
+    last: dict[int, int] = {}
     for table in read_part(part, SUMMED):
         rows = pick.by_federates(table) & arrow.present(table, "message")
         sent = pick.filtered(table, rows & arrow.is_one_of(table, "kind", "send"))
@@ -267,9 +285,13 @@ def sum_part(part: Part) -> Iterator[Any]:
             schema,
         )
         _reach(reached, pick.filtered(got, arrow.is_one_of(got, "order", "RO")))
+        numbers = arrow.numbers(sent, "message")
+        for one, rows in by_value(arrow.numbers(sent, "source")):
+            last[int(one)] = max(int(numbers[rows].max()), last.get(int(one), 0))
     told = [
         {"what": REACHED, "source": one, "key": who, "count": most} for (one, who), most in reached.items()
     ]
+    told += [{"what": SENT, "source": one, "key": 0, "count": most} for one, most in last.items()]
     yield arrow.made_of_rows(told, schema)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.host.runs import read_rows
 from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
@@ -16,7 +17,7 @@ from weft.review.audits.delivery import Deliveries
 from weft.review.audits.near import time_type
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import by_value, split
-from weft.review.tasks import Part, Work, in_order, read_part, spread
+from weft.review.tasks import Part, Work, lives_of, merged, read_part, rising, spread
 
 EARLY_GRANT = "grant above LBTS"
 LOST = "lost"
@@ -237,8 +238,39 @@ def early_grants(time: str, clock: int, columns: tuple[str, str], parts: list[Pa
     """All requests and grants in one task, in the order of the clock; there are few beside the messages."""
     schema = arrow.schema_of(_pieces_schema(time))
     changes, checks = (partial(stepped, columns, clock, is_check) for is_check in (False, True))
-    for batch in check_grants(time, in_order(parts, (*STEPPED, *columns), changes, checks)):
+    names = (*STEPPED, *columns)
+    streams = []
+    for life in lives_of(parts):
+        streams.append(rising(_to_its_end(life, read_part(life, names, changes))))
+        streams.append(rising(read_part(life, names, checks)))
+    for batch in check_grants(time, merged(streams)):
         yield arrow.made_of_rows(batch.to_pylist(), schema)
+
+
+def _to_its_end(life: Part, tables: Iterator[Any]) -> Iterator[Any]:
+    """After the last row of a life nobody knows what its federates promised: a crash takes the last second of rows with it."""
+    import pyarrow as pa
+
+    who: set[int] = set()
+    schema = None
+    for table in tables:
+        schema = table.schema
+        who.update(np.unique(arrow.numbers(table, "federate")).tolist())
+        yield table
+    if schema is not None and who:
+        last = max(
+            int(arrow.numbers(read_rows(file, ("epoch_ns",)), "epoch_ns").max()) for file in life.files[-1:]
+        )
+        row = {
+            "node": life.node,
+            "seq": 0,
+            "leaves": True,
+            "turn": 0,
+            "is_check": False,
+            "late": False,
+            "at": last + 1,
+        }
+        yield pa.Table.from_pylist([row | {"federate": one} for one in sorted(who)], schema=schema)
 
 
 def stepped(columns: tuple[str, str], clock: int, is_check: bool, table: Any) -> Any:

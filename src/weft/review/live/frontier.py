@@ -18,6 +18,7 @@ from weft.review import arrow
 from weft.review.audits.timing import CLOCKS_DIFFER, SAME_CLOCK
 
 SILENT = 10_000_000_000  # ns after which a node is taken for crashed
+DESERTED = 60_000_000_000  # ns after which, if no node tells anything, none is waited for
 FOREVER = 1 << 62
 
 
@@ -29,6 +30,7 @@ class Frontier:
         self.ended: set[str] = set()
         self.gaps: set[str] = set()  # nodes of which rows are missing
         self.crashed: set[str] = set()
+        self.deserted = False  # nobody has told anything for long, and nobody ended in order
         self._next: dict[str, int] = {}  # the number that the next row should have
         self._offsets: dict[str, int] = {}
 
@@ -68,6 +70,8 @@ class Frontier:
             for node, at in self.read.items()
             if node not in self.ended and node not in unread and now - max(at, self._began) > SILENT
         }
+        latest = max(self.read.values(), default=0)
+        self.deserted = set(self.read) <= self.crashed and now - max(latest, self._began) > DESERTED
 
     def of(self, node: str) -> int:
         return FOREVER if node in self.ended else self.read.get(node, 0)
