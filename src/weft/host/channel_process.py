@@ -263,7 +263,7 @@ class ProcessChannel(Hosted):
                 )
             self._running.start()
             if self.dispatcher.realtime:
-                take(channel_standing(True), self._drive._attendant.native_id or 0)
+                take(channel_standing(True), self._drive.attendant)
 
     def _require_started(self) -> None:
         if self._by_itself and not self._running.started:

@@ -59,6 +59,11 @@ class Drive:
         self._attendant.start()
 
     @property
+    def attendant(self) -> int:
+        """The system's number of its thread, for who sets the thread's priority; 0 before it runs."""
+        return self._attendant.native_id or 0
+
+    @property
     def is_held(self) -> bool:
         """By this thread.  Then the node is in the middle of something, and may not be called."""
         return bool(self.mutex._is_owned())  # type: ignore[attr-defined]
