@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, timetable
+from weft.kernel import advancing, steering, timetable
 from weft.kernel.state import Federation, Member
-from weft.kernel.timing import GRANTED, SERVICE_NAMES
+from weft.kernel.timing import FLUSH, GRANTED, SERVICE_NAMES, Report
+from weft.model.records import PAUSED_BY
 
 
 def status(federations: dict[str, Federation], node: str, now: float) -> list[dict[str, Any]]:
@@ -17,7 +18,9 @@ def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]
     federation.count_up()
     behind = [one.federate for one in timetable.who_is_behind(federation, node)]
     named = [member.name for member in federation.members.values() if member.handle.number in behind]
+    paused = steering.paused_facts(federation, now)
     return {
+        **({} if paused is None else {"paused": paused}),
         "federation": federation.name,
         "node": node,
         "home": federation.home,
@@ -61,24 +64,38 @@ def _member(
             if federation.home == node or member.node == node
             else None
         )
-        waits = report.mode != GRANTED and not timetable.may_have(report, galt)
+        stalled = report.mode == GRANTED and report.head is not None  # a flush that waits for the operator
+        waits = stalled or (report.mode != GRANTED and not timetable.may_have(federation, report, galt))
         found["time"] = report.requested if report.mode != GRANTED and not waits else report.time
         found["lookahead"] = report.lookahead
         found["galt"] = None if galt is None else galt[0]
-        found["asks"] = SERVICE_NAMES[report.mode] if waits else ""
-        found["requested"] = report.requested if waits else None
+        found["asks"] = SERVICE_NAMES[FLUSH if stalled else report.mode] if waits else ""
+        found["requested"] = (report.head if stalled else report.requested) if waits else None
         if waits:
+            only = member.node == node and advancing.only_halted(federation, member, galt)
             found["blocked_by"] = [
+                *_operator(federation, member, node, report),
                 *[
                     f"{node}, for a change as of {time}"
                     for time, nodes in advancing.settling(member)
                     for node in nodes
                 ],
-                *[name for name in behind if name != member.name],
+                *[name for name in behind if name != member.name and not only],
             ]
             if member.node == node and timing.since:
                 found["seconds"] = round(now - timing.since, 1)
     return found
+
+
+def _operator(federation: Federation, member: Member, node: str, report: Report) -> list[str]:
+    """Of a member elsewhere it is only known what it asks for."""
+    halt = federation.halt
+    if halt is None:
+        return []
+    by = advancing.halted_by(federation, member) if member.node == node else halt.by
+    if member.node != node and report.mode != GRANTED and halt.lets(report.requested):
+        by = ""
+    return [PAUSED_BY.format(by)] if by else []
 
 
 def _regions(federation: Federation) -> dict[str, int]:
