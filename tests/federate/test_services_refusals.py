@@ -55,6 +55,7 @@ UNJOINED = {
     "enable_callbacks",
     "disable_callbacks",
     "query_status",
+    "steer",
 }
 SERVICES = sorted(
     name

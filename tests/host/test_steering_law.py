@@ -175,7 +175,7 @@ class SteeredRun(Run):
     federate = Steered
 
     def __init__(self, *arguments: Any, strict: bool = False, **named: Any) -> None:
-        """`strict`: what a federate hears has just happened, as at one node."""
+        """`strict`: what a federate hears has just happened, as at one node where nothing is held for a save."""
         self.paused = False
         self.strict = strict
         super().__init__(*arguments, **named)
@@ -207,7 +207,7 @@ class SteeredRun(Run):
 def at_one_node(seed: int, saves: bool, steps: int = 200) -> SteeredRun:
     node = EmbeddedNode(save_directory=new_directory())
     run = SteeredRun(
-        seed, [node] * (2 + seed % 4), FOM, 0 if saves else seed % 2, saves=saves, stays=saves, strict=True
+        seed, [node] * (2 + seed % 4), FOM, 0 if saves else seed % 2, saves=saves, stays=saves, strict=not saves
     )
     for _ in range(steps):
         run.step()

@@ -252,7 +252,10 @@ class WebSocketLine(SocketLine):
 
 def _is_local(peer: Any) -> bool:
     """Is it the address of a connection from this very machine?"""
+    if not isinstance(peer, tuple) or not peer:
+        return False
     try:
-        return isinstance(peer, tuple) and ipaddress.ip_address(str(peer[0]).partition("%")[0]).is_loopback
+        found = ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
     except ValueError:
         return False
+    return found.is_loopback

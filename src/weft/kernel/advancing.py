@@ -259,9 +259,13 @@ def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None
 
 
 def _is_halted(federation: Federation, timing: Timing) -> bool:
-    """Does a flush wait for the operator?  A step lets each through once, who is no further than its time."""
+    """Does a flush wait for the operator?  A step lets each through once, who is no further than its time.
+
+    One that has waited for a save is further: it has promised not to send before that.
+    """
     halt = federation.halt
-    return halt is not None and not (halt.lets(timing.time) and timing.flushed < halt.round)
+    time = timing.requested if timing.mode == FLUSH and not timing.stalled else timing.time
+    return halt is not None and not (halt.lets(time) and timing.flushed < halt.round)
 
 
 def _stall_flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
