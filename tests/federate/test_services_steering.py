@@ -1,4 +1,4 @@
-"""The operator's own call: pause, step, resume, resign; also with federates on three nodes (issue 9, "Steer"; docs/steering.md)."""
+"""The operator's own call: pause, step, resume, resign; also with federates on three nodes (issue 9, "Steer")."""
 
 from __future__ import annotations
 
@@ -186,7 +186,12 @@ def test_who_is_blocked_by_the_operator_is_told_so() -> None:
     f.ask(1, "TAR", 1)
     blocking = f.rti[0].query_blocking()
     assert str(blocking).endswith("because of the operator (paused)")
-    own = [one for status in f.rti[0].query_status() for one in status["federates"] if one["name"] == "federate 0"]
+    own = [
+        one
+        for status in f.rti[0].query_status()
+        for one in status["federates"]
+        if one["name"] == "federate 0"
+    ]
     assert own[0]["blocked_by"] == ["the operator (paused)"]
     steer(f, "resume")
     assert short(f.take(0, GRANT)[0]) == 1

@@ -171,5 +171,5 @@ def test_the_key_is_not_taken_where_others_can_read_it(tmp_path: Path) -> None:
 
 def test_a_run_directory_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsError, match="serve.run_directory"):
+    with pytest.raises(SettingsError, match=r"serve\.run_directory"):
         OperatorKey(str(tmp_path / "file"))

@@ -1,10 +1,10 @@
 """Steering a federation, under random schedules, at one node and over meshes with bad links (issue 9, "Steer").
 
-    nothing changes     whatever an operator pauses, steps and resumes, every federate hears the same in the same order
-    a step is exact     after N steps each federate has been granted what it would have been without a pause up to the Nth
-                        distinct time of all grants that were to come, and nothing beyond
-    no harm             with all services of time, lookaheads of zero, saves, joins and resignations: the oracle of
-                        `support.clockwork` holds, nobody is granted anything while the gate is shut, and nothing is stuck
+nothing changes     whatever an operator pauses, steps and resumes, every federate hears the same in the same order
+a step is exact     after N steps each federate has been granted what it would have been without a pause up to the Nth
+                    distinct time of all grants that were to come, and nothing beyond
+no harm             with all services of time, lookaheads of zero, saves, joins and resignations: the oracle of
+                    `support.clockwork` holds, nobody is granted anything while the gate is shut, and nothing is stuck
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from support.recorder import Recorder
 from weft import CallbackModel, EmbeddedNode, RTIambassador
 from weft.host import NodeHost
 from weft.host.simulated_fabric import FabricNetwork
-
-Settle = Any
 
 
 def operator_at(site: NodeHost) -> RTIambassador:
@@ -85,7 +83,8 @@ class World:
         quiet = False
         while not quiet:
             self.settle()
-            quiet = not any([self.move(one) for one in self.federates])
+            moved = [self.move(one) for one in self.federates]
+            quiet = not any(moved)
 
     def is_over(self) -> bool:
         return all(one.finished() for one in self.federates)
@@ -207,7 +206,13 @@ class SteeredRun(Run):
 def at_one_node(seed: int, saves: bool, steps: int = 200) -> SteeredRun:
     node = EmbeddedNode(save_directory=new_directory())
     run = SteeredRun(
-        seed, [node] * (2 + seed % 4), FOM, 0 if saves else seed % 2, saves=saves, stays=saves, strict=not saves
+        seed,
+        [node] * (2 + seed % 4),
+        FOM,
+        0 if saves else seed % 2,
+        saves=saves,
+        stays=saves,
+        strict=not saves,
     )
     for _ in range(steps):
         run.step()

@@ -41,7 +41,7 @@ def steer(network: FabricNetwork, seat: Seat, action: str, target: Any = None) -
 def test_a_home_that_is_started_again_is_still_paused(steps: int) -> None:
     """Also how many steps are to come; and resume works."""
     network = fabric()
-    one, two, three = federation(network, "S1", "S2", "S3")
+    _, two, three = federation(network, "S1", "S2", "S3")
     timed(network, two, three)
     assert steer(network, three, "pause")["home"] == "S1"
     if steps:

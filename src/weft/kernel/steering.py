@@ -1,7 +1,7 @@
 """Steering: the operator pauses logical time, lets it go on step by step, resumes it, or resigns a federate.
 
-All of it are commands that the home gives, so every node holds them in the same order, a node that comes later is told, and a home
-that is started again still knows them.
+All of it are commands that the home gives, so every node holds them in the same order, a node that comes later is told, and a
+home that is started again still knows them.
 
     paused      nobody is granted anything, and nothing in time stamp order is delivered.  All else goes on: calls, messages in
                 receive order, sending, synchronization points, saves, who comes and who goes, also who begins to regulate or to
@@ -15,8 +15,8 @@ than the gate; until then the step waits for them.  So it is the least that will
 come any more.  With a lookahead of zero a time may be granted to the same federate again and again (TARA, NMRA); all of that
 is one step.
 
-The home works it out from what nodes report.  Of who asks for the next message it may know a message sooner than whether it is for
-that federate; so it moves the gate there, and counts the step when somebody has been granted that time.  A home that was
+The home works it out from what nodes report.  Of who asks for the next message it may know a message sooner than whether it is
+for that federate; so it moves the gate there, and counts the step when somebody has been granted that time.  A home that was
 started again in between counts it in any case: better a step too few than a time too many.
 
 A flush (FQR) could be granted at any moment, to the same time again and again.  Each step lets a flush through once, to the time
@@ -112,7 +112,7 @@ def answer(federation: Federation, action: str, now: float) -> dict[str, Any]:
 
 def told(turn: Turn, federation: Federation, text: str, member: Member) -> None:
     """At the home: for its log, and a row of the run."""
-    turn.effects.append(Notice(f"federation {federation.name!r}: {text}"))
+    turn.effects.append(Notice(f"federation {federation.name!r}: {text}", warning=False))
     if federation.recorder is not None:
         recording_calls.steered(turn, federation, federation.recorder, member, text)
 
