@@ -43,6 +43,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("realtime.md", (4, 2)),
         ("timeline.md", (1, 3)),
         ("urgency.md", (1, 1)),
+        ("steering.md", (1, 1)),
     ],
 )
 def test_a_document_word_for_word(document: str, shown: tuple[int, int], tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ UNJOINED = {
     "disable_callbacks",
     "query_status",
     "query_survey",
+    "steer",
 }
 SERVICES = sorted(
     name

@@ -65,6 +65,7 @@ class PairCarrier:
 
 class MemoryLine:
     secure = False
+    local = True
 
     def __init__(self) -> None:
         self.data = b""

@@ -62,6 +62,7 @@ NEEDS_NO_FEDERATION = NEEDS_NO_CONNECTION | {
     "disable_callbacks",
     "query_status",
     "query_survey",
+    "steer",
 }
 NOT_WITHIN_A_CALLBACK = {
     "connect",

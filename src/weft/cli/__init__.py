@@ -24,6 +24,7 @@ from weft.cli import (
     serve,
     services,
     status,
+    steer,
     timeline,
     tune,
 )
@@ -53,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         fom,
         services,
         status,
+        steer,
         timeline,
         bench,
         doctor,

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from weft.cli.steer import paused_in_words
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.guard import PLAIN_PASSWORD
 from weft.model.enums import CallbackModel
@@ -59,9 +60,10 @@ def lines(found: list[dict[str, Any]]) -> list[str]:
     for federation in found:
         count = len(federation["federates"])
         plural = "" if count == 1 else "s"
+        paused = f", {paused_in_words(federation['paused'])}" if "paused" in federation else ""
         out.append(
             f"{federation['federation']}: {count} federate{plural}, {federation['instances']} instances, "
-            f"home {federation['home']}"
+            f"home {federation['home']}{paused}"
         )
         out.extend(f"  {line}" for line in _table(federation["federates"]))
     return out

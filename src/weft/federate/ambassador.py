@@ -262,6 +262,14 @@ class RTIambassador(
         result: dict[str, Any] = self._call("survey", (list(sections),))
         return result
 
+    def steer(self, action: str, federation_name: str, target: str | int | None = None) -> dict[str, Any]:
+        """Not of the standard: "pause", "resume", "step" (`target`: how many) or "resign" (`target`: whom); docs/steering.md.
+
+        A server allows it to an operator only: connect with `Credentials("WeftOperator", key)`.
+        """
+        result: dict[str, Any] = self._call("steer", (action, federation_name, target))
+        return result
+
     def list_federation_execution_members(self, federation_name: str) -> None:
         """Clause 4.9."""
         self._call("list_federation_execution_members", (federation_name,))

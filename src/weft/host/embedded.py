@@ -128,8 +128,10 @@ class EmbeddedNode:
             data = fetch(self._saves, effect, report)
             done = self._node.fetched(effect.federation, effect.execution, effect.label, data, now)
             self._perform(done)
-        else:
+        elif effect.warning:
             report(effect.text)
+        else:
+            logging.getLogger("weft").info(effect.text)
 
     def record(self, directory: str | Path = "runs", *, payloads: bool = True) -> NodeRecordings:
         """Record all federations of this node from now on, in a folder for each run below `directory`.

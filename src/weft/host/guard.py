@@ -16,20 +16,72 @@ Passwords are kept as scrypt hashes and never logged.
 from __future__ import annotations
 
 import base64
+import contextlib
 import fnmatch
 import hashlib
 import hmac
 import importlib
 import os
+import secrets
 import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from weft.model.errors import InvalidCredentials, SettingsError, Unauthorized
 from weft.model.records import Credentials
 
 NO_CREDENTIALS = "HLAnoCredentials"
 PLAIN_PASSWORD = "HLAplainTextPassword"
+OPERATOR_KEY = "operator.key"
 _COST = (16384, 8, 1)
+
+
+OPERATOR = "WeftOperator"
+"""The type of the credentials by which an operator connects: with the key of the server."""
+
+
+class OperatorKey:
+    """Who can read a server's run directory may steer its federations: the key lies there, for the owner's eyes only."""
+
+    def __init__(self, directory: str) -> None:
+        """Without a run directory there is no key, and no operator."""
+        self.path = Path(directory) / OPERATOR_KEY if directory else None
+        self._key = b""
+        if self.path is not None:
+            self._key = secrets.token_urlsafe(32).encode()
+            self._write(self.path)
+
+    def _write(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(self._key + b"\n")
+        except OSError as error:
+            raise SettingsError(f"{path}: {error.strerror or error} (serve.run_directory)") from error
+
+    def admit(self, credentials: Credentials, secure: bool) -> None:
+        """May this operator connect?  `secure`: nobody else can read what it sends."""
+        if not secure:
+            raise InvalidCredentials(
+                "the operator key on a connection without TLS can be read by others; use the TLS port, "
+                "or steer from the machine of the server"
+            )
+        if not self._key:
+            raise InvalidCredentials("this server has no run directory, so it has no operator key")
+        if not hmac.compare_digest(bytes(credentials.data).strip(), self._key):
+            raise InvalidCredentials(f"this is not the operator key of this server; {self.where()}")
+
+    def where(self) -> str:
+        if self.path is None:
+            return "it has none, because it has no run directory"
+        return f"its key is in {self.path} on the machine of the server, for each start another"
+
+    def remove(self) -> None:
+        """The server has stopped: nobody is to find a key that fits nothing."""
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                self.path.unlink()
 
 
 class Guard:

@@ -13,6 +13,11 @@ class Line(Protocol):
         """Can nobody else read it?"""
         ...
 
+    @property
+    def local(self) -> bool:
+        """Does it come from this machine?"""
+        ...
+
     def send(self, parts: list[bytes]) -> int:
         """Returns how many bytes now wait to be taken by the peer."""
         ...

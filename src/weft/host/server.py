@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from weft.host.fabric_node import FabricNode
-from weft.host.guard import Guard, OpenGuard, own_guard, read_password_file
+from weft.host.guard import Guard, OpenGuard, OperatorKey, own_guard, read_password_file
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.recording import NodeRecordings, recordings_of
 from weft.host.saves import SaveDirectory, fetch, store
@@ -78,6 +78,7 @@ class Server:
             self._meshed = meshed_node(
                 fabric.mesh, self._perform, domains.topology, domains.releases, run_directory, rid
             )
+        self._operator_key = OperatorKey(run_directory)
         self.board = Switchboard(
             Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
             guard or _guard_of(settings),
@@ -89,6 +90,7 @@ class Server:
             self._meshed,
             limits.queue_bytes,
             settings.channel.window,
+            self._operator_key,
         )
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self.board.node.surroundings = ServerSurroundings(self, None if fabric is None else fabric.mesh)
@@ -196,6 +198,7 @@ class Server:
             if timer is not None:
                 timer.cancel()
         self.board.reports.close()
+        self._operator_key.remove()
         recordings, self.recordings = self.recordings, None
         if recordings is not None:
             recordings.collect()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from weft.host.backlog import Backlog, Encoded
 from weft.host.causes import RECORDED, AnsweredCauses, Causes, NamedCauses
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
-from weft.host.guard import Guard
+from weft.host.guard import OPERATOR, Guard, OperatorKey
 from weft.host.line import Line
 from weft.host.meshed import MeshedNode
 from weft.host.reports import ReportFiles
@@ -50,6 +50,7 @@ from weft.model.errors import (
     NotConnected,
     RTIexception,
     RTIinternalError,
+    Unauthorized,
     rti_exception,
 )
 from weft.model.packed import PackedValues
@@ -138,6 +139,7 @@ class Served:
         self.joining = NONE  # the number of a call to join that is under way
         self.pauses: dict[int, str] = {}  # callbacks that pause the federate, and that it has not answered
         self.federate = ""  # who it is, as the guard says
+        self.operator = False  # it has shown the operator key
         self.federation = ""
         self.patient = False  # it does not wait for the answers to its updates and interactions
         self.answers_wait = False
@@ -174,12 +176,14 @@ class Switchboard:
         meshed: MeshedNode | None = None,
         most_unread: int = 1 << 62,
         window: int = _WINDOW,
+        operator_key: OperatorKey | None = None,
     ) -> None:
         self.node = node
         self._meshed = meshed  # joins the node to others; it hands `perform` what they bring about
         self.reports = ReportFiles(report, report_bytes)
         self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
         self._guard = guard
+        self._operator_key = operator_key or OperatorKey("")
         self._limits = limits
         self._report = report
         self._calls_in_a_row = calls_in_a_row
@@ -433,7 +437,8 @@ class Switchboard:
             raise NotConnected("not connected; call connect first")
         if service == "create_federation_execution":
             name, modules, mim, time_name = arguments
-            self._guard.may_create(served.federate, name)
+            if not served.operator:
+                self._guard.may_create(served.federate, name)
             if len(self.node.federations) >= self._limits.federations:
                 raise RTIinternalError(
                     f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
@@ -443,15 +448,22 @@ class Switchboard:
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
             arguments = (name, sources, mim_source, time_name)
         elif service == "destroy_federation_execution":
-            self._guard.may_destroy(served.federate, arguments[0])
+            if not served.operator:
+                self._guard.may_destroy(served.federate, arguments[0])
         elif service == "join_federation_execution":
             name, kind, federate, modules = arguments
-            self._guard.may_join(served.federate, name, federate or "", kind)
+            if not served.operator:
+                self._guard.may_join(served.federate, name, federate or "", kind)
             arguments = (name, kind, federate, unpack_modules(modules, self._limits))
             served.federation = name
             served.joining = sequence
         elif service == "resign_federation_execution":
             served.resigning = sequence
+        elif service == "steer" and not served.operator:
+            raise Unauthorized(
+                f"only an operator may steer a federation: connect with credentials of type {OPERATOR} "
+                f"and the operator key of this server; {self._operator_key.where()}"
+            )
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
 
     def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
@@ -465,7 +477,14 @@ class Switchboard:
             elif isinstance(argument, Credentials):
                 credentials = argument
         line = served.line
-        served.federate = self._guard.admit(credentials, line is not None and line.secure)
+        secure = line is not None and line.secure
+        served.operator = False
+        if credentials.type == OPERATOR:
+            self._operator_key.admit(credentials, secure or (line is not None and line.local))
+            served.operator = True
+            served.federate = ""
+        else:
+            served.federate = self._guard.admit(credentials, secure)
         served.admitted = True
         served.codec.evolved = EVOLVED in configuration.additional_settings
         served.patient = GATHER_ANSWERS in configuration.additional_settings

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import os
 import socket
 import time
@@ -32,6 +33,7 @@ class SocketLine:
 
     def __init__(self, server: Server, secure: bool) -> None:
         self.secure = secure
+        self.local = False
         self._server = server
         self._board = server.board
         self._view = memoryview(server.buffer)
@@ -45,6 +47,7 @@ class SocketLine:
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        self.local = _is_local(transport.get_extra_info("peername"))
         found = transport.get_extra_info("socket")
         if found is not None and not self.secure:
             self._socket = found
@@ -250,3 +253,14 @@ class WebSocketLine(SocketLine):
 
     def send(self, parts: list[bytes]) -> int:
         return super().send([wrap(message) for message in split(b"".join(parts))])
+
+
+def _is_local(peer: Any) -> bool:
+    """Is it the address of a connection from this very machine?"""
+    if not isinstance(peer, tuple) or not peer:
+        return False
+    try:
+        found = ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
+    except ValueError:
+        return False
+    return found.is_loopback

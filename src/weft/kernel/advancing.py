@@ -22,7 +22,19 @@ from weft.kernel import recording_orders, timetable
 from weft.kernel.effects import Alarm, Callback, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.state import Federation, Member, mom_handle
-from weft.kernel.timing import FLUSH, GRANTED, NMR, NMRA, SERVICE_NAMES, STOPPED, TAR, TARA, Report, Timetable
+from weft.kernel.timing import (
+    FLUSH,
+    GRANTED,
+    NMR,
+    NMRA,
+    SERVICE_NAMES,
+    STOPPED,
+    TAR,
+    TARA,
+    Report,
+    Timetable,
+    Timing,
+)
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle
@@ -232,14 +244,38 @@ def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None
     timing.floor = timing.promise()
     timing.mode = TAR  # what is delivered now is delivered while it advances
     release_held(turn, federation, member)
-    if _must_wait(turn, federation, member, time):
+    halted = _is_halted(federation, timing)
+    if halted or _must_wait(turn, federation, member, time):
         federation.horizon.waiting[member.handle] = None
         told_state(turn, federation, member)
-        _hold_flush(turn, federation, member, time)
+        hold = _stall_flush if halted else _hold_flush
+        hold(turn, federation, member, time)
+        if halted and timing.patience:
+            arm(turn, member)
     else:
         _flush(turn, federation, member, time)
     if federation.home == turn.node:
         settle(turn, federation)
+
+
+def _is_halted(federation: Federation, timing: Timing) -> bool:
+    """Does a flush wait for the operator?  A step lets each through once, who is no further than its time.
+
+    One that has waited for a save is further: it has promised not to send before that.
+    """
+    halt = federation.halt
+    time = timing.requested if timing.mode == FLUSH and not timing.stalled else timing.time
+    return halt is not None and not (halt.lets(time) and timing.flushed < halt.round)
+
+
+def _stall_flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    """As far as the others are concerned, it has not asked yet."""
+    timing = member.timing
+    timing.mode = FLUSH
+    timing.flushing = time
+    timing.requested = timing.time
+    timing.stalled = True
+    changed(turn, federation, member)
 
 
 def _must_wait(turn: Turn, federation: Federation, member: Member, time: Any) -> bool:
@@ -271,6 +307,10 @@ def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     galt = timetable.galt_of(federation, member, turn.node)
     if federation.save_limit is not None and timing.constrained:
         galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    halt = federation.halt
+    if halt is not None and halt.gate is not None:
+        timing.flushed = halt.round
+        galt = (halt.gate, 1) if galt is None else min(galt, (halt.gate, 1))
     taken = [message for message in timing.queue.take_all() if _is_wanted(federation, member, message)]
     optimistic = min([time, *[message.key[0] for message in taken[:1]]])
     granted = optimistic if galt is None else min(optimistic, galt[0])
@@ -326,7 +366,10 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
         return False
     if mode == FLUSH:
         return _check_flush(turn, federation, member)
+    halt = federation.halt
     if not timing.constrained:
+        if halt is not None and not halt.lets(timing.requested):
+            return False
         _grant(turn, federation, member, timing.requested)
         return True
     galt = timetable.promised_to(federation, member, turn.node)
@@ -334,6 +377,10 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
         return False
     if federation.save_limit is not None:
         galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    if halt is not None:
+        if halt.gate is None:
+            return False
+        galt = (halt.gate, 1) if galt is None else min(galt, (halt.gate, 1))
     held = timing.late_from()
     if held is not None and (galt is None or held < galt):
         galt = held
@@ -376,13 +423,19 @@ def _check_flush(turn: Turn, federation: Federation, member: Member) -> bool:
     """A flush that waits for a save: the save may be over, or is to be at another time."""
     timing = member.timing
     limit = federation.save_limit
+    if _is_halted(federation, timing):
+        return False
+    stalled, timing.stalled = timing.stalled, False
     if _must_wait(turn, federation, member, timing.flushing):
+        if stalled:
+            _hold_flush(turn, federation, member, timing.flushing)
+            return False
         if limit is not None and limit[0] != timing.requested:
             timing.floor = timing.promise()
             _hold_flush(turn, federation, member, timing.flushing)
         return False
     galt = timetable.galt_of(federation, member, turn.node)
-    if timing.constrained and galt is not None and galt < (timing.requested, 1):
+    if not stalled and timing.constrained and galt is not None and galt < (timing.requested, 1):
         return False  # the home was started again, or the federation restored: it is yet to say how far time may go
     _spend(turn, member)
     timing.floor = timing.promise()
@@ -425,6 +478,8 @@ def settle(turn: Turn, federation: Federation) -> None:
     _settle_here(turn, federation, federation.timetable)
     timetable.publish(turn, federation)
     if federation.save_scheduled is not None or federation.save_asked:
+        turn.begins = True
+    if federation.halt is not None and federation.halt.steps:
         turn.begins = True
 
 
@@ -568,19 +623,56 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
         "federate": member.name,
         "state": SERVICE_NAMES[timing.mode],
         "time": timing.time,
-        "requested": None if timing.mode == GRANTED else timing.requested,
+        "requested": _asked(timing),
         "seconds": round(turn.now - timing.since, 3) if timing.since else 0.0,
         "galt": None if galt is None else galt[0],
         "settling": settling(member),
         "blocked_by": []
-        if timing.mode == GRANTED
+        if timing.mode == GRANTED or only_halted(federation, member, galt)
         else [
             _blocker(federation, one)
             for one in timetable.who_is_behind(federation, turn.node)
             if one.federate != member.handle.number
         ],
         "save": held_for(federation, member, galt),
+        "paused": halted_by(federation, member),
     }
+
+
+def _asked(timing: Timing) -> Any:
+    if timing.mode == GRANTED:
+        return None
+    return timing.flushing if timing.stalled else timing.requested
+
+
+def halted_by(federation: Federation, member: Member) -> str:
+    """Who has paused the federation, if that keeps a member here from what it asks for."""
+    halt = federation.halt
+    timing = member.timing
+    if halt is None or timing.mode == GRANTED:
+        return ""
+    if timing.mode == FLUSH:
+        return halt.by if _is_halted(federation, timing) else ""
+    return "" if halt.lets(_goal(timing)[0]) else halt.by
+
+
+def only_halted(federation: Federation, member: Member, galt: Bound | None) -> bool:
+    """Does a member here wait for the operator and for nobody else?"""
+    if not halted_by(federation, member):
+        return False
+    timing = member.timing
+    if timing.mode == FLUSH or not timing.constrained:
+        return True
+    return may_advance_alone(federation, member) if galt is None else galt >= _goal(timing)
+
+
+def _goal(timing: Timing) -> Bound:
+    """What nobody may send less than any more before it is granted what it asks for."""
+    time = timing.requested
+    if timing.mode in (NMR, NMRA) and timing.constrained:
+        head = timing.queue.head()
+        time = time if head is None else min(time, head)
+    return time, 1 if timing.mode in (TAR, NMR) else 0
 
 
 def held_for(federation: Federation, member: Member, galt: Bound | None) -> str:

@@ -227,6 +227,7 @@ class Commands(Proceedings):
         else:
             session.federation = federation
             session.member = member
+            session.resigned = ""
             federation.schedule = self.schedule
             if self.schedule and qos.concerns(self.schedule, federation, member):
                 qos.begin(federation, member, self.schedule)
@@ -248,6 +249,7 @@ class Commands(Proceedings):
                 why = "resigned by another federate, through the MOM"
                 turn.effects.append(Callback(member.session, "federate_resigned", (why,)))
             elif fault is not None and member.session in self.sessions:
+                self.sessions[member.session].resigned = fault
                 turn.effects.append(Callback(member.session, "federate_resigned", (fault,)))
         self._departed(federation, member)
 

@@ -168,7 +168,8 @@ class Fetch(Effect):
 
 
 class Notice(Effect):
-    """Something whoever runs the node should read."""
+    """Something whoever runs the node should read; if it is not a `warning`, then in the log."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, warning: bool = True) -> None:
         self.text = text
+        self.warning = warning

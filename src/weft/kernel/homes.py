@@ -26,6 +26,7 @@ from weft.model.handles import FederateHandle
 from weft.model.records import FederationExecutionInformation, FederationExecutionMemberInformation, Source
 
 JOIN = "join_federation_execution"
+STEER = "steer"
 
 
 class Homes:
@@ -80,6 +81,9 @@ class Homes:
         service: str,
         arguments: tuple[Any, ...],
     ) -> bool:
+        raise NotImplementedError
+
+    def _steer(self, turn: Turn, federation: Federation, request: Request) -> None:
         raise NotImplementedError
 
     def _refuse(
@@ -175,6 +179,8 @@ class Homes:
             raise FederationExecutionDoesNotExist(f"there is no federation execution named {name!r}")
         if service == "destroy_federation_execution":
             self._destroy(turn, federation, request.caller)
+        elif service == STEER:
+            self._steer(turn, federation, request)
         else:
             federate = request.federate
             execution, renamed = federation.renamed
@@ -209,14 +215,18 @@ class Homes:
         self._answer(turn, caller, ())
 
     def _answer(
-        self, turn: Turn, caller: Caller | None, callbacks: tuple[tuple[str, tuple[Any, ...]], ...]
+        self,
+        turn: Turn,
+        caller: Caller | None,
+        callbacks: tuple[tuple[str, tuple[Any, ...]], ...],
+        value: Any = None,
     ) -> None:
         if caller is None:
             return
         if caller.node != self.name:
-            turn.effects.append(Transmit(caller.node, Answer(caller, None, None, callbacks)))
+            turn.effects.append(Transmit(caller.node, Answer(caller, value, None, callbacks)))
             return
-        turn.effects.append(Reply(caller.session, caller.number, None))
+        turn.effects.append(Reply(caller.session, caller.number, value))
         for method, arguments in callbacks:
             turn.effects.append(Callback(caller.session, method, arguments))
 
@@ -279,7 +289,7 @@ class Homes:
         elif waiting.request is not None:
             self._located(turn, caller, waiting.request, answer.value)
         else:
-            self._answer(turn, caller, answer.callbacks)
+            self._answer(turn, caller, answer.callbacks, answer.value)
         for request in waiting.held:
             self._serve(turn, request)
 

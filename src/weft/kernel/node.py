@@ -37,13 +37,14 @@ from weft.kernel import (
     recording,
     recording_calls,
     recording_told,
+    steering,
     time_services,
     timed_saves,
 )
 from weft.kernel.causal import ORDERS_USED
 from weft.kernel.commands import Commands
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
-from weft.kernel.homes import JOIN, wrong_type
+from weft.kernel.homes import JOIN, STEER, wrong_type
 from weft.kernel.parcels import (
     Answer,
     Caller,
@@ -206,8 +207,9 @@ class Node(Commands):
             member = caller.member
             federation = caller.federation
             if member is None or federation is None:
+                why = f" (it was: {caller.resigned})" if caller.resigned else ""
                 raise FederateNotExecutionMember(
-                    f"{service} needs a joined federate; join a federation first"
+                    f"{service} needs a joined federate; join a federation first{why}"
                 )
             if entry.control:
                 if timed_saves.is_timed(service, arguments):
@@ -393,6 +395,8 @@ class Node(Commands):
             asked = arguments[0] if arguments else ()
             answer = survey(self.federations, self.name, asked, turn.now, self.surroundings)
             turn.effects.append(Reply(session.number, number, answer))
+        elif service == STEER:
+            self._seek_home(turn, caller, steering.request(caller, arguments))
         elif service == "list_federation_executions":
             self._seek(turn, self.directory, caller, Request("", caller, None, service, ()))
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):

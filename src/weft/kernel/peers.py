@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, pausing, recording_calls, timetable, views
+from weft.kernel import advancing, pausing, recording_calls, steering, timetable, views
 from weft.kernel.effects import Callback, Effect, Listen, Refuse, Transmit
 from weft.kernel.homes import Homes
 from weft.kernel.parcels import Answer, Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
@@ -264,6 +264,7 @@ class Peers(Homes):
             if node != self.name:
                 turn.effects.append(Transmit(node, hello))
         for name in back:
+            steering.begin_again(self.federations[name])
             timetable.begin_again(self.federations[name])
             turn.begins = True
             self._end_pauses(turn, self.federations[name])

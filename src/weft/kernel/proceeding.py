@@ -6,9 +6,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, pausing, restoring, saving, time_services, timed_saves, timetable, views
+from weft.kernel import (
+    advancing,
+    pausing,
+    restoring,
+    saving,
+    steering,
+    time_services,
+    timed_saves,
+    timetable,
+    views,
+)
 from weft.kernel.effects import Effect
-from weft.kernel.parcels import Caller, Mark, Share
+from weft.kernel.parcels import Caller, Mark, Request, Share
 from weft.kernel.pauses import AskedSave
 from weft.kernel.peers import Peers
 from weft.kernel.state import Federation
@@ -49,6 +59,8 @@ class Proceedings(Peers):
             self._begin_to_take_part(turn, federation)
         if federation.save_asked or federation.save_scheduled is not None:
             self._schedule_saves(turn, federation)
+        if federation.halt is not None and federation.halt.steps:
+            self._move_gate(turn, federation)
 
     def _begin_to_take_part(self, turn: Turn, federation: Federation) -> None:
         rti = federation.rti.handle
@@ -62,6 +74,31 @@ class Proceedings(Peers):
         while waits is not None:
             self._carry_out(turn, federation, None, rti, time_services.CONSTRAINED_BEGUN, (waits.number,))
             waits = time_services.ready_to_be_constrained(federation)
+
+    # --- steering (weft.kernel.steering) ----------------------------------------------------------------------
+
+    def _steer(self, turn: Turn, federation: Federation, request: Request) -> None:
+        """At the home: do what the operator asks for, and answer."""
+        action, target = request.arguments
+        who, command, arguments = steering.command(federation, action, target)
+        answer: dict[str, Any] = {}
+        self._answer(turn, request.caller, (), answer)
+        steering.told(turn, federation, steering.words(action, target), who)
+        self._carry_out(turn, federation, None, who.handle, command, arguments)
+        answer.update(
+            steering.answer(federation, action, turn.now)
+        )  # the reply goes out when the turn is over
+
+    def _move_gate(self, turn: Turn, federation: Federation) -> None:
+        """At the home: let the next time through, for each step that is still to come, as soon as it is known."""
+        moved = steering.next_gate(federation)
+        while moved is not None:
+            time, counted = moved
+            timetable.publish(turn, federation)
+            self._carry_out(turn, federation, None, federation.rti.handle, steering.GATE_MOVED, moved)
+            if counted:
+                steering.told(turn, federation, f"a step has let {time} through", federation.rti)
+            moved = steering.next_gate(federation)
 
     # --- saves at a logical time (weft.kernel.timed_saves) ----------------------------------------------------
 

@@ -209,6 +209,14 @@ def lost_with_node(turn: Turn, recorder: Recorder, member: Member, fault: str) -
     note(turn, recorder, row, more={"detail": fault})
 
 
+def steered(turn: Turn, federation: Federation, recorder: Recorder, member: Member, text: str) -> None:
+    """The operator has steered the federation, or a federate of it; its home says so."""
+    row: Pattern = (("kind", "steer"), ("service", "steer"), ("federate", 0))
+    if member is not federation.rti:
+        row = plain("steer", "steer", member)
+    note(turn, recorder, row, more={"detail": text})
+
+
 def happened(turn: Turn, recorder: Recorder, kind: str, link: str, detail: str) -> None:
     """Something at the node itself: a link, another node."""
     row: Pattern = (("kind", kind), ("federate", 0), ("link", link))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import snapshot, snapshot_orders
+from weft.kernel import snapshot, snapshot_orders, steering
 from weft.kernel.effects import Callback, Notice
 from weft.kernel.pauses import Restoring
 from weft.kernel.plain import SnapshotError
@@ -195,6 +195,7 @@ def _succeed(turn: Turn, federation: Federation, restoring: Restoring) -> None:
             for method, arguments in held.get(member.handle, ()):
                 turn.effects.append(Callback(member.session, method, arguments))
     snapshot_orders.begin_anew(successor)
+    steering.inherit(federation, successor)
     federation.successor = successor
     _note(turn, successor)
     turn.note(successor, None, "HLAlastSaveName", "HLAlastSaveTime", "HLAfederatesInFederation")

@@ -27,6 +27,7 @@ from weft.kernel import (
     qos_services,
     restoring,
     saving,
+    steering,
     support,
     synchronization,
     time_services,
@@ -51,6 +52,7 @@ INTERNAL = frozenset(
         causal.ORDERS_USED,
         views.VIEW_ENDS,
         views.VIEW_BEGINS,
+        *steering.COMMANDS,
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
@@ -242,6 +244,7 @@ SERVICES: dict[str, Service] = {
     **_local(directed, "send_directed_interaction"),
     **_control(causal, causal.ORDERS_USED),
     **_control(views, views.VIEW_ENDS, views.VIEW_BEGINS),
+    **_control(steering, *steering.COMMANDS),
     **_control(support, "set_switch", "set_automatic_resign_directive"),
     **_local(support, *_LOOK_UPS, "get_switch", "get_federation_switch", "get_automatic_resign_directive"),
 }

@@ -14,6 +14,7 @@ class Session:
         self.number = number
         self.federation: Federation | None = None
         self.member: Member | None = None
+        self.resigned = ""  # why it is not a member any more, if it has not resigned itself
         self.joining = 0  # the number of the last call to join
         self.paused = ""  # "save" or "restore", once the federate knows of it: its calls are refused
         self.untaken = 0  # callbacks that pause it and that it has not taken yet

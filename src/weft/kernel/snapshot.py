@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from weft.kernel import timed_saves
+from weft.kernel import steering, timed_saves
 from weft.kernel.federations import extended_model, found
 from weft.kernel.plain import SnapshotError, callback_from_plain, callback_to_plain, from_plain, to_plain
 from weft.kernel.snapshot_members import add_private, member_data, member_from, private_data
@@ -122,6 +122,7 @@ def snapshot(
         "orders": orders_data(federation),
         "regions": regions_data(federation),
         "next save": timed_saves.plain(federation) if shares is None else None,
+        "paused": steering.plain(federation, now) if shares is None else None,
         "last save": [federation.last_save[0], to_plain(federation.last_save[1])],
         "sources": sources.data,
     }
@@ -277,6 +278,7 @@ def _restored(data: Any, now: float) -> Federation:
     restore_orders(federation, data.get("orders"))
     restore_regions(federation, data)
     timed_saves.restore(federation, data.get("next save"))
+    steering.restore(federation, data.get("paused"), now)
     return federation
 
 

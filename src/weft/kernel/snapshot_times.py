@@ -52,6 +52,7 @@ def clock_data(timing: Timing) -> dict[str, Any]:
     return {
         "plain": [getattr(timing, name) for name in _PLAIN],
         "flushing": timing.flushing,
+        "stalled": timing.stalled,
         "floor": list(timing.floor),
         "reached": list(timing.reached),
         "held": [callback_to_plain(method, arguments) for method, arguments, _ in timing.held],
@@ -81,6 +82,7 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     for name, value in zip(_PLAIN, data["plain"], strict=True):
         setattr(timing, name, value)
     timing.flushing = data.get("flushing")
+    timing.stalled = bool(data.get("stalled"))
     timing.floor = (data["floor"][0], data["floor"][1])
     timing.reached = (data["reached"][0], data["reached"][1])
     timing.held = [(*callback_from_plain(one), 0) for one in data["held"]]

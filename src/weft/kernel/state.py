@@ -18,7 +18,7 @@ from weft.interest import Declarations, Declared
 from weft.kernel.effects import Callback
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
-from weft.kernel.pauses import AskedSave, Restoring, Saving
+from weft.kernel.pauses import AskedSave, Halt, Restoring, Saving
 from weft.kernel.placing import Extents, OwnedRegion, Placement, Where
 from weft.kernel.region_index import RegionIndex
 from weft.kernel.timing import Horizon, Timetable, Timing
@@ -442,6 +442,7 @@ class Federation:
         self.save_scheduled: tuple[str, LogicalTime] | None = None
         self.save_limit: Bound | None = None
         self.restoring: Restoring | None = None
+        self.halt: Halt | None = None  # the operator has paused logical time (`weft.kernel.steering`)
         self.last_save: tuple[str, LogicalTime | None] = ("", None)
         self.successor: Federation | None = None  # what it is restored to
         self.renamed: tuple[str, dict[FederateHandle, FederateHandle]] = ("", {})  # execution before, handles

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import survey_classes, survey_federates, timetable
+from weft.kernel import steering, survey_classes, survey_federates, timetable
 from weft.kernel.state import Federation, Member
-from weft.kernel.timing import GRANTED, SERVICE_NAMES
+from weft.kernel.timing import FLUSH, GRANTED, SERVICE_NAMES
 
 
 def status(federations: dict[str, Federation], node: str, now: float) -> list[dict[str, Any]]:
@@ -19,7 +19,9 @@ def status(federations: dict[str, Federation], node: str, now: float) -> list[di
 def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]:
     federation.count_up()
     behind = survey_federates.names_behind(federation, node)
+    paused = steering.paused_facts(federation, now)
     return {
+        **({} if paused is None else {"paused": paused}),
         "federation": federation.name,
         "node": node,
         "home": federation.home,
@@ -55,13 +57,14 @@ def _member(
     if report is not None and (timing.regulating or timing.constrained or report.time):
         galt = timetable.galt_of(federation, member, node)
         waits = survey_federates.waits_for_grant(federation, member, node, report, galt)
+        stalled = survey_federates.is_stalled(report)
         found["time"] = report.time if waits or report.mode == GRANTED else report.requested
         found["lookahead"] = report.lookahead
         found["galt"] = None if galt is None else galt[0]
-        found["asks"] = SERVICE_NAMES[report.mode] if waits else ""
-        found["requested"] = report.requested if waits else None
+        found["asks"] = SERVICE_NAMES[FLUSH if stalled else report.mode] if waits else ""
+        found["requested"] = (report.head if stalled else report.requested) if waits else None
         if waits:
-            found["blocked_by"] = survey_federates.blockers(federation, member, galt, behind)
+            found["blocked_by"] = survey_federates.blockers(federation, member, node, report, galt, behind)
             if member.node == node and timing.since:
                 found["seconds"] = round(now - timing.since, 1)
     return found

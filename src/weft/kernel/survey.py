@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from weft.kernel import (
+    steering,
     survey_classes,
     survey_consumers,
     survey_federates,
@@ -97,6 +98,9 @@ def _federation(
         **survey_progress.restore(federation),
         "federates": survey_federates.federates(federation, node, now, sessions),
     }
+    paused = steering.paused_facts(federation, now)
+    if paused is not None:
+        found["paused"] = paused
     if "classes" in sections:
         found["classes"] = survey_classes.classes(federation, node)
     if "regions" in sections:

@@ -10,8 +10,9 @@ from typing import Any
 
 from weft.kernel import advancing, timetable
 from weft.kernel.state import Federation, Member
-from weft.kernel.timing import GRANTED, SERVICE_NAMES, Report
+from weft.kernel.timing import FLUSH, GRANTED, SERVICE_NAMES, Report
 from weft.model.handles import FederateHandle
+from weft.model.records import PAUSED_BY
 from weft.ordering.galt import Bound
 
 Facts = dict[str, Any]
@@ -81,9 +82,10 @@ def _add_time(
     if galt is not None:
         found["galt"] = galt[0]
     if waits:
-        found["asks"] = SERVICE_NAMES[report.mode]
-        found["requested"] = report.requested
-        by = blockers(federation, member, galt, behind)
+        stalled = is_stalled(report)
+        found["asks"] = SERVICE_NAMES[FLUSH if stalled else report.mode]
+        found["requested"] = report.head if stalled else report.requested
+        by = blockers(federation, member, node, report, galt, behind)
         found["blocked_by"] = by or [_nobody(federation, galt)]
         if member.node == node and member.timing.since:
             found["seconds"] = round(now - member.timing.since, 3)
@@ -102,6 +104,8 @@ def waits_for_grant(
     federation: Federation, member: Member, node: str, report: Report, galt: Bound | None
 ) -> bool:
     """Of a member elsewhere the home may know that it has been granted by now, before it says so."""
+    if is_stalled(report):
+        return True
     if report.mode == GRANTED or member.node == node:
         return report.mode != GRANTED
     limit = federation.save_limit
@@ -109,7 +113,12 @@ def waits_for_grant(
         return True
     if galt is None and not advancing.may_advance_alone(federation, member):
         return True
-    return not timetable.may_have(report, galt)
+    return not timetable.may_have(federation, report, galt)
+
+
+def is_stalled(report: Report) -> bool:
+    """A flush that waits for the operator counts as granted: it promises what it did before."""
+    return report.mode == GRANTED and report.head is not None
 
 
 def names_behind(federation: Federation, node: str) -> list[str]:
@@ -121,11 +130,15 @@ def names_behind(federation: Federation, node: str) -> list[str]:
     return found
 
 
-def blockers(federation: Federation, member: Member, galt: Bound | None, behind: list[str]) -> list[str]:
+def blockers(
+    federation: Federation, member: Member, node: str, report: Report, galt: Bound | None, behind: list[str]
+) -> list[str]:
     """Whom or what a member that waits for a grant waits for; empty where nobody regulates, or that is not known."""
-    found = []
+    found = _operator(federation, member, node, report)
+    if found and member.node == node and advancing.only_halted(federation, member, galt):
+        behind = []
     if member.timing.changes:
-        found = [
+        found += [
             f"{node}, for a change as of {time}"
             for time, nodes in advancing.settling(member)
             for node in nodes or [federation.home]
@@ -135,6 +148,17 @@ def blockers(federation: Federation, member: Member, galt: Bound | None, behind:
         if save:
             return [*found, f"the save {save!r}"]
     return [*found, *(behind if member.name not in behind else _without(behind, member.name))]
+
+
+def _operator(federation: Federation, member: Member, node: str, report: Report) -> list[str]:
+    """Of a member elsewhere it is only known what it asks for."""
+    halt = federation.halt
+    if halt is None:
+        return []
+    by = advancing.halted_by(federation, member) if member.node == node else halt.by
+    if member.node != node and report.mode != GRANTED and halt.lets(report.requested):
+        by = ""
+    return [PAUSED_BY.format(by)] if by else []
 
 
 def _without(names: list[str], name: str) -> list[str]:

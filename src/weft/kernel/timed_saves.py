@@ -73,7 +73,7 @@ def passed(federation: Federation, time: LogicalTime) -> RTIexception | None:
     value: Any = time.value
     for member in federation.members.values():
         if member.timing.constrained:
-            report = _report(federation, member)
+            report = report_at_home(federation, member)
             if report is not None and (report.time >= value or report.reached > (value, 1)):
                 return LogicalTimeAlreadyPassed(
                     f"{member!r} is at {report.time} and has been given messages up to {report.reached[0]}; "
@@ -82,7 +82,7 @@ def passed(federation: Federation, time: LogicalTime) -> RTIexception | None:
     return None
 
 
-def _report(federation: Federation, member: Member) -> Report | None:
+def report_at_home(federation: Federation, member: Member) -> Report | None:
     if member.node == federation.home:
         return timetable.report_of(member)
     table = federation.timetable
@@ -167,7 +167,16 @@ def set_limit(turn: Turn, federation: Federation) -> None:
 
 
 def due(federation: Federation) -> bool:
-    """At the home: may everybody be told to save?"""
+    """At the home: may everybody be told to save?  Not while the operator holds back what they are to be given before."""
+    if federation.halt is not None and federation.save_scheduled is not None:
+        value: Any = federation.save_scheduled[1].value
+        if not federation.halt.lets(value):
+            return False
+    return all_have_come(federation)
+
+
+def all_have_come(federation: Federation) -> bool:
+    """Does a save wait for nobody but the operator?"""
     if federation.save_scheduled is None or federation.saving is not None or federation.restoring is not None:
         return False
     return next(_not_there(federation, federation.save_scheduled[1].value), None) is None
@@ -188,7 +197,7 @@ def _not_there(federation: Federation, value: Any) -> Iterator[Member]:
 def _has_come(federation: Federation, member: Member, value: Any) -> bool:
     """It asks for more than the save time, and has been given all up to there."""
     table = federation.timetable
-    report = _report(federation, member)
+    report = report_at_home(federation, member)
     if table is None or report is None or member.handle in table.silent or report.mode == GRANTED:
         return False
     if report.mode == FLUSH:

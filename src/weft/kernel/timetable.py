@@ -49,6 +49,8 @@ _NAMED: Final = 8  # so many federates are named as those who block
 
 def report_of(member: Member) -> Report:
     timing = member.timing
+    if timing.stalled:
+        return _stalled_report(member)
     head = timing.queue.head() if timing.mode in (NMR, NMRA) else None
     held = timing.late_from()
     if held is not None and timing.mode in (NMR, NMRA):  # something may come late, and be the next message
@@ -62,6 +64,23 @@ def report_of(member: Member) -> Report:
         timing.lookahead,
         timing.floor,
         head,
+        timing.reached,
+    )
+
+
+def _stalled_report(member: Member) -> Report:
+    """A flush that waits for the operator promises what it did before it was asked for; `head` says how far it might go."""
+    timing = member.timing
+    head = timing.queue.head()
+    return Report(
+        member.handle.number,
+        GRANTED,
+        timing.time,
+        timing.exclusive,
+        timing.requested,
+        timing.lookahead,
+        timing.floor,
+        timing.flushing if head is None else min(head, timing.flushing),
         timing.reached,
     )
 
@@ -225,6 +244,8 @@ def publish(turn: Turn, federation: Federation) -> None:
     frozen = max(table.freezing.values(), default=0)
     for asked in federation.save_asked:
         frozen = max(frozen, asked.version)
+    if federation.halt is not None:
+        frozen = max(frozen, federation.halt.version)
     due = table.version + 1
     for node in federation.nodes:
         if node == turn.node:
@@ -240,7 +261,7 @@ def publish(turn: Turn, federation: Federation) -> None:
         table.told[node] = (view, due)
         bound = bounds.get((view, ask))
         if bound is None:
-            behind = b"".join([pack_report(one) for one in _behind(table)])
+            behind = b"".join([pack_report(one) for one in _behind(federation, table)])
             bound = TimeBound(
                 federation.name,
                 federation.execution,
@@ -255,21 +276,23 @@ def publish(turn: Turn, federation: Federation) -> None:
         turn.effects.append(Transmit(node, bound))
 
 
-def _behind(table: Timetable) -> tuple[Report, ...]:
+def _behind(federation: Federation, table: Timetable) -> tuple[Report, ...]:
     """A few of those whose promise is the least, as they are by now: nodes grant by themselves and need not say so."""
     found = []
     for who in table.bounds.behind()[:_NAMED]:
         report = table.reports.get(who)
         if report is not None:
             galt = table.bounds.galt(who)
-            if may_have(report, galt):
+            if may_have(federation, report, galt):
                 report = report._replace(mode=GRANTED, time=report.requested)
             found.append(report)
     return tuple(found)
 
 
-def may_have(report: Report, galt: Bound | None) -> bool:
+def may_have(federation: Federation, report: Report, galt: Bound | None) -> bool:
     """Has what it asked for been granted by now?  (Of those who ask for the next message it would be reported.)"""
+    if federation.halt is not None and not federation.halt.lets(report.requested):
+        return False
     limit = (report.requested, 1 if report.mode == TAR else 0)
     return report.mode in (TAR, TARA) and (galt is None or galt >= limit)
 
@@ -277,7 +300,7 @@ def may_have(report: Report, galt: Bound | None) -> bool:
 def who_is_behind(federation: Federation, node: str) -> tuple[Report, ...]:
     """Whom the others wait for, as far as that node knows."""
     if federation.home == node:
-        return () if federation.timetable is None else _behind(federation.timetable)
+        return () if federation.timetable is None else _behind(federation, federation.timetable)
     return unpack_reports(federation.horizon.behind)
 
 

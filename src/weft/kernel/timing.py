@@ -89,6 +89,8 @@ class Timing:
         self.mode = GRANTED
         self.requested: Any = 0
         self.flushing: Any = None  # of a Flush Queue Request that waits: up to when
+        self.stalled = False  # it waits for the operator (`weft.kernel.steering`): as if it had not asked
+        self.flushed = 0  # in which round of the operator's steps it was last let through
         self.lookahead: Any = 0  # as it was last asked for
         self.floor: Bound = (0, 0)  # what it has promised: a smaller lookahead holds only as time advances
         self.asynchronous = False
@@ -141,7 +143,7 @@ class Timing:
 
     def promise(self) -> Bound:
         """No message of its own comes below this, unless it asks for the next message and is granted sooner."""
-        if self.mode == GRANTED:
+        if self.mode == GRANTED or self.stalled:
             return bound_of(self.time, self.lookahead, self.exclusive, self.floor)
         return bound_of(self.requested, self.lookahead, self.mode in (TAR, NMR, FLUSH), self.floor)
 

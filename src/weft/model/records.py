@@ -128,6 +128,10 @@ class FederateRestoreStatus(NamedTuple):
     restore_status: RestoreStatus
 
 
+PAUSED_BY = "the {} (paused)"
+"""Who holds up a federation that is paused."""
+
+
 class Blocker(NamedTuple):
     """A federate that others wait for: it may still send at its time and lookahead.  Times are plain numbers."""
 
@@ -172,6 +176,7 @@ class Blocking(NamedTuple):
     blocked_by: tuple[Blocker, ...]
     save: str = ""  # it is held for the federation save of that label
     settling: tuple[Settling, ...] = ()  # changes of its own that it also waits for
+    paused: str = ""  # who has paused the federation, if that holds it: "operator"
 
     def __str__(self) -> str:
         if self.requested is None:
@@ -179,7 +184,8 @@ class Blocking(NamedTuple):
         waits = f"{self.federate!r} waits for {self.requested} ({self.state}) since {self.seconds} s"
         if self.save:
             return f"{waits}, because of the federation save {self.save!r}"
-        reasons = [*map(str, self.settling), *map(str, self.blocked_by)]
+        operator = [PAUSED_BY.format(self.paused)] if self.paused else []
+        reasons = [*operator, *map(str, self.settling), *map(str, self.blocked_by)]
         return (
             f"{waits}, because of {'; '.join(reasons)}" if reasons else f"{waits}: no federate regulates time"
         )

@@ -104,6 +104,7 @@ KINDS = {
     "done": "a consumer ended",
     "miss": "a deadline was missed",
     "overrun": "a consumer ran longer than its worst case",
+    "steer": "the operator paused, stepped, resumed or resigned; `detail` says what",
     "link-up": "a link to another node works",
     "link-down": "a link to another node does not work any more",
     "crash": "a node was found to have crashed",

@@ -22,6 +22,7 @@ SERVICES: Final = frozenset(
         "set_time_advance_patience",
         "query_status",
         "survey",
+        "steer",
         "set_class_qos",
         "query_qos",
         "correlate",

@@ -1,0 +1,128 @@
+"""`weft steer`: pause a federation of a running server, let it go on step by step, resume it, or resign a federate."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from weft.federate import FederateAmbassador, RTIambassador
+from weft.host.guard import OPERATOR, OPERATOR_KEY
+from weft.model.enums import CallbackModel
+from weft.model.errors import SettingsError
+from weft.model.records import Credentials, RtiConfiguration
+
+EXAMPLES = """examples:
+  weft steer pause Exercise                      paused; `weft status` says so
+  weft steer step Exercise 10                    the next ten logical times, then it is paused again
+  weft steer resume Exercise
+  weft steer resign Exercise slow --server 192.0.2.7:15164 --key /path/to/operator.key
+"""
+RUNS = Path("runs") / "server"
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "steer",
+        help="pause, step and resume a federation, or resign a federate",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("action", choices=("pause", "resume", "step", "resign"))
+    parser.add_argument("federation", metavar="FEDERATION", help="the name of the federation")
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="TARGET",
+        help="of step: how many logical times (default 1); of resign: the name of the federate",
+    )
+    parser.add_argument(
+        "--server",
+        default="127.0.0.1",
+        metavar="HOST[:PORT]",
+        help="the server, or any node of its mesh (default 127.0.0.1:15164)",
+    )
+    parser.add_argument(
+        "--key",
+        metavar="FILE",
+        help=f"the operator key of that server (default: the newest {OPERATOR_KEY} below {RUNS})",
+    )
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    target = _target(arguments.action, arguments.target)
+    path = Path(arguments.key) if arguments.key else newest_key()
+    if not arguments.key:
+        print(f"operator key: {path}", file=sys.stderr)
+    answer = steer(arguments.server, read_key(path), arguments.action, arguments.federation, target)
+    print(in_words(answer, target))
+    return 0
+
+
+def _target(action: str, given: str | None) -> str | int | None:
+    if action == "step":
+        if given is None:
+            return 1
+        if not given.isdecimal() or int(given) < 1:
+            raise SettingsError(f"weft steer step: the number of steps is 1 or more, not {given!r}")
+        return int(given)
+    if action == "resign" and given is None:
+        raise SettingsError("weft steer resign: say which federate: weft steer resign FEDERATION FEDERATE")
+    if action in ("pause", "resume") and given is not None:
+        raise SettingsError(f"weft steer {action} concerns the whole federation; leave {given!r} away")
+    return given
+
+
+def newest_key(below: Path = RUNS) -> Path:
+    """Of the server that was started last from here and has not been stopped."""
+    found = sorted(below.glob(f"*/{OPERATOR_KEY}"), key=lambda path: (path.stat().st_mtime, path))
+    if not found:
+        raise SettingsError(
+            f"there is no {OPERATOR_KEY} below {below}: run this where `weft serve` was started, or give --key FILE "
+            f"({OPERATOR_KEY} in the run directory that the server names when it starts)"
+        )
+    return found[-1]
+
+
+def read_key(path: Path) -> bytes:
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror or error}") from error
+    if not key:
+        raise SettingsError(f"{path}: there is no key in it")
+    return key
+
+
+def steer(server: str, key: bytes, action: str, federation: str, target: str | int | None) -> dict[str, Any]:
+    rti = RTIambassador()
+    configuration = RtiConfiguration(rti_address=server)
+    rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, Credentials(OPERATOR, key))
+    try:
+        return rti.steer(action, federation, target)
+    finally:
+        rti.disconnect()
+
+
+def in_words(answer: dict[str, Any], target: str | int | None) -> str:
+    name = answer["federation"]
+    if answer["action"] == "resign":
+        return f"{name}: {target!r} is resigned"
+    return f"{name}: {paused_in_words(answer.get('paused'))}"
+
+
+def paused_in_words(facts: dict[str, Any] | None) -> str:
+    if facts is None:
+        return "time advances"
+    text = f"paused by the {facts['by']} for {facts['since']} s"
+    if "at" in facts:
+        text += f", let through up to {facts['at']}"
+    if facts["steps"]:
+        text += f", {facts['steps']} step{'' if facts['steps'] == 1 else 's'} to come"
+    if facts.get("waits_for"):
+        text += (
+            f" when {', '.join(facts['waits_for'])} ask{'s' if len(facts['waits_for']) == 1 else ''} for time"
+        )
+    return text
