@@ -210,7 +210,7 @@ def test_not_over_spark_connect(tmp_path: Path) -> None:
 
 
 def test_when_it_is_over(tmp_path: Path) -> None:
-    """An empty run that has ended; a node that crashed while another ended; all that crashed; a run that has just begun is not over."""
+    """An empty run that has ended; a node that crashed while another ended; all that crashed.  Not one that has just begun."""
     rows = number(Simulation(6, steps=30).rows)
     run = write(tmp_path / "run", rows, ended_ns=None)
     now = [rows[-1]["epoch_ns"]]
