@@ -197,12 +197,12 @@ class Asking:
         self._painter.named(place, str(news.get("node", "")), address)
         if address:
             self._at(place, address, str(news.get("key", "")))
-        elif place in self._stations or news.get("state") == "down":
-            self._drop(place)
-            if news.get("state") == "down":
-                self._painter.failed(place, str(news.get("why", "")) or "it has ended", time.monotonic())
-            else:
-                self._painter.restarted(place)
+            return
+        self._drop(place)
+        if news.get("state") == "down":
+            self._painter.failed(place, str(news.get("why", "")) or "it has ended", time.monotonic())
+        else:
+            self._painter.restarted(place)
 
     def _at(self, place: str, address: str, key: str) -> None:
         if self._addresses.get(place) == (address, key):

@@ -119,7 +119,7 @@ def listen(settings: ConsoleSettings) -> socket.socket:
     check(settings)
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        return socket.create_server((settings.host, settings.port), family=family, backlog=128)
+        return socket.create_server((settings.host, settings.port), family=family, backlog=1024)
     except OSError as error:
         raise SettingsError(
             f"the console cannot listen on {settings.host}:{settings.port}: {error.strerror or error}; "

@@ -16,6 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MOST = 256
 PATIENCE = 10.0
 HEAD_BYTES = 16 << 10
+BACKLOG = (
+    1024  # connections that wait to be accepted, so that a flood does not make others wait for a second try
+)
 
 
 class BoundedProtocol(H11Protocol):
@@ -27,23 +30,15 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._due: asyncio.TimerHandle | None = None
         super().connection_made(transport)
+        self._expect()
         if len(self.connections) > self.most:
             self._make_room()
-        if not transport.is_closing():
-            self._expect()
 
     def _make_room(self) -> None:
-        silent = [
-            one for one in self.connections if isinstance(one, BoundedProtocol) and one.since is not None
-        ]
-        oldest = min(silent, key=lambda one: one.since or 0.0, default=self)
+        oldest = min((one for one in self.connections if isinstance(one, BoundedProtocol)), key=_since)
         self.connections.discard(oldest)
+        oldest._relax()
         oldest.transport.abort()
-
-    @property
-    def since(self) -> float | None:
-        """When its request was due; None once it is there."""
-        return None if self._due is None else self._due.when()
 
     def _expect(self) -> None:
         if self._due is None:
@@ -55,8 +50,8 @@ class BoundedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        # States of the client's side in which it still has something to say.
-        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+        # States of the client's side in which it still has something to say; a WebSocket is not ours any more.
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and self in self.connections:
             self._expect()
         else:
             self._relax()
@@ -69,6 +64,11 @@ class BoundedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._relax()
         super().connection_lost(exc)
+
+
+def _since(one: BoundedProtocol) -> float:
+    """Who has asked for something comes last; the new one, which has not, is always there to be chosen."""
+    return float("inf") if one._due is None else one._due.when()
 
 
 def uvicorn_settings() -> dict[str, Any]:
@@ -89,5 +89,5 @@ def uvicorn_settings() -> dict[str, Any]:
         "proxy_headers": False,
         "lifespan": "on",
         "loop": "asyncio",
-        "backlog": 128,
+        "backlog": BACKLOG,
     }

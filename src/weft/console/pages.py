@@ -81,23 +81,20 @@ class Page:
             self._fresh.set()
 
     def message(self) -> str:
-        """What brings the page to the newest picture; empty if it has it already."""
+        """What brings the page to the newest picture; a patch may be empty, and says that the console is there."""
         assert self._newest is not None
         key = (self.look, self._may_steer)
+        self._sent += 1
         text = self._message(self._newest, key)
         self._has = (self._newest, key)
-        self._sent += bool(text)
         return text
 
     def _message(self, newest: Publication, key: Key) -> str:
-        number = self._sent + 1
         if self._has is not None:
             patch = newest.patch(self._has[0], self._has[1], key)
-            if patch == "{}":
-                return ""
             if len(patch) < LARGE or len(patch) < len(newest.full(key)):
-                return f'{{"type":"delta","seq":{number},"patch":{patch}}}'
-        return f'{{"type":"full","seq":{number},"picture":{newest.full(key)}}}'
+                return f'{{"type":"delta","seq":{self._sent},"patch":{patch}}}'
+        return f'{{"type":"full","seq":{self._sent},"picture":{newest.full(key)}}}'
 
     async def show(self, send: Callable[[str], Awaitable[None]]) -> None:
         """Until the page is gone, or takes too long (TimeoutError)."""
@@ -106,7 +103,5 @@ class Page:
             await self._fresh.wait()
             self._fresh.clear()
             began = loop.time()
-            text = self.message()
-            if text:
-                await asyncio.wait_for(send(text), SEND_SECONDS)
-                await asyncio.sleep(max(0.0, began + INTERVAL - loop.time()))
+            await asyncio.wait_for(send(self.message()), SEND_SECONDS)
+            await asyncio.sleep(max(0.0, began + INTERVAL - loop.time()))

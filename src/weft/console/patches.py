@@ -29,8 +29,14 @@ def difference(old: Object, new: Object) -> Object:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Python takes 1, 1.0 and True for equal, and readers of JSON do not; that of a list's items is worth no look."""
-    return type(one) is type(other) and bool(one == other)
+    """As JSON has it: Python takes 1, 1.0 and True for equal."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    return bool(one == other)
 
 
 def merged(target: Any, patch: Any) -> Any:

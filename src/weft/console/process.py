@@ -59,8 +59,7 @@ def serve(
     console = Console(start.guard(), start.recordings, report)
     for node in start.nodes:
         console.told(node)
-    secure: dict[str, Any] = {"ssl_certfile": start.cert, "ssl_keyfile": start.key} if start.cert else {}
-    server = uvicorn.Server(uvicorn.Config(application(console), **uvicorn_settings(), **secure))
+    server = server_of(console, start.cert, start.key)
 
     async def main() -> None:
         if news is not None:
@@ -72,6 +71,11 @@ def serve(
         await server.serve([listening])
 
     asyncio.run(main())
+
+
+def server_of(console: Console, cert: str = "", key: str = "") -> uvicorn.Server:
+    secure: dict[str, Any] = {"ssl_certfile": cert, "ssl_keyfile": key} if cert else {}
+    return uvicorn.Server(uvicorn.Config(application(console), **uvicorn_settings(), **secure))
 
 
 def _listen(
