@@ -97,7 +97,10 @@ def test_answers_are_as_described(running: Running, described: dict[str, Any]) -
     fits(described, "/", "get", ask("GET", f"/?token={running.reader}"))
     fits(described, "/static/{name}", "get", ask("GET", "/static/nothing.js", running.cookie()))
     fits(described, "/api/picture", "get", ask("GET", "/api/picture?sections=nothing", running.cookie()))
-    steer = lambda given, **what: fits(described, "/api/steer", "post", running.steer(given, **what))
+
+    def steer(given: dict[str, str], **what: Any) -> Answer:
+        return fits(described, "/api/steer", "post", running.steer(given, **what))
+
     good = running.changing()
     assert steer(good, action="step", federation="Harbour", target=3).json["ok"] is True
     assert steer(good, action="pause", federation="Elsewhere").status == 404
@@ -119,12 +122,13 @@ def test_the_picture_validates_and_the_validator_can_tell(
     picture = running.ask("GET", "/api/picture", running.cookie()).json
     schema = described["components"]["schemas"]["Picture"]
     assert faults(picture, schema, described) == []
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"nodes": {"S1": {"state": "well"}}},
         {"console": {}},
         {"more": 1},
         {"runs": {"r": {"path": 1}}},
-    ):
+    )
+    for change in changes:
         assert faults({**picture, **change}, schema, described)
 
 
@@ -229,7 +233,10 @@ def test_a_slow_page_is_skipped_and_not_queued_for(monkeypatch: pytest.MonkeyPat
 def test_a_node_that_dies_is_down_with_why_and_up_again_when_it_is_back(
     running: Running, node: FakeNode
 ) -> None:
-    state = lambda: running.ask("GET", "/api/picture", running.cookie()).json["nodes"]["server"]
+
+    def state() -> Any:
+        return running.ask("GET", "/api/picture", running.cookie()).json["nodes"]["server"]
+
     assert state()["state"] == "up"
     survey, node.survey = node.survey, ConnectionFailed("tcp://fake:0: connection refused")
     down = state()
@@ -264,8 +271,13 @@ def test_nodes_that_are_told_of_as_they_come_and_go() -> None:
     node = FakeNode("S1")
     with console_of() as running:
         running.console.asking._connect = node.link  # type: ignore[union-attr]
-        told = lambda **news: running.do(lambda: running.console.told({"node": "S1", **news}))
-        state = lambda: running.ask("GET", "/api/picture", running.cookie()).json["nodes"]["S1"]
+
+        def told(**news: str) -> None:
+            running.do(lambda: running.console.told({"node": "S1", **news}))
+
+        def state() -> Any:
+            return running.ask("GET", "/api/picture", running.cookie()).json["nodes"]["S1"]
+
         told()
         assert state() == {"state": "starting"}
         told(address="here:1", key="k")
@@ -321,20 +333,8 @@ def parsed(text: str) -> tuple[Samples, dict[str, str]]:
 
 
 def whole_picture(name: str) -> dict[str, Any]:
-    numbers = dict.fromkeys(
-        (
-            "sessions",
-            "slow",
-            "messages",
-            "frames",
-            "writes",
-            "bytes_in",
-            "bytes_out",
-            "cpu_seconds",
-            "resident_bytes",
-        ),
-        7,
-    )
+    counted = ("sessions", "slow", "messages", "frames", "writes", "bytes_in", "bytes_out")
+    numbers = dict.fromkeys((*counted, "cpu_seconds", "resident_bytes"), 7)
     link = dict.fromkeys(("sent", "received", "bytes_in", "bytes_out", "backlog", "held"), 3)
     fabric = dict.fromkeys(("sent", "received", "packets", "stamp_bytes", "backlog", "waiting"), 4)
     node = {

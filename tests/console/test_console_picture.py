@@ -87,7 +87,8 @@ def test_a_page_has_what_it_looks_at_whatever_it_missed(
     first: Object, steps: list[Any], large: int, data: st.DataObject
 ) -> None:
     """It reads now and then; what it is sent never takes more than the whole picture, and its numbers follow one another."""
-    page, shown, number, numbered = Page(may_steer=True), {}, 0, 0
+    page, number, numbered = Page(may_steer=True), 0, 0
+    shown: Object = {}
     before, pages.LARGE = pages.LARGE, large
     try:
         for step in [first, *steps, first]:
@@ -215,7 +216,10 @@ def test_who_has_left_is_gone_once_the_home_says_so() -> None:
 def test_a_node_is_down_when_it_has_not_answered_for_three_seconds_though_asked() -> None:
     painter = Painter()
     painter.named("S1", "S1", "here:1")
-    state = lambda now: painter.paint(now)["nodes"]["S1"]
+
+    def state(now: float) -> Any:
+        return painter.paint(now)["nodes"]["S1"]
+
     assert state(0.0)["state"] == "starting"
     painter.asked("S1", 10.0)
     painter.answered("S1", {"node": "S1", "now": 1.0}, 10.1)
@@ -244,7 +248,7 @@ def test_two_that_call_themselves_the_same_are_not_mixed_up() -> None:
 
 
 def test_details_go_only_to_who_looks_at_them() -> None:
-    federation = {"federates": {}, "classes": {"C": {}}, "regions": {}, "cells": {}, "consumers": {}}
+    federation: Object = {"federates": {}, "classes": {"C": {}}, "regions": {}, "cells": {}, "consumers": {}}
     picture = {"federations": {"F": dict(federation), "G": dict(federation)}}
     assert view(picture, Look())["federations"]["F"] == {"federates": {}}
     one = view(picture, Look("F", frozenset(["classes"])))["federations"]

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import uvicorn
+from websockets import Origin
 from websockets.sync.client import ClientConnection, connect
 
 from weft.console.app import Console
@@ -165,13 +166,13 @@ class Running:
     def steer(self, headers: dict[str, str], **what: Any) -> Answer:
         return self.ask("POST", "/api/steer", headers, json.dumps(what).encode())
 
-    def page(self, role: str = "operator", **others: Any) -> ClientConnection:
+    def page(self, role: str = "operator") -> ClientConnection:
         return connect(
             f"ws://{self.host}/ws",
-            origin=self.origin,
+            origin=Origin(self.origin),
             additional_headers=self.cookie(role),
             compression=None,
-            **others,
+            max_size=None,
         )
 
 

@@ -36,6 +36,7 @@ class Look:
 @dataclass
 class _Node:
     name: str
+    is_named: bool = False  # by whoever told of it, who knows best
     address: str = ""
     state: str = "starting"
     why: str = ""
@@ -55,7 +56,8 @@ class Painter:
     def named(self, place: str, name: str = "", address: str = "") -> None:
         """There is a node; it has not answered yet."""
         node = self._nodes.setdefault(place, _Node(name or place))
-        node.name = name or node.name
+        if name:
+            node.name, node.is_named = name, True
         node.address = address or node.address
 
     def forget(self, place: str) -> None:
@@ -70,7 +72,7 @@ class Painter:
         """What is wrong with the answer; empty if nothing is."""
         node = self._nodes[place]
         node.asked = None
-        name = str(survey.get("node") or node.name)
+        name = node.name if node.is_named else str(survey.get("node") or node.name)
         for other_place, other in self._nodes.items():
             if other_place != place and other.name == name and other.survey:
                 why = (
