@@ -21,7 +21,7 @@ from weft.model.enums import CallbackModel
 from weft.model.records import Credentials, RtiConfiguration
 
 INTERVAL = 0.5
-LEASE = 5.0  # a page or a scrape counts as looking for so long
+LEASE = 2.0  # a page or a scrape counts as looking for so long
 LINGER = 10.0  # … and the connection is kept for so long after that
 OPERATOR = "WeftOperator"
 # Nothing is worth resuming: whoever asks again gets a newer answer from a new session.

@@ -7,6 +7,7 @@ the input ends: whoever started it is gone, and so is the console.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -23,6 +24,7 @@ from weft.console.app import Console, application
 from weft.console.connections import uvicorn_settings
 from weft.console.security import Guard, Tokens
 
+NICE = 5  # nodes of this machine come first
 LAST_SECONDS = 3.0  # after the end of the input, until the process ends whatever hangs
 
 
@@ -108,6 +110,8 @@ def main() -> int:
     if not first:
         return 0
     start = Start(**json.loads(first))
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
     listening = (
         socket.socket(fileno=start.fd) if start.fd >= 0 else socket.create_server((start.host, start.port))
     )
