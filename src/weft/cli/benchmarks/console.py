@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -54,9 +53,9 @@ def listen(port: int) -> None:
     rti, counter, ping_class, _ = fedpro.join(port)
     rti.subscribe_interaction_class(ping_class)
     print("ready", flush=True)
-    ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.readline(), ended.set()), daemon=True).start()
-    while not ended.is_set():
+    told = threading.Thread(target=sys.stdin.readline, daemon=True)
+    told.start()
+    while told.is_alive():
         rti.evoke_callback(0.1)
         rti.evoke_multiple_callbacks(0.0, 1.0)
     print(json.dumps(counter.received), flush=True)
@@ -175,10 +174,7 @@ def _load(build: str, process: subprocess.Popen[str], port: int) -> float:
 
 
 def _role(build: str, role: str, *arguments: object) -> subprocess.Popen[str]:
-    environment = {key: value for key, value in os.environ.items() if key != "WEFT_PURE"}
-    if build == fedpro.PURE:
-        environment["WEFT_PURE"] = "1"
     return subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import main; main()", role, *map(str, arguments)],
-        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=fedpro._environment(build), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
