@@ -21,6 +21,8 @@ from weft.model.enums import CallbackModel
 from weft.model.records import Credentials, RtiConfiguration
 
 INTERVAL = 0.5
+MOST_INTERVAL = 2.0
+REST = 4.0  # a node that takes long to answer is left alone for so many times as long, up to that
 LEASE = 2.0  # a page or a scrape counts as looking for so long
 LINGER = 10.0  # … and the connection is kept for so long after that
 OPERATOR = "WeftOperator"
@@ -116,12 +118,13 @@ class _Station:
     def _run(self) -> None:
         following = 0.0
         while self._wait(following):
-            following = time.monotonic() + INTERVAL
+            began = time.monotonic()
             if self._jobs:
                 self._work(*self._jobs.popleft())
                 following = 0.0  # what it changed is to be seen at once
-            elif time.monotonic() < self._wanted_until:
+            elif began < self._wanted_until:
                 self._ask()
+                following = next_time(began, time.monotonic())
         if self._link is not None:
             self._link.close()
 
@@ -177,6 +180,11 @@ class _Station:
                 what()
 
         self._post(unless_closed)
+
+
+def next_time(began: float, answered: float) -> float:
+    """When to ask again: what a node pays for being watched stays small, however much it has to tell."""
+    return max(began + INTERVAL, answered + min(REST * (answered - began), MOST_INTERVAL))
 
 
 class Asking:

@@ -1,7 +1,7 @@
 """What a console costs a server with a thousand federates: the same with and without a page that looks, in turns.
 
 * Throughput: one to one, 64-byte interactions, as fast as they go; messages a second and the server's CPU for each.
-* Load: 20,000 messages a second for some seconds; the server's CPU for each.
+* Load: 20,000 messages a second for some seconds; how much of a core the server takes.
 * How many updates a second the page got, and how large they were.
 
 The others of the thousand are joined and idle.  The console is a process of its own, as `weft serve` starts it; without a page
@@ -151,7 +151,7 @@ def _turn(build: str, process: subprocess.Popen[str], port: int, url: str) -> di
     if page is not None:
         fedpro.wait_for(lambda: page.updates > 2)
     rate, cpu = fedpro.throughput(build, process, port, 1, fedpro.MESSAGES[build], "async")
-    found = {f"{name}_per_s": rate, f"{name}_us": cpu, f"{name}_load_us": _load(build, process, port)}
+    found = {f"{name}_per_s": rate, f"{name}_us": cpu, f"{name}_core": _load(build, process, port)}
     if page is not None:
         found["updates_per_s"], found["update_bytes"] = page.close()
         time.sleep(PAUSE)
@@ -159,7 +159,7 @@ def _turn(build: str, process: subprocess.Popen[str], port: int, url: str) -> di
 
 
 def _load(build: str, process: subprocess.Popen[str], port: int) -> float:
-    """The server's CPU µs for each of 20,000 messages a second."""
+    """How much of a core the server takes at 20,000 messages a second."""
     ear = _role(build, "listen", port)
     sender = _role(build, "paced", port, RATE, SECONDS)
     for one in (ear, sender):
@@ -170,7 +170,7 @@ def _load(build: str, process: subprocess.Popen[str], port: int) -> float:
     heard = int(ear.communicate("\n", timeout=120)[0].strip().splitlines()[-1])
     if heard < sent * 0.99:
         raise RuntimeError(f"{heard} of {sent} messages were received")
-    return spent / sent * 1e6
+    return spent / SECONDS
 
 
 def _role(build: str, role: str, *arguments: object) -> subprocess.Popen[str]:
