@@ -86,6 +86,12 @@ def _read_key(path: str | Path) -> str:
         raise SettingsError(f"--key {path}: {error.strerror or error}") from error
 
 
+def operator_key(run_directory: Path) -> str:
+    """Of a server on this machine; empty where it has none, and then one may only look."""
+    path = run_directory / "operator.key"
+    return _read_key(path) if path.is_file() else ""
+
+
 def console_for(
     settings: Settings, report: Callable[[str], None], log: Path
 ) -> tuple[ConsoleChild | None, Sequence[str]]:
@@ -111,8 +117,7 @@ def tell_of(console: ConsoleChild, children: Sequence[Child]) -> None:
         if child.state.startswith(("died", "ended", "stopped")):
             console.tell(child.name, state="down", why=f"{child.state}; see {child.log}")
         elif "federates" in child.status:
-            key = Path(child.status.get("run_directory", "")) / "operator.key"
-            known = _read_key(key) if key.is_file() else ""
-            console.tell(child.name, address=child.status["federates"], key=known)
+            key = operator_key(Path(child.status["run_directory"]))
+            console.tell(child.name, address=child.status["federates"], key=key)
         else:
             console.tell(child.name, state="starting")

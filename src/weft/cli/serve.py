@@ -16,7 +16,7 @@ from typing import Any
 
 import weft
 from weft.cli.arguments import add_console, add_record, console_flags, real, record_flags
-from weft.cli.console import console_for, reachable
+from weft.cli.console import console_for, operator_key, reachable
 from weft.cli.serve_node import NodePlan, node_plan
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
@@ -122,8 +122,8 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
         recorded = settings.recordings if settings.record.on else ""
         print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
         if console is not None:
-            key = getattr(server, "operator_key", "")
-            await console.start([{"address": reachable(listeners), "key": key}], settings.recordings)
+            here = {"address": reachable(listeners), "key": operator_key(run_directory)}
+            await console.start([here], settings.recordings)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
