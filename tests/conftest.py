@@ -21,6 +21,8 @@ settings.register_profile(
 )
 settings.load_profile("weft")
 
+os.environ["WEFT_CONSOLE_ON"] = "0"  # servers of tests have no console unless the test is about it
+
 ONE_NODE = "one_node"
 # Of those, the other groups say little more about a node inside the process, which has the same kernel.
 OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks", "ddm", "sync", "urgency")

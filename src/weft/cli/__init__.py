@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import weft
 from weft.cli import (
     bench,
+    console,
     ddm,
     demo,
     doctor,
@@ -43,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
         demo,
         serve,
         run,
+        console,
         runs,
         export,
         review,

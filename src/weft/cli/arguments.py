@@ -41,3 +41,30 @@ def record_flags(arguments: argparse.Namespace) -> dict[str, Any]:
         "record.on": False if arguments.no_record else True if arguments.record else None,
         "record.directory": arguments.record,
     }
+
+
+def add_console(parser: argparse.ArgumentParser) -> None:
+    """Whether there is a console, and where (docs/console.md)."""
+    group = parser.add_argument_group("the console (see docs/console.md)")
+    group.add_argument("--no-console", action="store_true", help="do not start it")
+    group.add_argument(
+        "--console-port", type=whole(0), metavar="PORT", help="its port (default: any that is free)"
+    )
+    group.add_argument(
+        "--console-host", metavar="HOST", help="its address (default 127.0.0.1, this machine only)"
+    )
+    group.add_argument(
+        "--console-insecure",
+        action="store_true",
+        help="let it listen for other machines without TLS (console.cert)",
+    )
+
+
+def console_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+    """As settings take it."""
+    return {
+        "console.on": False if arguments.no_console else None,
+        "console.port": arguments.console_port,
+        "console.host": arguments.console_host,
+        "console.insecure": True if arguments.console_insecure else None,
+    }

@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.cli import (
     bench_channel,
+    bench_console,
     bench_ddm,
     bench_domains,
     bench_fedpro,
@@ -42,6 +43,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     bench_fedpro.register(kinds)
     bench_ddm.register(kinds)
     bench_channel.register(kinds)
+    bench_console.register(kinds)
     bench_domains.register(kinds)
     bench_mesh.register(kinds)
     bench_orders.register(kinds)

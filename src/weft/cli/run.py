@@ -18,11 +18,14 @@ import sys
 import time
 from pathlib import Path
 
-from weft.cli.arguments import add_record, real, whole
+from weft.cli.arguments import add_console, add_record, console_flags, real, record_flags, whole
+from weft.cli.console import console_for, tell_of
 from weft.cli.run_nodes import Child, Command
 from weft.cli.run_table import LiveTable, PlainLines, Shown
+from weft.cli.serve import settings_from
 from weft.host.fabric_node import read_domains
 from weft.host.server import run_loop
+from weft.host.settings import Settings
 from weft.model.errors import SettingsError
 
 PATIENCE = 10.0  # seconds that a node has to stop
@@ -45,6 +48,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
     parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
     add_record(parser)
+    add_console(parser)
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
@@ -56,8 +60,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run(arguments: argparse.Namespace) -> int:
     domains, _ = read_domains(arguments.file)
     servers = domains.topology.servers
+    settings = settings_from({**record_flags(arguments), **console_flags(arguments)}, arguments.settings)
     folder = _run_directory()
-    extra: list[str] = []
+    extra = ["--no-console"]
     for one in arguments.agents:
         extra += ["--agents", one]
     for flag, value in (
@@ -87,8 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}"
             )
     return int(
-        run_loop(_run(children, commands, shown, arguments.restart, arguments.seconds, arguments.quiet))
+        run_loop(
+            _run(children, commands, shown, arguments.restart, arguments.seconds, arguments.quiet, settings)
+        )
     )
+
+
+def _say(text: str) -> None:
+    print(f"weft: {text}", file=sys.stderr, flush=True)
 
 
 def moved(children: list[Child]) -> int:
@@ -128,6 +139,7 @@ async def _run(
     restart: bool,
     seconds: float | None,
     quiet: float | None,
+    settings: Settings,
 ) -> int:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
@@ -136,12 +148,19 @@ async def _run(
             loop.add_signal_handler(number, stopping.set)
     if seconds is not None:
         loop.call_later(seconds, stopping.set)
+    console, consoles = console_for(settings, _say, children[0].log.parent / "console.log")
+    if consoles:
+        print("\n".join(consoles), flush=True)
+    if console is not None:
+        await console.start([{"node": child.name} for child in children], settings.recordings)
     with shown:
         tasks = [loop.create_task(child.attend(restart, stopping)) for child in children]
         tasks += [loop.create_task(command.attend(stopping)) for command in commands]
         moved_at, total = time.monotonic(), -1
         while not stopping.is_set():
             shown.show(children)
+            if console is not None:
+                tell_of(console, children)
             now = moved(children)
             if now != total or now < 0:
                 moved_at, total = time.monotonic(), now
@@ -163,6 +182,8 @@ async def _run(
             for one in [*children, *commands]:
                 one.kill()
             await asyncio.wait(late, timeout=PATIENCE)
+        if console is not None:
+            await console.stop()
         shown.show(children)
     failed = [child for child in children if child.failure]
     for child in failed:

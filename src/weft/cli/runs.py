@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(found: Run) -> dict[str, Any]:
-    start = int(found.info.get("start_ns") or min([_began(node) for node in found.nodes.values()], default=0))
+    start = found.start_ns
     last = _last_ns(found)
     return {
         "run": str(found.path),
@@ -66,10 +66,6 @@ def describe(found: Run) -> dict[str, Any]:
         "state": found.state,
         "troubles": found.troubles,
     }
-
-
-def _began(node: dict[str, Any]) -> int:
-    return int(node.get("began_ns") or 0)
 
 
 def _last_ns(found: Run) -> int:

@@ -10,10 +10,13 @@ import secrets
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import weft
-from weft.cli.arguments import add_record, real, record_flags
+from weft.cli.arguments import add_console, add_record, console_flags, real, record_flags
+from weft.cli.console import console_for, operator_key, reachable
 from weft.cli.serve_node import NodePlan, node_plan
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
@@ -40,6 +43,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="how urgent classes are for federates that join here (see docs/urgency.md)",
     )
     add_record(parser)
+    add_console(parser)
     parser.add_argument("--settings", help="settings file (TOML)")
     node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
@@ -79,14 +83,19 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "ddm.rid": arguments.rid,
         "channel.schedule": arguments.schedule,
         **record_flags(arguments),
+        **console_flags(arguments),
     }
+    return settings_from(flags, arguments.settings)
+
+
+def settings_from(flags: dict[str, Any], file: str | None) -> Settings:
     text = ""
-    if arguments.settings:
+    if file:
         try:
-            text = Path(arguments.settings).read_text()
+            text = Path(file).read_text()
         except OSError as error:
-            raise SettingsError(f"{arguments.settings}: {error.strerror or error}") from error
-    return load_settings(flags, os.environ, text, arguments.settings or "")
+            raise SettingsError(f"{file}: {error.strerror or error}") from error
+    return load_settings(flags, os.environ, text, file or "")
 
 
 async def _serve(settings: Settings, plan: NodePlan | None) -> int:
@@ -106,11 +115,15 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             fabric=node,
             record=settings.record.on,
         )
+        console, consoles = console_for(settings, report, run_directory / "console.log")
         listeners = await server.start()
         if node is not None:
             await node.start()
         recorded = settings.recordings if settings.record.on else ""
-        print(greeting(listeners, run_directory, settings.serve.saves, recorded), flush=True)
+        print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
+        if console is not None:
+            here = {"address": reachable(listeners), "key": operator_key(run_directory)}
+            await console.start([here], settings.recordings)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -120,11 +133,13 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
         if plan is None or node is None:
             await stopping.wait()
         else:
-            code = await plan.attend(node, stopping, listeners)
+            code = await plan.attend(node, stopping, listeners, run_directory)
         report("stopping: resigning who is still joined")
         await server.stop()
         if node is not None:
             await node.stop()
+        if console is not None:
+            await console.stop()
         board = server.board
         report(
             f"stopped after {board.messages} updates and interactions ({board.spliced} spliced as they came); "
@@ -144,11 +159,16 @@ def _run_directory(settings: Settings) -> Path:
 
 
 def greeting(
-    listeners: list[tuple[str, str, int]], run_directory: Path, saves: Path, recorded: str = ""
+    listeners: list[tuple[str, str, int]],
+    run_directory: Path,
+    saves: Path,
+    recorded: str = "",
+    console: Sequence[str] = (),
 ) -> str:
     lines = [f"weft {weft.__version__} serves"]
     for kind, host, port in listeners:
         lines.append(f"  {kind:<4} {host}:{port}")
+    lines += console
     _, host, port = listeners[0]
     kept = f"runs recorded below {recorded} (--no-record: not)" if recorded else "runs not recorded"
     lines += [

@@ -39,7 +39,11 @@ class NodePlan:
         )
 
     async def attend(
-        self, node: FabricNode, stopping: asyncio.Event, listeners: list[tuple[str, str, int]]
+        self,
+        node: FabricNode,
+        stopping: asyncio.Event,
+        listeners: list[tuple[str, str, int]],
+        run_directory: Path,
     ) -> int:
         """Until it is to stop, or cannot go on; the exit code."""
         failed = node.mesh.failed
@@ -48,7 +52,8 @@ class NodePlan:
         _, host, port = listeners[0]
         while True:
             if self.status is not None:
-                print_status({**node.status(), "pid": self.born, "federates": f"{host}:{port}"})
+                place = {"federates": f"{host}:{port}", "run_directory": str(run_directory.absolute())}
+                print_status({**node.status(), "pid": self.born, **place})
             both: list[asyncio.Future[Any]] = [asked, failed]
             await asyncio.wait(both, timeout=self.status, return_when=asyncio.FIRST_COMPLETED)
             if failed.done() or asked.done():

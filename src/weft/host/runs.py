@@ -47,6 +47,12 @@ class Run:
         return sum(file.rows for file in self.files)
 
     @property
+    def start_ns(self) -> int:
+        """As the run says itself, or as its first node does; 0 if nobody does."""
+        began = [int(node.get("began_ns") or 0) for node in self.nodes.values()]
+        return int(self.info.get("start_ns") or min(began, default=0))
+
+    @property
     def dropped(self) -> int:
         """As far as nodes have told; rows of kind `dropped` say where in the run."""
         return sum(int(node.get("dropped", 0)) for node in self.nodes.values())

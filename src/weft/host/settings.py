@@ -155,6 +155,25 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Console:
+    """Pages that show what nodes do; see docs/console.md."""
+
+    on: bool = True
+    host: str = "127.0.0.1"
+    port: int = 0  # 0: any that is free
+    cert: str = ""  # with `key`: TLS, without which it listens for this machine alone …
+    key: str = ""
+    insecure: bool = False  # … unless this is said
+    names: str = ""  # further names by which it is reached, separated by commas
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port < 1 << 16:
+            raise SettingsError(
+                f"console.port is {self.port}; it must be a port number, or 0 for any that is free"
+            )
+
+
+@dataclass(frozen=True)
 class Settings:
     serve: Serve = field(default_factory=Serve)
     limits: Limits = field(default_factory=Limits)
@@ -163,6 +182,7 @@ class Settings:
     ddm: Ddm = field(default_factory=Ddm)
     channel: Channel = field(default_factory=Channel)
     record: Record = field(default_factory=Record)
+    console: Console = field(default_factory=Console)
 
     @property
     def recordings(self) -> str:
@@ -178,6 +198,7 @@ _SECTIONS: dict[str, type] = {
     "ddm": Ddm,
     "channel": Channel,
     "record": Record,
+    "console": Console,
 }
 
 
@@ -200,6 +221,7 @@ def load_settings(
         Ddm(**chosen["ddm"]),
         Channel(**chosen["channel"]),
         Record(**chosen["record"]),
+        Console(**chosen["console"]),
     )
 
 

@@ -250,7 +250,8 @@ def server(
     """What recording costs is measured apart (`weft bench record`)."""
     recording = ["--record", "recorded"] if record else ["--no-record"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "weft.cli", "serve", "--port", "0", *recording], env=_environment(build), cwd=folder,
+        [sys.executable, "-m", "weft.cli", "serve", "--no-console", "--port", "0", *recording],
+        env=_environment(build), cwd=folder,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=_pin if pinned else None,
     )  # fmt: skip
     assert process.stdout is not None

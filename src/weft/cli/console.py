@@ -1,0 +1,123 @@
+"""`weft console ADDRESS…`: the console of nodes that run already.  Also what `weft serve` and `weft run` need to have one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from weft.cli.arguments import whole
+from weft.cli.run_nodes import Child
+from weft.console.child import INSTALL, ConsoleChild, guard_of, is_installed, listen
+from weft.host.recording_files import DEFAULT_DIRECTORY
+from weft.host.settings import Settings, load_settings
+from weft.model.errors import SettingsError
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "console",
+        help="web pages that show what running nodes do",
+        description="Web pages that show what running nodes do. `weft serve` and `weft run` have one already.",
+    )
+    parser.add_argument(
+        "address", nargs="+", metavar="HOST[:PORT]", help="a node that runs; several of one fabric"
+    )
+    parser.add_argument(
+        "--key",
+        metavar="FILE",
+        help="the operator.key of the nodes' run directory: without it one may only look",
+    )
+    parser.add_argument("--port", type=whole(0), help="its port (default: any that is free)")
+    parser.add_argument("--host", help="its address (default 127.0.0.1, this machine only)")
+    parser.add_argument("--cert", metavar="FILE", help="certificate chain, PEM: TLS")
+    parser.add_argument("--cert-key", metavar="FILE", help="private key of the certificate, PEM")
+    parser.add_argument("--insecure", action="store_true", help="listen for other machines without TLS")
+    parser.add_argument(
+        "--runs",
+        default=DEFAULT_DIRECTORY,
+        metavar="DIR",
+        help="where runs are recorded (default %(default)s)",
+    )
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if not is_installed():
+        raise SettingsError(f"the console needs packages that are not installed: {INSTALL}")
+    from weft.console.process import Start, report_to, serve
+
+    flags = {
+        "console.on": True,
+        "console.host": arguments.host,
+        "console.port": arguments.port,
+        "console.cert": arguments.cert,
+        "console.key": arguments.cert_key,
+        "console.insecure": True if arguments.insecure else None,
+    }
+    settings = load_settings(flags, os.environ).console
+    key = _read_key(arguments.key) if arguments.key else ""
+    with listen(settings) as listening:
+        guard = guard_of(settings, listening)
+        print(
+            f"console   {guard.url(guard.tokens.operator)}\nto look   {guard.url(guard.tokens.reader)}",
+            flush=True,
+        )
+        start = Start(
+            guard.host,
+            guard.port,
+            guard.tokens.operator,
+            guard.tokens.reader,
+            cert=settings.cert,
+            key=settings.key,
+            names=sorted(guard.names),
+            recordings=str(Path(arguments.runs).absolute()),
+            nodes=[{"address": address, "key": key} for address in arguments.address],
+        )
+        serve(start, listening, None, report_to())
+    return 0
+
+
+def _read_key(path: str | Path) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError as error:
+        raise SettingsError(f"--key {path}: {error.strerror or error}") from error
+
+
+def operator_key(run_directory: Path) -> str:
+    """Of a server on this machine; empty where it has none, and then one may only look."""
+    path = run_directory / "operator.key"
+    return _read_key(path) if path.is_file() else ""
+
+
+def console_for(
+    settings: Settings, report: Callable[[str], None], log: Path
+) -> tuple[ConsoleChild | None, Sequence[str]]:
+    """One that listens, if there is to be one, and what to say of it."""
+    if not settings.console.on:
+        return None, ()
+    if not is_installed():
+        return None, [f"  console   not installed: {INSTALL} (--no-console: not wanted)"]
+    child = ConsoleChild(settings.console, report, log)
+    return child, child.greeting
+
+
+def reachable(listeners: list[tuple[str, str, int]]) -> str:
+    """The address by which this machine reaches what listens everywhere."""
+    _, host, port = listeners[0]
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+    return f"[{here}]:{port}" if ":" in here else f"{here}:{port}"
+
+
+def tell_of(console: ConsoleChild, children: Sequence[Child]) -> None:
+    """The nodes of `weft run`: where they are reached once they are, and what became of those that died."""
+    for child in children:
+        if child.state.startswith(("died", "ended", "stopped")):
+            console.tell(child.name, state="down", why=f"{child.state}; see {child.log}")
+        elif "federates" in child.status:
+            key = operator_key(Path(child.status["run_directory"]))
+            console.tell(child.name, address=child.status["federates"], key=key)
+        else:
+            console.tell(child.name, state="starting")

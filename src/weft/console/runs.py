@@ -1,0 +1,256 @@
+"""Recorded runs as pages show them, and their reviews.
+
+A run is found by its name in the table of those that were found, never by a path that a request names.  A review is a
+process of its own (`weft review`), since it starts Spark; one at a time.  What it found lies in the run's folder `review`,
+so that whoever comes later, or another console, has it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from weft.host.recording_files import RecordingError
+from weft.host.runs import Run, find_runs, open_run
+
+Object = dict[str, Any]
+
+FOLDER = "review"
+REPORT = "report.html"
+RESULT = "review.json"
+STAGES = ("causal", "time", "interest", "delivery", "deadlines", "advice", "report", "the report is in")
+"""`weft review` says a line that begins so when that is done."""
+LISTED = 500  # the newest
+KILL_AFTER = 5.0
+
+
+class RunError(Exception):
+    """What cannot be done with a run, and the status of the answer that says so."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Shelf:
+    """The runs below a folder.  `look` reads files and takes its time; the rest is at once."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self._opened: dict[Path, Run] = {}
+        self._shown: Object = {}
+        self._paths: dict[str, Path] = {}
+
+    def look(self) -> None:
+        """Once again; files that were read before are not read again."""
+        paths = find_runs(self.directory) if self.directory and Path(self.directory).is_dir() else []
+        opened: dict[Path, Run] = {}
+        shown: Object = {}
+        named: dict[str, Path] = {}
+        for path in sorted(paths, key=lambda one: one.name)[-LISTED:]:
+            name = path.name if path.name not in named else f"{path.parent.name}~{path.name}"
+            named[name] = path
+            try:
+                opened[path] = run = self._opened.get(path) or open_run(path)
+                if path in self._opened and not run.ended:
+                    run.refresh()
+                shown[name] = _shown(run)
+            except (RecordingError, OSError) as error:
+                shown[name] = {"path": str(path), "state": "unreadable", "error": str(error)}
+        self._opened, self._shown, self._paths = opened, shown, named
+
+    def path(self, name: str) -> Path:
+        found = self._paths.get(name)
+        if found is None:
+            raise RunError(404, f"there is no run {name[:100]!r} below {self.directory or 'any folder'}")
+        return found
+
+    def shown(self) -> Object:
+        return {name: dict(one) for name, one in self._shown.items()}
+
+
+def _shown(run: Run) -> Object:
+    state = "complete" if run.ended else "interrupted" if run.interrupted else "recording"
+    return {
+        "path": str(run.path),
+        "federations": [run.federation],
+        "started": run.start_ns / 1e9,
+        "rows": run.rows,
+        "bytes": sum(file.path.stat().st_size for file in run.files),
+        "nodes": sorted(run.nodes),
+        "state": state,
+        "state_text": run.state,
+    }
+
+
+@dataclass
+class _Reviewing:
+    """A review that runs, or did."""
+
+    state: str = "running"
+    stage: str = "starting Spark"
+    done: int = 0
+    error: str = ""
+    process: asyncio.subprocess.Process | None = None
+    task: asyncio.Task[None] | None = None
+    said: list[str] = field(default_factory=list)
+
+    def shown(self) -> Object:
+        made: Object = {
+            "state": self.state,
+            "progress": round(self.done / len(STAGES), 3),
+            "stage": self.stage,
+        }
+        return {**made, "error": self.error} if self.error else made
+
+
+class Reviews:
+    def __init__(self, shelf: Shelf, command: tuple[str, ...] = (sys.executable, "-m", "weft.cli")) -> None:
+        self._shelf = shelf
+        self._command = command
+        self._known: dict[str, _Reviewing] = {}
+        self._results: dict[Path, tuple[float, Object]] = {}
+
+    def shown(self) -> Object:
+        """All runs, each with its review."""
+        runs = self._shelf.shown()
+        for name, one in runs.items():
+            one["review"] = self.of(name)
+        return runs
+
+    def of(self, name: str) -> Object:
+        ours = self._known.get(name)
+        if ours is not None and ours.state in ("running", "failed"):
+            return ours.shown()
+        return self._found(name)
+
+    def _found(self, name: str) -> Object:
+        """As it lies in the run's folder."""
+        path = self._shelf.path(name) / FOLDER / RESULT
+        try:
+            changed = path.stat().st_mtime
+        except OSError:
+            return {"state": "none"}
+        known = self._results.get(path)
+        if known is None or known[0] != changed:
+            known = self._results[path] = (changed, _read_result(path, name))
+        return known[1]
+
+    def report(self, name: str) -> Path:
+        found = self._shelf.path(name) / FOLDER / REPORT
+        if not found.is_file():
+            raise RunError(404, f"{name} has not been reviewed; start a review first")
+        return found
+
+    async def start(self, name: str) -> Object:
+        path = self._shelf.path(name)
+        for other, one in self._known.items():
+            if one.state == "running":
+                raise RunError(409, f"a review of {other} is running; stop it, or wait for it")
+        folder = path / FOLDER
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunError(409, f"{folder}: {error.strerror or error}") from error
+        ours = self._known[name] = _Reviewing()
+        ours.task = asyncio.get_running_loop().create_task(self._run(ours, path, folder))
+        return ours.shown()
+
+    async def stop(self, name: str) -> Object:
+        ours = self._known.get(name)
+        self._shelf.path(name)
+        if ours is None or ours.state != "running":
+            raise RunError(409, f"no review of {name} is running")
+        await _end(ours)
+        del self._known[name]
+        return self.of(name)
+
+    async def close(self) -> None:
+        for ours in self._known.values():
+            if ours.state == "running":
+                await _end(ours)
+
+    async def _run(self, ours: _Reviewing, path: Path, folder: Path) -> None:
+        """The report is written beside the old one and takes its place when all is done."""
+        report, result = folder / f".{REPORT}", folder / f".{RESULT}"
+        arguments = ("review", str(path), "--html", str(report), "--json")
+        try:
+            with result.open("wb") as out:
+                ours.process = await asyncio.create_subprocess_exec(
+                    *self._command,
+                    *arguments,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=asyncio.subprocess.PIPE,
+                    start_new_session=True,  # its Java is to end with it
+                )
+            assert ours.process.stderr is not None
+            async for line in ours.process.stderr:
+                _hear(ours, line.decode("utf-8", "replace"))
+            code = await ours.process.wait()
+            if code not in (0, 1):
+                raise RunError(500, _last(ours.said) or f"the review ended with code {code}")
+            report.replace(folder / REPORT)
+            result.replace(folder / RESULT)
+            ours.state, ours.done, ours.stage = "done", len(STAGES), "done"
+        except (RunError, OSError, ValueError) as error:
+            ours.state, ours.error = "failed", str(error)
+        finally:
+            for left in (report, result):
+                with contextlib.suppress(OSError):
+                    left.unlink(missing_ok=True)
+
+
+def _hear(ours: _Reviewing, line: str) -> None:
+    text = line.strip().removeprefix("weft: ")
+    if not text:
+        return
+    ours.said = [*ours.said, text][-20:]
+    for number, stage in enumerate(STAGES):
+        if text.startswith(stage):
+            ours.done = max(ours.done, number + 1)
+            ours.stage = STAGES[ours.done] if ours.done < len(STAGES) - 1 else "writing the report"
+
+
+def _last(said: list[str]) -> str:
+    """What `weft review` itself says of an error is its last line."""
+    return said[-1] if said else ""
+
+
+async def _end(ours: _Reviewing) -> None:
+    """With the Java it has started: they are a group of their own."""
+    for number, patience in ((signal.SIGTERM, KILL_AFTER), (signal.SIGKILL, KILL_AFTER)):
+        process = ours.process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+        if ours.task is not None:
+            await asyncio.wait([ours.task], timeout=patience)
+            if ours.task.done():
+                break
+    ours.state = "stopped"
+
+
+def _read_result(path: Path, name: str) -> Object:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        violations = sum(int(one["violations"]) for one in found["audits"].values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return {"state": "failed", "error": f"{path} cannot be read: {error}; start the review again"}
+    return {
+        "state": "done",
+        "progress": 1.0,
+        "stage": "done",
+        "violations": violations,
+        "report": f"/runs/{quote(name, safe='')}/report.html",
+        "reviewed": path.stat().st_mtime,
+    }

@@ -1,0 +1,235 @@
+"""`weft serve`, `weft run` and `weft console` with a console, as users run them (issue 9, console)."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+import weft
+from host.mesh_nodes import write_file
+from support.console import WAIT
+from weft.cli import main
+from weft.cli.console import console_for, reachable
+from weft.console import child
+from weft.console.child import check, guard_of, listen
+from weft.fabric import Topology
+from weft.host.settings import Console, Settings, load_settings
+from weft.model.errors import SettingsError
+
+
+class Command:
+    """A `weft` process that has said where its console is."""
+
+    def __init__(self, folder: Path, *arguments: str, console: str = "1") -> None:
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", "WEFT_CONSOLE_ON": console}
+        with (folder / "errors").open("w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "weft.cli", *arguments],
+                cwd=folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        self.said: list[str] = []
+        self.url = self._find(r"console\s+(http\S+)")
+        self.looking = self._find(r"to look\s+(http\S+)")
+        self.errors = folder / "errors"
+
+    def _find(self, pattern: str) -> str:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line)
+            if match := re.search(pattern, line):
+                return match[1]
+        raise AssertionError(f"it did not say {pattern}: {''.join(self.said)}")
+
+    def picture(self) -> dict[str, Any]:
+        place = urlsplit(self.url)
+        connection = http.client.HTTPConnection(place.netloc, timeout=WAIT)
+        try:
+            token = place.query.removeprefix("token=")
+            connection.request("GET", "/api/picture", headers={"Authorization": f"Bearer {token}"})
+            found: dict[str, Any] = json.loads(connection.getresponse().read())
+            return found
+        finally:
+            connection.close()
+
+    def consoles(self) -> list[int]:
+        """The processes that this one has started for its console."""
+        found = []
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parent = int(status.read_text().rpartition(")")[2].split()[1])
+                words = (status.parent / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if parent == self.process.pid and b"weft.console" in words:
+                found.append(int(status.parent.name))
+        return found
+
+
+@contextmanager
+def command(folder: Path, *arguments: str) -> Iterator[Command]:
+    one = Command(folder, *arguments)
+    try:
+        yield one
+    finally:
+        one.process.kill()
+        one.process.wait(WAIT)
+        assert one.process.stdout is not None
+        one.process.stdout.close()
+
+
+def eventually(condition: Callable[[], Any], what: str) -> None:
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def test_a_server_has_a_console_that_shows_it_dies_alone_and_ends_with_it(tmp_path: Path) -> None:
+    with command(tmp_path, "serve", "--port", "0", "--no-record") as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        assert server.looking != server.url
+        address = next(line.split()[1] for line in server.said if line.startswith("  tcp"))
+        federate = weft.RTIambassador()
+        federate.connect(weft.FederateAmbassador(), weft.CallbackModel.EVOKED, address)
+        picture = server.picture()
+        assert picture["nodes"]["server"]["state"] == "up"
+        assert picture["nodes"]["server"]["address"] == address
+        assert picture["console"]["may_steer"] is True
+        (pid,) = server.consoles()
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: "the console has ended" in server.errors.read_text(), "reported")
+        federate.disconnect()  # nobody else is concerned
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(WAIT) == 0
+    log = (
+        "".join(path.read_text() for path in tmp_path.glob("runs/server/*/*.log")) + server.errors.read_text()
+    )
+    for url in (server.url, server.looking):
+        assert url.partition("token=")[2] not in log
+
+
+def test_a_console_ends_when_its_server_is_killed(tmp_path: Path) -> None:
+    with command(tmp_path, "serve", "--port", "0", "--no-record") as server:
+        server.picture()
+        (pid,) = server.consoles()
+        server.process.kill()
+        server.process.wait(WAIT)
+        eventually(lambda: not Path(f"/proc/{pid}").exists(), "the console has ended")
+
+
+def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path: Path) -> None:
+    topology = Topology(("S1", "S2"), {"A": ("S1", "S2")})
+    write_file(tmp_path, topology)
+    arguments = (
+        "run",
+        "domains.toml",
+        "--settings",
+        "settings.toml",
+        "--no-journal",
+        "--no-record",
+        "--plain",
+    )
+    with command(tmp_path, *arguments) as mesh:
+
+        def states() -> dict[str, str]:
+            return {name: one["state"] for name, one in mesh.picture()["nodes"].items()}
+
+        assert set(states()) == {"S1", "S2"}
+        eventually(lambda: states() == {"S1": "up", "S2": "up"}, "both answer")
+        pids = dict(re.findall(r"(S\d): \w+ \(process (\d+)\)", "".join(_lines(mesh, "S2: running"))))
+        os.kill(int(pids["S1"]), signal.SIGKILL)
+        began = time.monotonic()
+        eventually(lambda: states() == {"S1": "down", "S2": "up"}, "seen")
+        assert time.monotonic() - began < 10.0
+        eventually(lambda: "died (SIGKILL)" in mesh.picture()["nodes"]["S1"]["why"], "why")
+        mesh.process.send_signal(signal.SIGTERM)
+        mesh.process.wait(WAIT)
+
+
+def _lines(mesh: Command, until: str) -> list[str]:
+    mesh._find(f"({until})")
+    return mesh.said
+
+
+def test_a_console_for_a_server_that_runs(tmp_path: Path) -> None:
+    with command(tmp_path, "serve", "--port", "0", "--no-record") as server:
+        address = next(line.split()[1] for line in server.said if line.startswith("  tcp"))
+        with command(tmp_path, "console", address) as console:
+            assert console.picture()["nodes"]["server"]["state"] == "up"
+            console.process.send_signal(signal.SIGINT)
+            assert console.process.wait(WAIT) == 130
+
+
+# --- what is refused, and said ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings, said",
+    [
+        (Console(host="0.0.0.0"), "--console-insecure"),
+        (Console(host="10.0.0.1"), "console.cert and console.key"),
+        (Console(cert="c"), "both, or neither"),
+        (Console(cert="nowhere", key="nowhere"), "nowhere"),
+    ],
+)
+def test_off_this_machine_only_with_tls_or_where_it_is_said(settings: Console, said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        check(settings)
+    check(Console(host="0.0.0.0", insecure=True))
+    check(Console(host="localhost"))
+
+
+def test_settings_of_the_console() -> None:
+    flags = {"console.on": None, "console.port": 5}
+    found = load_settings(flags, {"WEFT_CONSOLE_ON": "0"}, '[console]\nhost = "::1"\nport = 4\n').console
+    assert (found.on, found.host, found.port) == (False, "::1", 5)
+    with pytest.raises(SettingsError, match=r"console\.port"):
+        Console(port=70_000)
+
+
+def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+    with listen(Console()) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingsError, match=f"cannot listen on 127.0.0.1:{port}.*--console-port"):
+            listen(Console(port=port))
+        guard = guard_of(Console(names="Lab.example, other"), taken)
+        assert guard.names == {"lab.example", "other"}
+
+
+def test_without_the_extra_the_greeting_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(child, "NEEDS", ("starlette", "no_such_package"))
+    console, said = console_for(Settings(), print, tmp_path / "log")
+    assert console is None
+    assert "pip install 'weft[console]'" in said[0]
+    assert main(["console", "127.0.0.1"]) == 2
+    assert console_for(Settings(console=Console(on=False)), print, tmp_path / "log") == (None, ())
+
+
+def test_a_server_that_listens_everywhere_is_reached_here() -> None:
+    assert reachable([("tcp", "0.0.0.0", 5)]) == "127.0.0.1:5"
+    assert reachable([("tcp", "::", 5)]) == "[::1]:5"
+    assert reachable([("tcp", "10.0.0.1", 5), ("tls", "10.0.0.1", 6)]) == "10.0.0.1:5"
+
+
+def test_a_key_that_cannot_be_read_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["console", "127.0.0.1", "--key", str(tmp_path / "none")]) == 2
+    assert "--key" in capsys.readouterr().err
