@@ -1,0 +1,594 @@
+"""The pages of the console (issue 9, Build 1 and "Must show"), in a real browser, fed by a console without nodes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from support import console_picture as pictures
+from support.browser import WHY_NOT, Browser, find_browser
+from support.console_page import CSRF, Stage, merged, staged
+
+PAGES = ("federations", "interest", "fabric", "channel", "runs", "steer")
+NASTY = (
+    "<script>window.hacked = 1</script>",
+    '<img src="x" onerror="window.hacked = 1">',
+    "javascript:window.hacked=1//",
+    "__proto__",
+    "constructor",
+    "a/b?c#d %41\n\t“ü”",
+)
+
+
+class Screen:
+    """A person before the console."""
+
+    def __init__(self, browser: Browser, stage: Stage) -> None:
+        self.browser = browser
+        self.stage = stage
+        self.visits = 0
+
+    def visit(self, place: str, picture: dict[str, Any] | None = None) -> None:
+        if picture is not None:
+            self.stage.show(picture)
+        self.visits += 1
+        self.browser.call("Page.navigate", url=f"{self.stage.url}?{self.visits}#/{place}")
+        self.browser.wait_for("Number(document.getElementById('content')?.dataset.draws) > 0")
+
+    def go(self, place: str) -> None:
+        """As by a link: the page stays, what it shows changes."""
+        if self.browser.ask("location.hash") == f"#/{place}":
+            return
+        before = self.draws()
+        self.browser.ask(f"void (location.hash = {json.dumps('#/' + place)})")
+        self.browser.wait_for(f"Number(document.getElementById('content').dataset.draws) > {before}")
+
+    def draws(self) -> int:
+        found: int = self.browser.ask("Number(document.getElementById('content').dataset.draws)")
+        return found
+
+    def text(self, selector: str) -> str:
+        """What one can read there."""
+        found: str = self.browser.ask(f"document.querySelector({json.dumps(selector)}).textContent")
+        return found
+
+    def reads(self, selector: str, words: str) -> None:
+        """Waits until it can be read there."""
+        self.browser.wait_for(
+            f"(document.querySelector({json.dumps(selector)})?.textContent ?? '').includes({json.dumps(words)})"
+        )
+
+    def has(self, selector: str) -> int:
+        found: int = self.browser.ask(f"document.querySelectorAll({json.dumps(selector)}).length")
+        return found
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
+    command = find_browser()
+    if command is None:
+        pytest.skip(WHY_NOT)
+    profile = tmp_path_factory.mktemp("browser")
+    with staged(pictures.picture()) as stage, Browser(command, profile, (1280, 800)) as browser:
+        yield Screen(browser, stage)
+
+
+@pytest.fixture
+def screen(room: Screen) -> Iterator[Screen]:
+    """Whatever a test does, the browser has nothing to complain of, and nothing is asked of another host."""
+    stage, browser = room.stage, room.browser
+    stage.mend()
+    stage.posted.clear()
+    stage.looks.clear()
+    stage.answer = (200, {"ok": True})
+    browser.ask("1")
+    browser.complaints.clear()
+    browser.asked.clear()
+    yield room
+    browser.ask("1")
+    assert browser.complaints == []
+    assert [one for one in browser.asked if not one.startswith(stage.url)] == []
+
+
+def quiet() -> dict[str, Any]:
+    """Without channels there are no bars: plotly, which takes a second to read, is not loaded."""
+    return pictures.picture(Range=pictures.federation(channels={}))
+
+
+def federate(name: str, **facts: Any) -> dict[str, Any]:
+    return {"federations": {"Range": {"federates": {name: facts}}}}
+
+
+# Patches
+
+
+RFC_EXAMPLES = [
+    ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+    ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+    ({"a": "b"}, {"a": None}, {}),
+    ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+    ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+    ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+    ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+    ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+    (["a", "b"], ["c", "d"], ["c", "d"]),
+    ({"a": "b"}, ["c"], ["c"]),
+    ({"a": "foo"}, None, None),
+    ({"a": "foo"}, "bar", "bar"),
+    ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+    ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+]
+
+
+def patched(screen: Screen, pairs: list[tuple[Any, Any]]) -> list[Any]:
+    """What the page makes of targets and patches, and whether the targets are as they were."""
+    given = json.dumps(pairs)
+    found: list[Any] = screen.browser.ask(
+        f"import('/static/patch.js').then(({{merged}}) => JSON.parse({json.dumps(given)}).map(([target, patch]) => "
+        "{ const before = JSON.stringify(target); const after = JSON.stringify(merged(target, patch)); "
+        "return [after, before === JSON.stringify(target)]; }))"
+    )
+    assert all(kept for _, kept in found)
+    return [json.loads(after) for after, _ in found]
+
+
+def test_patches_are_applied_as_the_rfc_says(screen: Screen) -> None:
+    """RFC 7396, appendix A."""
+    screen.visit("federations", pictures.picture())
+    assert patched(screen, [(one, patch) for one, patch, _ in RFC_EXAMPLES]) == [
+        after for _, _, after in RFC_EXAMPLES
+    ]
+
+
+def some_value(chance: random.Random, depth: int = 0) -> Any:
+    """Any JSON, with names that objects of JavaScript have by themselves."""
+    kind = chance.randrange(6 if depth < 3 else 4)
+    if kind > 3:
+        names = ("a", "b", "__proto__", "constructor", "toString")
+        return {name: some_value(chance, depth + 1) for name in names if chance.random() < 0.5}
+    return (None, chance.randrange(5), chance.choice("ab"), [chance.randrange(3)])[kind]
+
+
+def test_patches_of_all_kinds_against_the_rfcs_algorithm(screen: Screen) -> None:
+    screen.visit("federations", pictures.picture())
+    chance = random.Random(7396)
+    pairs = [(some_value(chance), some_value(chance)) for _ in range(1000)]
+    assert patched(screen, pairs) == [merged(target, patch) for target, patch in pairs]
+
+
+# Federations
+
+
+def test_times_advance(screen: Screen) -> None:
+    screen.visit("federations", pictures.picture())
+    assert screen.text("tr[data-key=radar] .c-time") == "20"
+    for time in (25, 30.5):
+        screen.stage.change(federate("radar", time=time))
+        screen.reads("tr[data-key=radar] .c-time", str(time))
+
+
+def test_from_blocked_by_to_the_culprit(screen: Screen) -> None:
+    """Who waits, since when, for whom; one click leads to the culprit's row, which is marked and in sight."""
+    screen.visit("federations", pictures.picture())
+    first = screen.text(".finding.first")
+    assert (
+        first == "tank waits 12 s for 30, blocked by radar (at 20, lookahead 5). 2 other federates also wait."
+    )
+    assert "was granted 20 and has not asked to advance since" in screen.text(".finding:nth-child(2)")
+    assert screen.has(".blockgraph .arrow") == 4
+    assert screen.text(".blockgraph .box.culprit .name") == "radar"
+    assert screen.text("tr[data-key=radar] .c-state") == "holds up 3"
+    screen.browser.click("tr[data-key=tank] .c-blocked a")
+    screen.browser.wait_for("document.querySelector('tr[aria-selected=true]')?.dataset.key === 'radar'")
+    assert screen.browser.ask("location.hash") == "#/federations/Range/radar"
+    assert screen.text(".details h2") == "radar"
+    assert screen.browser.ask(
+        "(() => { const box = document.querySelector('tr.marked').getBoundingClientRect(); "
+        "return box.top >= 0 && box.bottom <= innerHeight; })()"
+    )
+    screen.browser.ask("history.back()")
+    screen.browser.wait_for("document.querySelector('.details').hidden")
+
+
+def test_a_circle_is_told_as_one(screen: Screen) -> None:
+    """Nobody is at the end of it: whoever waits for one another is named."""
+    circle = {
+        "a": pictures.waiting("S1", 1, 2, 5.0, "b"),
+        "b": pictures.waiting("S1", 1, 2, 5.0, "a"),
+        "c": pictures.waiting("S1", 0, 2, 3.0, "a"),
+    }
+    screen.visit("federations", pictures.picture(Range=pictures.federation(federates=circle)))
+    screen.reads(".findings", "a and b wait for one another")
+    assert screen.has(".box.culprit") == 2
+
+
+def test_what_a_redraw_leaves_alone(screen: Screen) -> None:
+    """Only what changed is drawn anew: a link that has the focus keeps it, though the words around it change."""
+    screen.visit("federations", pictures.picture())
+    screen.browser.ask("document.querySelector('.finding.first a').focus()")
+    screen.browser.ask("void (window.row = document.querySelector('tr[data-key=tank]'))")
+    screen.stage.change(federate("tank", seconds=14.1))
+    screen.reads(".finding.first", "waits 14 s")
+    assert screen.browser.ask("document.activeElement === document.querySelector('.finding.first a')")
+    assert screen.browser.ask("window.row === document.querySelector('tr[data-key=tank]')")
+
+
+def test_synchronization_points_saves_and_pauses_are_told(screen: Screen) -> None:
+    save = {"label": "noon", "state": "saving", "waits_for": ["lance"]}
+    pause = {"since": 61.0, "by": "operator", "steps": 2}
+    screen.visit("federations", pictures.picture(Range=pictures.federation(save=save, paused=pause)))
+    assert "ReadyToRun 4 of 5 there" in screen.text(".a-side")
+    assert "save: saving" in screen.text(".a-side")
+    assert "Paused by operator for 1 min 1 s" in screen.text(".finding.first")
+    assert "2 steps are still allowed" in screen.text(".finding.first")
+    assert "paused" in screen.text("#badges")
+
+
+def test_a_thousand_federates(screen: Screen) -> None:
+    """Only rows in sight are in the page; those who wait alike are one box; two updates a second, however many come."""
+    screen.visit("federations", pictures.picture(Range=pictures.crowd(1000)))
+    assert screen.text(".list .caption") == "1,000 federates"
+    assert screen.has(".list tbody tr") < 60
+    assert screen.has(".blockgraph .box") == 2
+    screen.browser.ask("document.querySelector('.list .scroller').scrollTo(0, 1e9)")
+    screen.browser.wait_for("document.querySelector('tr[data-key=unit0998]')")
+    before, start = screen.draws(), screen.browser.ask("performance.now()")
+    for time in range(1, 41):
+        screen.stage.change(federate("unit0998", time=time))
+    screen.reads("tr[data-key=unit0998] .c-time", "40")
+    seconds = (screen.browser.ask("performance.now()") - start) / 1000
+    assert screen.draws() - before <= 2 * seconds + 2
+    assert screen.browser.ask("document.querySelector('.list .scroller').scrollTop") > 30_000
+    screen.browser.ask(
+        "(() => { const box = document.querySelector('.list .filter'); box.value = 'UNIT05'; "
+        "box.dispatchEvent(new Event('input')); })()"
+    )
+    screen.reads(".list .caption", "100 of 1,000 federates")
+    screen.go("federations/Range/slowest")
+    assert screen.text("tr[aria-selected=true] .c-name") == "slowest"
+
+
+def test_columns_sort(screen: Screen) -> None:
+    screen.visit("federations", pictures.picture())
+
+    def order() -> list[str]:
+        found: list[str] = screen.browser.ask(
+            "[...document.querySelectorAll('.list tbody tr[data-key]')].map(one => one.dataset.key)"
+        )
+        return found
+
+    assert order() == ["lance", "observer", "radar", "tank", "weather"]
+    for expected in (["observer", "radar", "tank", "lance", "weather"],
+                     ["weather", "lance", "radar", "tank", "observer"]):  # fmt: skip
+        screen.browser.click(".list th.c-time button")
+        assert order() == expected
+    assert screen.has("th[aria-sort=descending]") == 1
+
+
+# Interest
+
+
+def test_the_map_follows_a_region(screen: Screen) -> None:
+    """As the region moves, so does its rectangle, to scale; published and subscribed differ by more than colour."""
+    screen.visit("interest", quiet())
+    chosen = "[...document.querySelectorAll('.map-tools select')].slice(0, 2).map(one => one.value)"
+    assert screen.browser.ask(chosen) == ["X", "Y"]
+    rect = "document.querySelector('[data-region=\"tank/1\"] .ground')"
+    space = "document.querySelector('.space')"
+    place = f"(Number({rect}.getAttribute('x')) - {space}.x.baseVal.value) / {space}.width.baseVal.value"
+    assert screen.browser.ask(place) == pytest.approx(0.12, abs=0.001)
+    screen.stage.change(
+        {"federations": {"Range": {"regions": {"tank/1": {"ranges": {"X": [600, 720], "Y": [400, 500]}}}}}}
+    )
+    screen.browser.wait_for(f"{place} > 0.5")
+    assert screen.browser.ask(place) == pytest.approx(0.6, abs=0.001)
+    styles = (
+        "[...document.querySelectorAll('.region .ground')].map(one => getComputedStyle(one).strokeDasharray)"
+    )
+    assert {"none", "6px, 4px"} <= set(screen.browser.ask(styles))
+    screen.browser.click('[data-region="tank/1"] .ground')
+    screen.reads(".map .caption", "Overlaps 2 regions, of lance and observer.")
+
+
+def test_what_overlaps_against_all_points(screen: Screen) -> None:
+    """Two regions overlap if they have a point in common; one without a range in a dimension has all of it."""
+    screen.visit("federations", pictures.picture())
+    chance = random.Random(16)
+
+    def ranges() -> dict[str, list[int]]:
+        return {name: sorted(chance.sample(range(10), 2)) for name in "XYZ" if chance.random() < 0.7}
+
+    pairs = [(ranges(), ranges()) for _ in range(500)]
+    found = screen.browser.ask(
+        "import('/static/ddm.js').then(({overlap}) => "
+        f"{json.dumps(pairs)}.map(([one, other]) => overlap({{ranges: one}}, {{ranges: other}})))"
+    )
+
+    def points(region: dict[str, list[int]], name: str) -> set[int]:
+        return set(range(*region.get(name, (0, 10))))
+
+    assert found == [all(points(one, name) & points(other, name) for name in "XYZ") for one, other in pairs]
+    assert {True, False} == set(found)
+
+
+def test_classes_are_a_tree_and_channels_are_bars(screen: Screen) -> None:
+    screen.visit("interest", pictures.picture())
+    names = "[...document.querySelectorAll('.c-class .tree')].map(one => one.title)"
+    shown = screen.browser.ask(names)
+    assert shown == sorted(pictures.classes())
+    assert screen.text('tr[data-key="HLAobjectRoot.Cloud"] .c-remark') == "no subscriber"
+    assert screen.text('tr[data-key="HLAobjectRoot.Vehicle.Tank"] .c-remark') == ""
+    screen.browser.click('tr[data-key="HLAobjectRoot.Vehicle"] .fold')
+    screen.browser.wait_for("!document.querySelector('tr[data-key=\"HLAobjectRoot.Vehicle.Tank\"]')")
+    screen.browser.wait_for("document.querySelectorAll('.js-plotly-plot .bars .point').length === 8")
+    assert {"federation": "Range", "sections": ["classes", "regions"], "type": "look"} in screen.stage.looks
+
+
+# Fabric
+
+
+def test_a_killed_node_turns_red(screen: Screen) -> None:
+    """Red, and said in words; its links are cut; every page says so."""
+    screen.visit("fabric", pictures.picture())
+    assert screen.has(".node.up") == 6
+    assert screen.has(".link.up") == 7
+    screen.stage.change(pictures.killed("S6"))
+    screen.browser.wait_for("document.querySelector('[data-node=S6].down')")
+    assert screen.browser.ask(
+        "(() => { const probe = document.createElement('i'); probe.style.color = 'var(--bad)'; document.body.append(probe); "
+        "const red = getComputedStyle(probe).color; probe.remove(); "
+        "return getComputedStyle(document.querySelector('[data-node=S6] rect')).fill === red; })()"
+    )
+    assert "down" in screen.text("[data-node=S6] .state")
+    assert screen.has(".link.down") == 2
+    assert screen.text("tr[data-key=S6] .c-nodestate") == "down"
+    assert screen.text(".finding.first") == "S6 is down: no answer for 2 s from 127.0.0.1:15166."
+    screen.go("runs")
+    assert "node S6 is down" in screen.text("#badges")
+
+
+# Channel, runs
+
+
+COLOURS = """(() => {
+  const canvas = document.querySelector("canvas");
+  const all = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  const seen = new Set();
+  for (let at = 0; at < all.length; at += 4) if (all[at + 3] === 255) seen.add(all.slice(at, at + 3).join(" "));
+  return [...seen];
+})()"""
+
+
+def test_consumers_by_priority_and_their_time_line(screen: Screen) -> None:
+    screen.visit("channel", pictures.picture())
+    assert screen.browser.ask(
+        "[...document.querySelectorAll('tr.main .c-consumer')].map(one => one.textContent)"
+    ) == ["radar", "lance", "observer"]
+    assert screen.text(".finding.first") == "7 deadlines were missed, by lance."
+    drawn = screen.browser.ask(COLOURS)
+    assert "0 103 168" in drawn  # at work
+    assert "200 16 46" in drawn  # too late
+    screen.stage.change({"federations": {"Range": {"consumers": {"radar": {"handed": 5000}}}}})
+    screen.reads('tr[data-key="radar"] .c-handed', "5,000")
+    assert screen.text('tr[data-key="radar"] .c-rate') != "–"
+
+
+def test_a_review_is_started_watched_and_opened(screen: Screen) -> None:
+    run = "2026-11-16T09-12-03"
+    screen.visit("runs", pictures.picture())
+    screen.browser.click(f"[data-review='{run}']")
+    screen.browser.wait_for("document.querySelector('dialog').open")
+    screen.browser.click("dialog .primary")
+    screen.browser.wait_for("!document.querySelector('dialog').open")
+    screen.stage.change({"runs": {run: {"review": {"state": "running", "progress": 0.25, "stage": "time"}}}})
+    screen.reads(f"tr[data-key='{run}'] .c-review", "25 % · time")
+    assert screen.stage.posted == [("POST", f"/api/runs/{run}/review", None, CSRF)]
+    screen.browser.click(f"[data-review='{run}']")
+    screen.browser.click("dialog .primary")
+    screen.browser.wait_for("!document.querySelector('dialog').open")
+    done = {"state": "done", "violations": 2, "report": f"/runs/{run}/report.html"}
+    screen.stage.change({"runs": {run: {"review": done}}})
+    screen.reads(f"tr[data-key='{run}'] .c-review", "2 violations")
+    assert screen.stage.posted[1:] == [("DELETE", f"/api/runs/{run}/review", None, CSRF)]
+    link = f"document.querySelector('tr[data-key=\"{run}\"] a.button')"
+    assert screen.browser.ask(f"{link}.getAttribute('href')") == f"/runs/{run}/report.html"
+    screen.stage.change({"runs": {run: {"review": {"report": "javascript:window.hacked=1"}}}})
+    screen.browser.wait_for(f"{link} === null")
+
+
+# Steering
+
+
+def asks_and(screen: Screen, selector: str, answer: str) -> None:
+    screen.browser.click(selector)
+    screen.browser.wait_for("document.querySelector('dialog').open")
+    screen.browser.click(answer)
+    screen.browser.wait_for("!document.querySelector('dialog').open")
+
+
+NO, YES = "dialog button:not(.primary)", "dialog .primary"
+
+
+def test_steering_asks_once_and_shows_the_answer(screen: Screen) -> None:
+    screen.visit("steer", pictures.picture())
+    asks_and(screen, "[data-action=pause]", NO)
+    assert screen.stage.posted == []
+    asks_and(screen, "[data-action=pause]", YES)
+    screen.reads(".answers li", "done")
+    pause = {"action": "pause", "federation": "Range"}
+    assert screen.stage.posted == [("POST", "/api/steer", pause, CSRF)]
+    screen.stage.change({"federations": {"Range": {"paused": {"since": 1.0, "by": "operator", "steps": 0}}}})
+    screen.browser.wait_for("!document.querySelector('[data-action=step]').disabled")
+    assert screen.browser.ask("document.querySelector('[data-action=pause]').disabled")
+    screen.browser.click("[data-action=step]")
+    screen.browser.ask("void (document.querySelector('dialog input').value = '3')")
+    screen.browser.click(YES)
+    screen.browser.wait_for("document.querySelectorAll('.answers li.good').length === 2")
+    screen.stage.answer = (409, {"error": "tank has resigned already; <b>look</b> at the list"})
+    asks_and(screen, "[data-resign=tank]", YES)
+    screen.reads(".answers li.bad", "tank has resigned already; <b>look</b> at the list")
+    step = {"action": "step", "federation": "Range", "target": 3}
+    resign = {"action": "resign", "federation": "Range", "target": "tank"}
+    assert [body for _, _, body, _ in screen.stage.posted] == [pause, step, resign]
+    assert {token for _, _, _, token in screen.stage.posted} == {CSRF}
+    # An error of the server is an error in the browser's own log too.
+    screen.browser.ask("1")
+    assert [one for one in screen.browser.complaints if "409" not in one] == []
+    screen.browser.complaints.clear()
+
+
+def test_a_read_only_page_says_why_it_cannot_steer(screen: Screen) -> None:
+    shown = pictures.picture()
+    shown["console"]["may_steer"] = False
+    screen.visit("steer", shown)
+    assert "read-only token" in screen.text(".page .banner")
+    assert screen.has("main button.big:not(:disabled), [data-resign]:not(:disabled)") == 0
+    screen.go("runs")
+    assert screen.has("[data-review]") == screen.has("[data-review]:disabled") > 0
+
+
+# Connection
+
+
+def test_a_newcomer_is_told_what_to_do(screen: Screen) -> None:
+    """Without a federation: where to join, and a program that does; when one comes, it is shown by itself."""
+    screen.visit("federations", pictures.empty())
+    assert screen.text(".addresses") == "127.0.0.1:15164"
+    program = screen.text(".code code")
+    assert 'rti="127.0.0.1:15164"' in program
+    compile(program, "first.py", "exec")
+    screen.stage.change({"federations": {"Range": pictures.federation()}})
+    screen.browser.wait_for("document.querySelector('tr[data-key=tank]')")
+
+
+def test_a_lost_connection_is_told_and_found_again(screen: Screen) -> None:
+    screen.visit("federations", pictures.picture())
+    screen.stage.cut()
+    screen.browser.wait_for("!document.getElementById('banner').hidden")
+    assert "No connection to the console since" in screen.text("#banner")
+    assert screen.text("#connection") == "connection lost"
+    assert screen.has("tr[data-key=tank]") == 1, "what was known stays"
+    screen.stage.picture = merged(screen.stage.picture, federate("radar", time=77))
+    screen.stage.mend()
+    screen.browser.click("#banner button")
+    screen.reads("tr[data-key=radar] .c-time", "77")
+    screen.browser.wait_for("document.getElementById('banner').hidden")
+    assert screen.text("#connection") == "live"
+    assert [one for one in screen.browser.complaints if "WebSocket" not in one] == []
+    screen.browser.complaints.clear()
+
+
+PAUSES = """import("/static/link.js").then(({ Link }) => {
+  const real = [WebSocket, setTimeout, fetch];
+  const found = [];
+  let again;
+  class Dead { addEventListener(name, does) { this[name] = does; } }
+  window.WebSocket = Dead;
+  window.setTimeout = (does, pause) => { found.push(pause); again = does; };
+  window.fetch = async () => ({ status: 200 });
+  try {
+    const link = new Link({ changed() {}, state() {} });
+    for (let at = 0; at < 8; at++) { link.socket.close(); again(); }
+  } finally {
+    [window.WebSocket, window.setTimeout, window.fetch] = real;
+  }
+  return found;
+})"""
+
+
+def test_pauses_between_tries_grow(screen: Screen) -> None:
+    screen.visit("federations", pictures.picture())
+    pauses = screen.browser.ask(PAUSES)
+    assert pauses == [500, 1000, 2000, 4000, 8000, 15000, 15000, 15000]
+
+
+# What comes from outside
+
+
+def test_names_are_text_whatever_they_are(screen: Screen) -> None:
+    """A script in a name of a federate, class, region, label, node, run or error is shown as it is, and does nothing."""
+    bad = NASTY[0]
+    everyone = {name: pictures.waiting("S1", 1, 2, 3.0, bad, *NASTY[:2]) for name in NASTY}
+    shown = pictures.picture(**{bad: pictures.federation(
+        federates={**everyone, bad: pictures.federate("<b>S1", time=1, last_callback={"name": bad, "ago": 1})},
+        classes={name.replace(".", ""): {"kind": bad, "publishers": list(NASTY), "subscribers": list(NASTY)} for name in NASTY},
+        regions={name: {**pictures.region(name, [1, 500], [2, 300], publishes=True), "subscribes": [name]} for name in NASTY},
+        consumers={name: {"priority": 1, "missed": 1, "recent": [[0, 1, name, True]], "classes": {name: {}}} for name in NASTY},
+        synchronization={bad: {"waits_for": list(NASTY), "achieved": [bad]}}, strategy=bad, channels={},
+    )})  # fmt: skip
+    shown["nodes"][bad] = {
+        "state": "down",
+        "why": NASTY[1],
+        "fabric": {"links": {bad: {"up": False, "why": bad}}},
+    }
+    shown["runs"][bad] = {
+        "federations": [bad],
+        "state": bad,
+        "review": {"state": "failed", "error": NASTY[1]},
+    }
+    screen.visit("federations", shown)
+    for page in PAGES:
+        screen.go(page)
+        assert screen.has("main script, main img, main b") == 0, page
+        assert bad in screen.text("body"), page
+        assert not screen.browser.ask("'hacked' in window")
+    screen.go("federations")
+    for name in NASTY:
+        screen.browser.ask(
+            f"[...document.querySelectorAll('.c-name a')].find(one => one.textContent === {json.dumps(name)}).click()"
+        )
+        screen.browser.wait_for(
+            f"document.querySelector('.details:not([hidden]) h2')?.textContent === {json.dumps(name)}"
+        )
+
+
+# How it looks
+
+
+CONTRAST = """(() => {
+  const linear = (one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map((one) => linear(one / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return colour === "rgba(0, 0, 0, 0)" ? ground(element.parentElement) : colour;
+  };
+  const left = "svg, [hidden], :disabled, option, .js-plotly-plot, .skip";
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((one) => one.nodeType === 3 && one.textContent.trim());
+    if (!own || element.closest(left) || !element.getClientRects().length) continue;
+    const both = [light(getComputedStyle(element).color), light(ground(element))].sort((one, other) => other - one);
+    const contrast = (both[0] + 0.05) / (both[1] + 0.05);
+    if (contrast < 4.5) found.push([element.className, element.textContent.slice(0, 30), contrast]);
+  }
+  return found;
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_can_be_read(screen: Screen, scheme: str) -> None:
+    """Letters stand out from their ground by at least 4.5 to 1 (WCAG AA), no page is wider than the window, what can be pressed
+    has a name."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    screen.browser.call("Emulation.setEmulatedMedia", features=features)
+    try:
+        screen.visit("federations", merged(quiet(), pictures.killed("S6")))
+        for page in (*PAGES, "federations/Range/radar"):
+            screen.go(page)
+            assert screen.browser.ask(CONTRAST) == [], page
+            assert screen.browser.ask("document.documentElement.scrollWidth <= innerWidth"), page
+            nameless = (
+                "[...document.querySelectorAll('button, a, input, select, canvas, [role=img], [role=button]')]"
+                ".filter(one => !(one.getAttribute('aria-label') || one.textContent.trim())).length"
+            )
+            assert screen.browser.ask(nameless) == 0, page
+    finally:
+        screen.browser.call("Emulation.setEmulatedMedia", features=[])
