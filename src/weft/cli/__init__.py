@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import weft
 from weft.cli import (
     bench,
+    completion,
     ddm,
     demo,
     doctor,
@@ -25,8 +26,10 @@ from weft.cli import (
     services,
     status,
     timeline,
+    top,
     tune,
 )
+from weft.cli.examples import add_examples
 from weft.model.errors import WeftError
 
 
@@ -53,11 +56,14 @@ def parser() -> argparse.ArgumentParser:
         fom,
         services,
         status,
+        top,
         timeline,
         bench,
         doctor,
+        completion,
     ):
         module.register(commands)
+    add_examples(made)
     return made
 
 
