@@ -56,8 +56,13 @@ def federation(home: str, **federates: Any) -> dict[str, Any]:
 
 BLOCKED = survey(
     "S1",
-    Harbour=federation("S1", tank=waiting("S1", "aircraft", seconds=12.3), tug=waiting("S1", "tank"), aircraft=federate("S1", time=6, lookahead=1)),
-)  # fmt: skip
+    Harbour=federation(
+        "S1",
+        tank=waiting("S1", "aircraft", seconds=12.3),
+        tug=waiting("S1", "tank"),
+        aircraft=federate("S1", time=6, lookahead=1),
+    ),
+)
 
 
 # The merge
@@ -141,7 +146,9 @@ def test_the_older_status_is_understood() -> None:
     """A server that does not know the survey: the same form, nothing null."""
     old = [{
         "federation": "F", "node": "N", "home": "N", "instances": 2, "ordered": {}, "strategy": "Exact", "regions": {"log": 0},
-        "federates": [{"name": "a", "type": "t", "node": "N", "regulating": True, "constrained": True, "time": 5, "galt": None, "asks": ""}],
+        "federates": [
+            {"name": "a", "type": "t", "node": "N", "regulating": True, "constrained": True, "time": 5, "galt": None, "asks": ""}
+        ],
     }]  # fmt: skip
     found = survey_of_status(old)
     assert found["node"] == "N"
@@ -217,7 +224,8 @@ def test_the_whole_text() -> None:
     for part in (
         "aircraft blocks tank since", "synchronization point 'ready': waits for tug; achieved by tank, aircraft",
         "save 'noon': saving, waits for tug", "for 40 TAR 12.3 s", "9.0 MB", "slow, missed",
-        "Harbour: 3 federates, 4 instances, home S1, Exact, HLAinteger64Time", "S1 records below runs: Harbour as 20261116T1-a (12 rows, 1 dropped)",
+        "Harbour: 3 federates, 4 instances, home S1, Exact, HLAinteger64Time",
+        "S1 records below runs: Harbour as 20261116T1-a (12 rows, 1 dropped)",
     ):  # fmt: skip
         assert part in text, text
     assert max(cell_len(line) for line in shown) <= 100

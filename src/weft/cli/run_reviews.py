@@ -1,4 +1,4 @@
-"""What a review has found, kept in the run's folder: `review/review.json`, and `review/report.html` where one was written there."""
+"""What a review has found, kept in the run's folder: `review/review.json`, and `review/report.html` beside it."""
 
 from __future__ import annotations
 
