@@ -40,7 +40,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         Example("weft demo --steps 20 --step-ms 1 --no-review"),
     ),
     "weft serve": _examples(
-        "weft serve", "weft serve --host 127.0.0.1 --ws-port 8080 --log json --no-record", kind=SERVES
+        "weft serve", "weft serve --host 127.0.0.1 --log json --no-record", kind=SERVES
     ),
     "weft run": _examples(
         "weft run domains.toml --seconds 5",
@@ -115,7 +115,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft bench channel", "weft bench channel --part push --repeats 1 --json", kind=LONG
     ),
     "weft bench domains": _examples(
-        "weft bench domains", "weft bench domains --servers 0 --simulated 64 --repeats 1", kind=LONG
+        "weft bench domains --servers 16 --simulated 144", "weft bench domains --servers 0 --simulated 64 --repeats 1", kind=LONG
     ),
     "weft bench mesh": _examples("weft bench mesh", "weft bench mesh --repeats 1 --json", kind=LONG),
     "weft bench orders": _examples(
@@ -125,7 +125,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft bench record", "weft bench record --no-pure --repeats 1 --json", kind=LONG
     ),
     "weft bench review": _examples(
-        "weft bench review", "weft bench review --rows 10000 --no-skew --no-duckdb --json", kind=LONG
+        "weft bench review --rows 100000", "weft bench review --rows 10000 --no-skew --no-duckdb --json", kind=LONG
     ),
     "weft bench tso": _examples(
         "weft bench tso", "weft bench tso --federates 2 --steps 100 --no-growth --repeats 1", kind=LONG

@@ -131,13 +131,14 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             report.detail(LogText(f"listens: {kind} {host}:{port}", "listening", address=f"{host}:{port}"))
         if node is not None:
             await node.start()
-        recorded = settings.recordings if settings.record.on else ""
-        print(greeting(listeners, run_directory, settings.serve.saves, recorded), flush=True)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError):
                 loop.add_signal_handler(number, stopping.set)
+        # Only now: who has read it may end us, and that is to be in order.
+        recorded = settings.recordings if settings.record.on else ""
+        print(greeting(listeners, run_directory, settings.serve.saves, recorded), flush=True)
         code = 0
         if plan is None or node is None:
             await stopping.wait()

@@ -96,7 +96,7 @@ class CallWatch:
         elif service in _LABELLED and arguments:
             call.label = str(arguments[0])
         elif arguments and "request" in service:
-            call.requested = str(arguments[0])
+            call.requested = _time(arguments[0])
         call.key = (session, sequence)
         self._unanswered[call.key] = call
         if WATCHED[service]:
@@ -144,7 +144,7 @@ class CallWatch:
             waiting.remove(call)
             call.ended_by = method
             if "grant" in method or method.startswith("time_"):
-                call.granted = str(arguments[0])
+                call.granted = _time(arguments[0])
             if method in _FAILURES:
                 call.error = ", ".join(str(one) for one in arguments) or method
             self._over(call)
@@ -164,3 +164,8 @@ class CallWatch:
         self._unanswered.pop(call.key, None)  # a grant may come before the answer
         for sink in self.sinks:
             sink(call)
+
+
+def _time(value: Any) -> str:
+    """A logical time as a person writes it."""
+    return str(getattr(value, "value", value))
