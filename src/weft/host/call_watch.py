@@ -121,8 +121,11 @@ class CallWatch:
     def refused(self, session: int, sequence: int, error: Exception) -> None:
         call = self._unanswered.pop((session, sequence), None)
         if call is not None:
-            if call in self._open.get(session, ()):
-                self._open[session].remove(call)
+            waiting = self._open.get(session, [])
+            if call in waiting:
+                waiting.remove(call)
+            if not waiting:
+                self._open.pop(session, None)
             call.error, call.refused = str(error), type(error).__name__
             self._over(call)
 
