@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_cli_ddm import FOM
 from host.served import serving
 from interest.paper import FED, GRID_OF_TWO
 from weft import EmbeddedNode
@@ -30,6 +29,13 @@ from weft.host.simulated_rates import PAPER, simulate
 from weft.model.records import Source
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+FOM = """<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
+ <objects><objectClass><name>HLAobjectRoot</name>
+  <objectClass><name>{0}</name><attribute><name>Place</name>
+   <dimensions><dimension>X</dimension><dimension>Y</dimension></dimensions></attribute></objectClass></objectClass></objects>
+ <dimensions><dimension><name>X</name><upperBound>1000</upperBound></dimension>
+  <dimension><name>Y</name><upperBound>1000</upperBound></dimension></dimensions>
+</objectModel>"""
 LAST = '"$(weft runs --last)"'
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from weft.cli.facts import NOBODY, Answer, blocks, picture_of, rated, survey_of_status, troubles
+from weft.cli.facts import NOBODY, Answer, blocks, picture_of, survey_of_status, troubles
 from weft.cli.facts_lines import amount, clean, fit, headline, lasting, status_lines
 from weft.cli.status import as_data, texts
 from weft.cli.top_view import SORTS, View, frame
@@ -156,27 +155,6 @@ def test_the_older_status_is_understood() -> None:
         "a": {"type": "t", "node": "N", "regulating": True, "constrained": True, "time": 5}
     }
     assert "null" not in json.dumps(picture_of([Answer("x", found)]))
-
-
-# Rates
-
-
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.1, 100))
-def test_rates(before: int, after: int, seconds: float) -> None:
-    """A counter that went back began anew."""
-    old = survey("S1", F=federation("S1", a=federate("S1", calls=before)))
-    new = survey("S1", F=federation("S1", a=federate("S1", calls=after), b=federate("S1", calls=5)))
-    new["now"] = old["now"] + seconds
-    found = rated(new, old)
-    grown = after - before if after >= before else after
-    passed = new["now"] - old["now"]
-    assert found["federations"]["F"]["federates"]["a"]["calls_rate"] == pytest.approx(
-        grown / passed, abs=1e-3
-    )
-    assert "calls_rate" not in found["federations"]["F"]["federates"]["b"]
-    assert found["server"]["cpu"] == 0.0
-    assert rated(new, {}) == new
-    assert rated(new, new) == new
 
 
 # Who blocks whom

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.cli.facts import Answer, Facts, rated, survey_of_status
+from weft.cli.facts import Answer, Facts, survey_of_status
+from weft.console.rates import rated
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.guard import PLAIN_PASSWORD
 from weft.model.enums import CallbackModel
@@ -86,7 +87,7 @@ class Asker:
         self._node = str(survey.get("node") or self.address)
         self._answered = self._clock()
         before, self._before = self._before, survey
-        return Answer(self.address, {**rated(survey, before), "node": self._node}, node=self._node)
+        return Answer(self.address, {**rated(survey, before or None), "node": self._node}, node=self._node)
 
     def _survey(self, sections: Sequence[str]) -> Facts:
         if self._rti is None:

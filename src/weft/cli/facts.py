@@ -1,21 +1,21 @@
 """What `weft status` and `weft top` know: the surveys of several nodes, merged into one picture (pure).
 
-A picture has `nodes` and `federations`.  A node knows everything of the federates that live on it and little of others, so a
-federate's facts are those of its own node; what belongs to a federation as a whole (synchronization points, saves, pauses) is
-taken from its home, if that has answered.  Nothing in a picture is null: what is not known is absent.
+A picture has `nodes` and `federations`, the latter merged as the console does it (`weft.console.merging`).  Nothing is null:
+what is not known is absent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+from weft.console.merging import Told, federations
 
 Facts = dict[str, Any]
 """Plain data, as it comes from a node."""
 
 _OF_THE_NODE = ("server", "fabric", "recording", "version", "now", "wall")
-_RATES = ("calls", "callbacks", "bytes_in", "bytes_out")
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,8 @@ def picture_of(answers: Iterable[Answer]) -> Facts:
         surveys[name] = survey
     for name, survey in surveys.items():
         _hear_of_others(nodes, name, survey.get("fabric") or {})
-    federations: dict[str, Facts] = {}
-    for name in sorted({one for survey in surveys.values() for one in survey.get("federations", {})}):
-        told_by = {node: found["federations"][name] for node, found in surveys.items()
-                   if name in found.get("federations", {})}  # fmt: skip
-        federations[name] = _federation(told_by)
-    return {"nodes": dict(sorted(nodes.items())), "federations": federations}
+    merged = federations([Told(name, survey, True) for name, survey in surveys.items()])
+    return {"nodes": dict(sorted(nodes.items())), "federations": merged}
 
 
 def _address(survey: Facts) -> str:
@@ -68,11 +64,11 @@ def _address(survey: Facts) -> str:
 
 def _apart(survey: Facts, name: str, address: str) -> Facts:
     """Of another node by a name that is taken: servers of no mesh are all called alike."""
-    federations = {}
+    apart = {}
     for federation, told in survey.get("federations", {}).items():
         federates = {who: {**one, "node": name} for who, one in told["federates"].items()}
-        federations[f"{federation}@{address}"] = {**told, "home": name, "federates": federates}
-    return {**survey, "node": name, "federations": federations}
+        apart[f"{federation}@{address}"] = {**told, "home": name, "federates": federates}
+    return {**survey, "node": name, "federations": apart}
 
 
 def _hear_of_others(nodes: dict[str, Facts], teller: str, fabric: Facts) -> None:
@@ -87,104 +83,21 @@ def _hear_of_others(nodes: dict[str, Facts], teller: str, fabric: Facts) -> None
             nodes[name] = {"state": "down", "why": str(why)}
 
 
-def _federation(told_by: Mapping[str, Facts]) -> Facts:
-    """One federation out of what each node tells of it."""
-    home = next((one for node, one in told_by.items() if one.get("home") == node), None)
-    chief = home or next(iter(told_by.values()))
-    merged: Facts = {key: value for key, value in chief.items() if not isinstance(value, dict)}
-    merged["federates"] = _federates(told_by, chief)
-    for key in sorted({key for one in told_by.values() for key in one} - {"federates", *merged}):
-        found = [one[key] for one in [chief, *told_by.values()] if key in one]
-        if key in ("classes", "channels"):
-            merged[key] = _counted([one[key] for one in told_by.values() if key in one])
-        elif key in ("regions", "consumers", "dimensions", "cells"):
-            merged[key] = {name: value for one in reversed(found) for name, value in one.items()}
-        else:
-            merged[key] = found[0]
-    return merged
-
-
-def _federates(told_by: Mapping[str, Facts], chief: Facts) -> dict[str, Facts]:
-    found: dict[str, Facts] = {}
-    for told in (chief, *told_by.values()):
-        for name, one in told.get("federates", {}).items():
-            found.setdefault(name, one)
-    for node, told in told_by.items():
-        theirs = told.get("federates", {})
-        found.update({name: one for name, one in theirs.items() if one.get("node") == node})
-    return {name: found[name] for name in sorted(found)}
-
-
-def _counted(tables: list[dict[str, Facts]]) -> dict[str, Facts]:
-    """Counters of nodes add up, and so do lists of names; what is no number is as the first says."""
-    merged: dict[str, Facts] = {}
-    for table in tables:
-        for name, one in table.items():
-            if name not in merged:
-                merged[name] = dict(one)
-                continue
-            sums = merged[name]
-            for key, value in one.items():
-                if isinstance(value, list):
-                    sums[key] = sorted({*sums.get(key, []), *value})
-                elif key == "instances":
-                    sums[key] = max(sums.get(key, 0), value)
-                elif isinstance(value, (int, float)) and not isinstance(value, bool):
-                    sums[key] = sums.get(key, 0) + value
-    return merged
-
-
 def survey_of_status(found: list[Facts], node: str = "") -> Facts:
     """The answer of a node that knows only the older call `query_status`, in the form of a survey."""
-    federations: dict[str, Facts] = {}
+    known: dict[str, Facts] = {}
     for one in found:
         node = str(one.get("node", node))
         federates = {}
         for told in one["federates"]:
             facts = {key: value for key, value in told.items() if key != "name" and value not in (None, "")}
             federates[told["name"]] = facts
-        federations[one["federation"]] = {
+        known[one["federation"]] = {
             **{key: one[key] for key in ("home", "instances", "strategy", "ordered") if key in one},
             **({"regions_in_time": one["regions"]} if "regions" in one else {}),
             "federates": federates,
         }
-    return {"node": node, "federations": federations}
-
-
-# Rates
-
-
-def rated(survey: Facts, before: Facts) -> Facts:
-    """A survey with what has changed since an earlier one of the same node, as rates for each second; `before` may be empty."""
-    seconds = survey.get("now", 0.0) - before.get("now", survey.get("now", 0.0))
-    if seconds <= 0:
-        return survey
-    made = dict(survey)
-    if "server" in survey and "server" in before:
-        counters = ("messages", "bytes_in", "bytes_out", "cpu_seconds")
-        rates = _rates(survey["server"], before["server"], counters, seconds)
-        if "cpu_seconds_rate" in rates:
-            rates["cpu"] = rates.pop("cpu_seconds_rate")
-        made["server"] = {**survey["server"], **rates}
-    made["federations"] = {}
-    for name, federation in survey.get("federations", {}).items():
-        old = before.get("federations", {}).get(name, {}).get("federates", {})
-        federates = {
-            who: {**one, **_rates(one, old.get(who, {}), _RATES, seconds)}
-            for who, one in federation["federates"].items()
-        }
-        made["federations"][name] = {**federation, "federates": federates}
-    return made
-
-
-def _rates(new: Facts, old: Facts, keys: Iterable[str], seconds: float) -> dict[str, float]:
-    """A counter that went back belongs to somebody new under the old name: it began at 0."""
-    found = {}
-    for key in keys:
-        if key in new and key in old:
-            gone = new[key] - old[key]
-            found[f"{key}_rate"] = round((gone if gone >= 0 else new[key]) / seconds, 3)
-    return found
+    return {"node": node, "federations": known}
 
 
 # Who blocks whom
