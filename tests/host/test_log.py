@@ -187,13 +187,10 @@ def test_calls_are_watched_until_they_are_over(settings: str) -> None:
     """Each once, with federation and federate; an advance ends with its grant, and one that comes to nothing says so."""
     seen: list[WatchedCall] = []
     with serving() as server:
-        watch = server.ask(
-            lambda one: (
-                setattr(one.board, "watch", CallWatch(one.board.node, [seen.append])) or one.board.watch
-            )
-        )
+        watch = CallWatch(server.server.board.node, [seen.append])
+        server.ask(lambda one: setattr(one.board, "watch", watch))
         play(server.address(), settings)
-        assert server.ask(lambda one: (dict(watch._open), dict(watch._unanswered))) == ({}, {})
+        assert server.ask(lambda _: (dict(watch._open), dict(watch._unanswered))) == ({}, {})
     found = [(call.service, call.federate, call.ended_by) for call in seen]
     for name, kind in (("one", "time_advance_request"), ("two", "next_message_request")):
         assert found.count((kind, name, "time_advance_grant")) == 1
