@@ -76,9 +76,10 @@ PUBLIC = {
         "CALLBACK_SUCCEEDED", "Codec", "CompressedModule", "ConveyedRegion", "DecodedCall", "ModuleUrl", "WireError",
     ],
     "weft.kernel": [
-        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SERVICES", "LEAST_URGENT",
+        "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SECTIONS", "SERVICES", "LEAST_URGENT",
         "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Effect", "Fetch", "Lane", "LastMile", "Listen",
-        "Named", "Node", "Notice", "Record", "Refuse", "Remember", "Reply", "Store", "Transmit", "UrgentCallback", "Wish",
+        "Named", "Node", "Notice", "Record", "Refuse", "Remember", "Reply", "Store", "Surroundings", "Transmit",
+        "UrgentCallback", "Wish",
     ],
 }  # fmt: skip
 

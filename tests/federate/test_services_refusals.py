@@ -55,6 +55,7 @@ UNJOINED = {
     "enable_callbacks",
     "disable_callbacks",
     "query_status",
+    "query_survey",
 }
 SERVICES = sorted(
     name

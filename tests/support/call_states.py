@@ -61,6 +61,7 @@ NEEDS_NO_FEDERATION = NEEDS_NO_CONNECTION | {
     "enable_callbacks",
     "disable_callbacks",
     "query_status",
+    "query_survey",
 }
 NOT_WITHIN_A_CALLBACK = {
     "connect",

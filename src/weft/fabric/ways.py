@@ -65,6 +65,11 @@ class Ways:
         """How many packets wait for others; not those of lost servers, which may wait until these are back."""
         return sum([side.waiting_of(False) for side in self.sides.values()])
 
+    def held(self, peer: int) -> int:
+        """How many packets of that neighbour wait for others."""
+        places = [(side, side.place.get(peer, -1)) for side in self.sides.values()]
+        return sum([len(side.waiting[place]) for side, place in places if place >= 0])
+
     def stranded(self) -> int:
         """How many packets of lost servers wait for earlier ones, which are still with these."""
         return sum([side.waiting_of(True) for side in self.sides.values()])

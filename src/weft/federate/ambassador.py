@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 from weft.federate.callbacks import FederateAmbassador
@@ -252,6 +252,14 @@ class RTIambassador(
     def query_status(self) -> list[dict[str, Any]]:
         """Not of the standard: the node's federations, their members and where they are in time, as plain data."""
         result: list[dict[str, Any]] = self._call("query_status", ())
+        return result
+
+    def query_survey(self, sections: Sequence[str] = ()) -> dict[str, Any]:
+        """Not of the standard: what the node knows of itself and its federations just now, as plain data (docs/survey.md).
+
+        `sections`: some of federates, classes, regions, consumers, fabric, server, recording; none named: all.
+        """
+        result: dict[str, Any] = self._call("survey", (list(sections),))
         return result
 
     def list_federation_execution_members(self, federation_name: str) -> None:

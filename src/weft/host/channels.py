@@ -94,6 +94,10 @@ class Channels:
         channel = self.made.get(port)
         return 0 if channel is None else channel.backlog_bytes(peer)
 
+    def held(self, peer: int) -> int:
+        """Packets of a neighbour that wait for others."""
+        return sum(channel.held(peer) for channel in self.made.values())
+
     def waiting(self) -> int:
         return sum(channel.waiting() for channel in self.made.values())
 

@@ -26,6 +26,7 @@ from weft.host.recording import NodeRecordings
 from weft.host.reports import ReportFiles
 from weft.host.saves import DEFAULT_DIRECTORY, SaveDirectory, fetch, store
 from weft.host.schedules import class_schedule, read_schedule
+from weft.host.survey import EmbeddedSurroundings
 from weft.kernel import (
     PAUSES,
     Alarm,
@@ -69,7 +70,9 @@ class EmbeddedNode:
         self.saves = Path(save_directory)
         self._saves = SaveDirectory(self.saves)
         self._lock = threading.Lock()
-        self._connections: dict[int, EmbeddedConnection] = {}
+        self.connections: dict[int, EmbeddedConnection] = {}
+        self.now = 0.0  # when something was last to be done
+        self._node.surroundings = EmbeddedSurroundings(self)
         self.alarmed = False  # something is to be done when its time has come
         self.recordings: NodeRecordings | None = None
 
@@ -77,14 +80,15 @@ class EmbeddedNode:
         with self._lock:
             session = self._node.open_session()
             made = EmbeddedConnection(self, session)
-            self._connections[session] = made
+            self.connections[session] = made
             return made
 
     def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
         lock = self._lock
         lock.acquire()
         try:
-            effects = self._node.call(session, 0, service, arguments, time.monotonic())
+            self.now = time.monotonic()
+            effects = self._node.call(session, 0, service, arguments, self.now)
             first = effects[0]
             if len(effects) > 1:
                 self._perform(effects)
@@ -97,7 +101,7 @@ class EmbeddedNode:
         raise RTIinternalError(f"{service} was not answered by its node")  # a lone node answers at once
 
     def _perform(self, effects: list[Effect]) -> None:
-        connections = self._connections
+        connections = self.connections
         for effect in effects:
             if isinstance(effect, Callback):
                 receiver = connections.get(effect.session)
@@ -163,7 +167,8 @@ class EmbeddedNode:
 
     def done(self, session: int, ticket: int) -> None:
         with self._lock:
-            self._perform(self._node.done(session, ticket, time.monotonic()))
+            self.now = time.monotonic()
+            self._perform(self._node.done(session, ticket, self.now))
 
     def began(self, session: int, ticket: int) -> None:
         with self._lock:
@@ -184,7 +189,7 @@ class EmbeddedNode:
     def tick(self) -> None:
         """Let the kernel do what is due by now: periodic reports, values that waited for their update rate."""
         with self._lock:
-            now = time.monotonic()
+            now = self.now = time.monotonic()
             due = self._node.next_tick()
             if due is not None and now >= due:
                 self._perform(self._node.tick(now))
@@ -202,17 +207,18 @@ class EmbeddedNode:
     def close(self, session: int) -> None:
         with self._lock:
             self._node.close_session(session)
-            self._connections.pop(session, None)
+            self.connections.pop(session, None)
             self._rest()
 
     def lose(self, session: int) -> None:
         with self._lock:
-            self._connections.pop(session, None)
-            self._perform(self._node.session_lost(session, time.monotonic()))
+            self.connections.pop(session, None)
+            self.now = time.monotonic()
+            self._perform(self._node.session_lost(session, self.now))
             self._rest()
 
     def _rest(self) -> None:
-        if not self._connections:
+        if not self.connections:
             self._reports.close()
 
 
@@ -227,15 +233,24 @@ class EmbeddedConnection:
         self._arrived = threading.Event()
         self._asleep = False
         self._closed = False
+        # For surveys (`weft.host.survey`).
+        self.calls = 0
+        self.callbacks = 0
+        self.last: Callback | None = None
+        self.last_at = 0.0
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
         if self._closed:
             raise NotConnected("the connection is closed; connect again")
+        self.calls += 1
         return self._host.call(self._session, service, arguments)
 
     def put(self, callback: Callback) -> None:
         if isinstance(callback, UrgentCallback) and self._urgent is None:
             self._urgent = LastMile()
+        self.callbacks += 1
+        self.last = callback
+        self.last_at = self._host.now
         self._inbox.append(callback)
         if self._asleep:
             self._arrived.set()
@@ -268,6 +283,10 @@ class EmbeddedConnection:
 
     def pending(self) -> bool:
         return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
+
+    def waiting(self) -> int:
+        """Callbacks that the federate has not taken."""
+        return len(self._inbox) + (0 if self._urgent is None else self._urgent.waiting)
 
     def now(self) -> float:
         return time.monotonic()

@@ -51,6 +51,15 @@ class Link:
         self.dropped = 0  # reliable messages that were lost because the link was down
         self.owed = 0  # acknowledgements that have not gone out yet …
         self.overdue = False  # … and have waited for a while
+        # For surveys (`weft.host.fabric_survey`).
+        self.since = 0.0  # when it last went up or down
+        self.why = ""  # it last went down
+        self.sent = 0  # messages that went over it, whoever's they are …
+        self.received = 0
+        self.packets = 0  # … of these the causal packets, and their stamps
+        self.stamp_bytes = 0
+        self.bytes_out = 0
+        self.bytes_in = 0
         self.unanswered = 0  # bytes that have come since something last went there, and with it word of them
         self._items = bytearray()
         self._pending: deque[tuple[int, bytes]] = deque()  # with the kind of item
@@ -110,10 +119,7 @@ class Link:
             self.unanswered = 0
         self.owed = 0
         self.overdue = False
-        if self.line is not None and session.state is not State.DROPPED:
-            parts = session.take_outgoing(now)
-            if parts:
-                self.line.send(parts)
+        self.answer(now)
 
     def answer(self, now: float) -> None:
         """What the session itself has to say to what came.  Acknowledgements of packets go on waiting for company."""
@@ -121,6 +127,8 @@ class Link:
         if session is not None and self.line is not None and session.state is not State.DROPPED:
             parts = session.take_outgoing(now)
             if parts:
+                for part in parts:
+                    self.bytes_out += len(part)
                 self.line.send(parts)
 
     def _frame(self) -> None:
@@ -131,3 +139,4 @@ class Link:
             session.send_call_request(payload)
         elif session is not None:
             session.send_callback(payload)
+            session.last_callback = b""  # nobody asks, and it may be long

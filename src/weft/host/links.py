@@ -106,7 +106,9 @@ class Links:
         own = topology.numbers[node]
         for name in topology.neighbours(node):
             peer = topology.numbers[name]
-            self.links[peer] = Link(peer, name, split_address(domains.addresses[name]), own < peer)
+            link = Link(peer, name, split_address(domains.addresses[name]), own < peer)
+            link.since = time.monotonic()
+            self.links[peer] = link
         self._by_name = {link.name: link for link in self.links.values()}
         self._by_token: dict[int, Link] = {}
         self._listening_context = link_context(domains, node, folder, server_side=True)
@@ -199,6 +201,7 @@ class Links:
         """False if it has to go another way."""
         if self._datagrams is None or len(body) + _TOKEN > DATAGRAM_BYTES or not link.up or link.line is None:
             return False
+        link.bytes_out += _TOKEN + len(body)
         self._datagrams.send(
             link.peer_token.to_bytes(_TOKEN, "big") + body, (link.line.peer_host, link.address[1])
         )
@@ -351,6 +354,7 @@ class Links:
             return
         before = session.state
         link.unanswered += len(data)
+        link.bytes_in += len(data)
         session.feed(data, now)
         while link.session is session and session.next():
             self._frame(line, link, session.frame.payload)
@@ -517,6 +521,7 @@ class Links:
     def _is_up(self, link: Link, hello: dict[str, Any]) -> None:
         link.peer_token = hello["token"]
         link.up = True
+        link.since = time.monotonic()
         link.complaint = ""
         self._host.link_up(link, hello["boot"])
 
@@ -570,6 +575,8 @@ class Links:
         link.begin()
         if link.up:
             link.up = False
+            link.since = time.monotonic()
+            link.why = why
             self._host.link_down(link, why, for_good)
             self._host.turn_soon()
 
@@ -613,6 +620,7 @@ class Links:
         link = self._by_token.get(int.from_bytes(data[:_TOKEN], "big"))
         if link is None or not link.up:
             return
+        link.bytes_in += len(data)
         try:
             self._host.item(link, DATAGRAM, data[_TOKEN:])
         except FabricError as error:

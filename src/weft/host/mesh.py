@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from weft.fabric import Batch, Delivery, Domains, decode_packet, encode_packet
+from weft.fabric import Batch, Delivery, Domains, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.cbor import encode
 from weft.host.channels import Channels
@@ -239,6 +239,16 @@ class Mesh:
         """Is there a way to it just now?"""
         return self._reach.is_reachable(self._number(node))
 
+    @property
+    def topology(self) -> Topology:
+        return self._topology
+
+    def unreachable(self) -> dict[str, str]:
+        """The nodes to which there is no way just now, and why; not those to which no chain of domains leads."""
+        reach = self._reach
+        away = [n for n in range(len(self.nodes)) if reach.next_hop(n) >= 0 and not reach.is_reachable(n)]
+        return {self.nodes[node]: reach.why(node) for node in away}
+
     def status(self) -> dict[str, Any]:
         """For the table of `weft run`."""
         counts = self.channels.counts()
@@ -282,6 +292,7 @@ class Mesh:
         port = PORTS_OF_PACKETS.get(kind)
         if port is not None:
             channel = self.channels.of(port)
+            link.received += 1
             channel.receive(link.peer, decode_packet(body))
             self._deliveries[port].extend(channel.take_deliveries())
         elif kind in PORTS_OF_ACKS:
@@ -300,6 +311,7 @@ class Mesh:
             raise FabricError(f"there is no item of kind {kind}; use the same Weft on all servers")
 
     def _data(self, link: Link, data: Data) -> None:
+        link.received += 1
         if data.origin >= len(self.nodes) or self._reach.next_hop(data.origin) != link.peer:
             raise FabricError("it passes on a message that does not come this way")
         if data.destination == self._own:
@@ -433,6 +445,9 @@ class Mesh:
             link = links[peer]
             if link.up:
                 link.put_packet(kind, encoded.get(id(packet)) or encode_packet(packet))
+                link.sent += 1
+                link.packets += 1
+                link.stamp_bytes += len(packet.stamp)
                 self.links.touch(link)
             elif peer not in self._backlogged and self.channels.backlog(peer) > BACKLOG:
                 self._backlogged.add(peer)
@@ -489,10 +504,11 @@ class Mesh:
         outbox, self._outbox = self._outbox, []
         for hop, data in outbox:
             link = self.links.links[hop]
+            if not link.up:
+                continue
             body = encode_data(data)
-            if not link.up or (
-                data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body)
-            ):
+            link.sent += 1
+            if data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body):
                 continue
             link.put(DATA, body)
             self.links.touch(link)

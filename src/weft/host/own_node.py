@@ -30,6 +30,7 @@ from weft.host.reports import ReportFiles
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
 from weft.host.settings import Settings, read_rid
+from weft.host.survey import EmbeddedSurroundings
 from weft.kernel import (
     PAUSES,
     Alarm,
@@ -97,7 +98,8 @@ class OwnNode:
         self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
         self._keeping: set[threading.Thread] = set()
         self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
-        self._connections: dict[int, OwnConnection] = {}
+        self.connections: dict[int, OwnConnection] = {}
+        self._node.surroundings = EmbeddedSurroundings(self, mesh)
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
@@ -194,10 +196,10 @@ class OwnNode:
     def _lose_all(self, why: str) -> None:
         now = time.monotonic()
         self.failure = why
-        for session, connection in list(self._connections.items()):
+        for session, connection in list(self.connections.items()):
             connection.put(Callback(session, "connection_lost", (why,)))
             self._perform(self._meshed, self._node.session_lost(session, now, why))
-        self._connections.clear()
+        self.connections.clear()
         for number, waiting in list(self._waiting.items()):
             waiting.answer = Refuse(0, number, RTIinternalError(f"not answered: {why}"))
         self._drive.notify()
@@ -210,7 +212,7 @@ class OwnNode:
                 raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
             session = self._node.open_session()
             made = OwnConnection(self, self._drive, session)
-            self._connections[session] = made
+            self.connections[session] = made
             return made
 
     def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
@@ -276,7 +278,7 @@ class OwnNode:
     # --- what the kernel decided ------------------------------------------------------------------------------
 
     def _perform(self, meshed: MeshedNode, effects: list[Effect]) -> None:
-        connections = self._connections
+        connections = self.connections
         for effect in effects:
             if isinstance(effect, Callback):
                 receiver = connections.get(effect.session)
@@ -342,6 +344,11 @@ class OwnNode:
     # --- sessions ---------------------------------------------------------------------------------------------
 
     @property
+    def now(self) -> float:
+        """When something was last to be done."""
+        return self._meshed.now
+
+    @property
     def holding(self) -> bool:
         return self._node.holding
 
@@ -363,13 +370,13 @@ class OwnNode:
 
     def close(self, session: int) -> None:
         with self._drive.mutex:
-            if self._connections.pop(session, None) is not None:
+            if self.connections.pop(session, None) is not None:
                 self._node.close_session(session)
             self._drive.notify()
 
     def lose(self, session: int) -> None:
         with self._drive.mutex:
-            if self._connections.pop(session, None) is not None:
+            if self.connections.pop(session, None) is not None:
                 self._perform(self._meshed, self._node.session_lost(session, time.monotonic()))
                 self.flush()
             self._drive.notify()
@@ -391,15 +398,24 @@ class OwnConnection:
         self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
         self._closed = False
         self._waits = False
+        # For surveys (`weft.host.survey`).
+        self.calls = 0
+        self.callbacks = 0
+        self.last: Callback | None = None
+        self.last_at = 0.0
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
         if self._closed:
             raise NotConnected("the connection is closed; connect again")
+        self.calls += 1
         return self._host.call(self._session, service, arguments)
 
     def put(self, callback: Callback) -> None:
         if self._urgent is None and isinstance(callback, UrgentCallback):
             self._urgent = LastMile()
+        self.callbacks += 1
+        self.last = callback
+        self.last_at = self._host.now
         self._inbox.append(callback)
         if self._waits:
             self._drive.notify()
@@ -427,6 +443,10 @@ class OwnConnection:
 
     def pending(self) -> bool:
         return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
+
+    def waiting(self) -> int:
+        """Callbacks that the federate has not taken."""
+        return len(self._inbox) + (0 if self._urgent is None else self._urgent.waiting)
 
     def now(self) -> float:
         return time.monotonic()

@@ -45,6 +45,7 @@ class Reach:
         self._announce: dict[int, dict[int, Entry | None]] = {}
         self.has_news = False  # something may be to be announced
         self._changes: list[Change] = []
+        self._why: dict[int, str] = {}  # nodes that were lost
 
     def next_hop(self, node: int) -> int:
         """The neighbour on the way to a node, whether or not it is there; -1 if no chain of domains leads there."""
@@ -52,6 +53,20 @@ class Reach:
 
     def is_reachable(self, node: int) -> bool:
         return node in self._entries
+
+    def why(self, node: int) -> str:
+        """It cannot be reached."""
+        hop = self._next.get(node, -1)
+        first = (
+            "there is no link to it"
+            if hop == node
+            else f"there is no link to {self._names[hop]}, on the way to it"
+        )
+        return self._why.get(node) or (
+            f"{self._names[hop]} has no way to it"
+            if hop in self._up
+            else f"{first}, since this node was started"
+        )
 
     def link_up(self, peer: int, boot: int, way: int) -> None:
         self._up[peer] = Entry(boot, way)
@@ -99,6 +114,7 @@ class Reach:
             return
         if entry is None:
             del self._entries[node]
+            self._why[node] = why
             self._changes.append(Change(node, why, False))
         else:
             restarted = self._boots.get(node, entry.boot) != entry.boot

@@ -220,6 +220,7 @@ class NodeRecordings(Recordings):
         self.runs: list[RunWriter] = []
         self.folders: list[Path] = []  # in which something has been written
         self.dropped = 0
+        self._rows = 0  # that are in files
         self._report = report
         self._guard = guard
         self._payloads = payloads
@@ -275,6 +276,21 @@ class NodeRecordings(Recordings):
                 run.waiting.append(batch)
         self._wake.set()
 
+    def facts(self) -> dict[str, Any]:
+        """For a survey: where to, how much, and what waits to be written."""
+        return {
+            "on": not self.closed,
+            "directory": str(self.directory),
+            "runs": {
+                run.federation: run.folder.relative_to(self.directory).as_posix()
+                for run in list(self.runs)
+                if run.folder is not None
+            },
+            "rows": self._rows,
+            "dropped": self.dropped,
+            "queue_bytes": self._queued,
+        }
+
     def collect(self) -> None:
         """All books; to be called where the kernel is not at work."""
         for run in list(self.runs):
@@ -324,7 +340,9 @@ class NodeRecordings(Recordings):
                 self._queued -= taken
 
     def _to_files(self, run: RunWriter, batches: list[Batch | int]) -> None:
+        before = run.rows
         run.write(batches, self._settings)
+        self._rows += run.rows - before
         if run.folder is not None and run.folder not in self.folders:
             self.folders.append(run.folder)
         run.tell()
@@ -355,7 +373,9 @@ class NodeRecordings(Recordings):
         if run.folder is None:
             return
         try:
+            before = run.rows
             run.stop(self._settings)
+            self._rows += run.rows - before
             run.tell()
         except (OSError, WeftError) as error:
             text = f"{run.folder}: the end of the recording could not be written: {error}"

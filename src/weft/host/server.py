@@ -24,6 +24,7 @@ from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.recording import NodeRecordings, recordings_of
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
+from weft.host.server_survey import ServerSurroundings
 from weft.host.serving import NEVER, Served, Switchboard, trace_of
 from weft.host.settings import Settings, read_rid
 from weft.host.socket_lines import SocketLine, WebSocketLine
@@ -67,7 +68,7 @@ class Server:
         `record`: federations are recorded, as the settings say where (`weft.host.recording`).
         """
         self._record = record
-        self._recordings: NodeRecordings | None = None
+        self.recordings: NodeRecordings | None = None
         self.settings = settings
         self.report = report
         limits = settings.limits
@@ -91,6 +92,8 @@ class Server:
             settings.channel.window,
         )
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
+        self.board.node.surroundings = ServerSurroundings(self, None if fabric is None else fabric.mesh)
+        self.address = ""  # where federates connect
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Any]] = set()
         self.sessions: dict[int, Served] = {}
@@ -136,6 +139,7 @@ class Server:
             for listener in self._listeners:
                 listener.close()
             raise
+        self.address = f"{serve.host}:{found[0][1]}"
         asyncio.get_running_loop().set_exception_handler(self._unexpected)
         self._tick()
         if self._record:
@@ -194,7 +198,7 @@ class Server:
             if timer is not None:
                 timer.cancel()
         self.board.reports.close()
-        recordings, self._recordings = self._recordings, None
+        recordings, self.recordings = self.recordings, None
         if recordings is not None:
             recordings.collect()
             self.board.node.stop_recording()
@@ -206,8 +210,8 @@ class Server:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(work)
 
-        self._recordings = recordings_of(self.settings, self.report, guard)
-        self.board.node.record(self._recordings, time.monotonic())
+        self.recordings = recordings_of(self.settings, self.report, guard)
+        self.board.node.record(self.recordings, time.monotonic())
 
     def _perform(self, _: MeshedNode, effects: list[Effect]) -> None:
         """What another node has brought about."""

@@ -57,6 +57,7 @@ from weft.model.log_text import ERROR, WARNING, LogText
 from weft.model.packed import PackedValues
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.model.time import time_factory
+from weft.wire.callback_names import HEAD
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
@@ -148,6 +149,12 @@ class Served:
         self.sorts = False  # its client sorts what waits for the federate
         self.resigning = NONE  # the number of a call to resign that is under way
         self.causes: Causes | None = None  # if what happens here is recorded
+        # For surveys (`weft.host.survey`).
+        self.calls_made = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.last_callback = b""  # how it begins
+        self.callback_at = 0.0  # when it went out
 
     @property
     def unread(self) -> int:
@@ -188,6 +195,8 @@ class Switchboard:
         self.spliced = 0  # of these, the ones that took a lane
         self.frames = 0  # sent
         self.writes = 0  # and in how many pieces
+        self.bytes_in = 0
+        self.bytes_out = 0
         self.overfull: list[Served] = []  # they leave too much unread, and are to be dropped
         self._most_unread = most_unread
         self._window = window
@@ -203,6 +212,8 @@ class Switchboard:
         """
         wire = served.wire
         wire.feed(data, now)
+        self.bytes_in += len(data)
+        served.bytes_in += len(data)
         if self._meshed is not None:
             self._meshed.now = now
         frame = wire.frame
@@ -212,6 +223,7 @@ class Switchboard:
         left = self._calls_in_a_row
         while wire.next():
             if frame.type == CALL_REQUEST:
+                served.calls_made += 1
                 if served.causes is not None:
                     self._name_cause(served, served.causes, frame.last_received)
                 # While callbacks are held for somebody (a save or restore), every message has its turn of the kernel.
@@ -685,9 +697,16 @@ class Switchboard:
             heard = served.heard
             served.heard = False
             parts = served.wire.take_outgoing(now)
+            if served.wire.last_callback:
+                served.last_callback = served.wire.last_callback[:HEAD]
+                served.wire.last_callback = b""
+                served.callback_at = now
             line = served.line
             if line is not None:
                 if parts:
+                    for part in parts:
+                        served.bytes_out += len(part)
+                        self.bytes_out += len(part)
                     self.frames += served.wire.take_count()
                     self.writes += 1
                     if line.send(parts) or served.slow:

@@ -195,6 +195,11 @@ class SocketLine:
         waiting: int = self._transport.get_write_buffer_size()
         return waiting
 
+    def peer(self) -> str:
+        """Where it comes from."""
+        found = None if self._transport is None else self._transport.get_extra_info("peername")
+        return f"{found[0]}:{found[1]}" if isinstance(found, tuple) and len(found) > 1 else str(found or "")
+
     def acknowledge_soon(self) -> None:
         # A client without TCP_NODELAY holds its next call back until we acknowledge, and Linux would take 40 ms for that.
         if self._socket is not None:

@@ -169,6 +169,10 @@ class Declared:
     def uses_now(self, region: RegionHandle) -> bool:
         return region in self._users
 
+    def used_at(self, region: RegionHandle) -> list[ObjectClassHandle | InteractionClassHandle]:
+        """The classes that are subscribed with that region."""
+        return list(self._users.get(region, ()))
+
     def reclaim(self, bound: tuple[Any, int]) -> None:
         """Nothing is asked of times below the bound any more."""
         self.timed.reclaim(bound, self._subscribed_now)

@@ -25,6 +25,7 @@ from weft.kernel.node import Node
 from weft.kernel.pausing import PAUSES
 from weft.kernel.qos import ClassSchedule, Wish
 from weft.kernel.services import DURING_RESTORE, DURING_SAVE, INTERNAL, SERVICES
+from weft.kernel.survey import SECTIONS, Surroundings
 
 __all__ = [
     "DURING_RESTORE",
@@ -32,6 +33,7 @@ __all__ = [
     "INTERNAL",
     "LEAST_URGENT",
     "PAUSES",
+    "SECTIONS",
     "SERVICES",
     "Alarm",
     "Callback",
@@ -51,6 +53,7 @@ __all__ = [
     "Remember",
     "Reply",
     "Store",
+    "Surroundings",
     "Transmit",
     "UrgentCallback",
     "Wish",

@@ -579,11 +579,11 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
             for one in timetable.who_is_behind(federation, turn.node)
             if one.federate != member.handle.number
         ],
-        "save": _held_for(federation, member, galt),
+        "save": held_for(federation, member, galt),
     }
 
 
-def _held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
+def held_for(federation: Federation, member: Member, galt: Bound | None) -> str:
     """The label of the save that alone keeps the member from more."""
     timing = member.timing
     limit = federation.save_limit

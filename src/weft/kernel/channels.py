@@ -27,7 +27,7 @@ Counted are, for each federate and channel (S2-3):
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from weft.fom import ObjectModel, parse_rid
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
@@ -42,6 +42,8 @@ from weft.kernel.traffic import EVERYBODY, Footprint, Spread
 from weft.kernel.turn import Turn
 from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
 from weft.model.records import Source
+
+_SHOWN: Final = 1000  # partitions of one dimension that are told in full
 
 
 class Channels(Spread):
@@ -107,6 +109,20 @@ class Channels(Spread):
         if not isinstance(self._strategy, StaticGridPartitioned):
             return frozenset()
         return self._strategy.update_partitions(space, Region(extents))
+
+    def partitions(self, federation: Federation) -> dict[int, list[int]]:
+        """A dimension of several spaces has the bounds of all; one with very many is left out, since nobody could see them."""
+        if not isinstance(self._strategy, StaticGridPartitioned):
+            return {}
+        self._refresh(federation)
+        assert isinstance(self._strategy, StaticGridPartitioned)
+        found: dict[int, set[int]] = {}
+        for grid in self._strategy.grids.values():
+            for dimension, count, size in zip(grid.space.dimensions, grid.counts, grid.sizes, strict=True):
+                if count <= _SHOWN:
+                    bounds = [min(place * size, dimension.size) for place in range(count)]
+                    found.setdefault(dimension.number, {dimension.size}).update(bounds)
+        return {number: sorted(bounds) for number, bounds in found.items()}
 
     # --- who listens ------------------------------------------------------------------------------------------
 

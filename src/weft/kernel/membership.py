@@ -139,6 +139,8 @@ def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instan
     published = [*member.declared.subscribed, *member.declared.subscribed_at]
     received = [*member.declared.receives, *member.declared.receives_at]
     _remove(federation, member)
+    if member.node == turn.node:
+        federation.keep_messages(member)
     condemning.after_resign(federation, member)
     timetable.left(federation, member)
     if federation.home == turn.node:

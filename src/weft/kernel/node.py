@@ -72,6 +72,7 @@ from weft.kernel.sessions import Session
 from weft.kernel.snapshot import restored
 from weft.kernel.state import Federation
 from weft.kernel.status import status
+from weft.kernel.survey import Surroundings, survey
 from weft.kernel.turn import Turn
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
@@ -102,6 +103,7 @@ class Node(Commands):
         self.holding = False  # callbacks are held for somebody here (`weft.kernel.pausing`)
         self.recordings: recording.Recordings | None = None  # if what happens here is to be recorded
         self._recorded: dict[str, Federation] = {}
+        self.surroundings: Surroundings | None = None  # what its host knows besides (`weft.kernel.survey`)
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
@@ -387,6 +389,10 @@ class Node(Commands):
             self._create(turn, caller, arguments)
         elif service == "query_status":
             turn.effects.append(Reply(session.number, number, status(self.federations, self.name, turn.now)))
+        elif service == "survey":
+            (asked,) = arguments or ((),)
+            answer = survey(self.federations, self.name, asked, turn.now, self.surroundings)
+            turn.effects.append(Reply(session.number, number, answer))
         elif service == "list_federation_executions":
             self._seek(turn, self.directory, caller, Request("", caller, None, service, ()))
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):

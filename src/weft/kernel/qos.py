@@ -12,6 +12,7 @@ has passed and somebody looks (`Node.tick`) or when it is done too late: to the 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,8 @@ from weft.model.records import CorrelatedEvent
 
 REPORT = f"{mom_reports.FEDERATE}.WeftReportDeadlineMisses"
 NOT_URGENT = Urgency(LEAST_URGENT)
+RECENT = 100
+"""So many of the last callbacks with a deadline are kept for whoever looks (`weft.kernel.survey`)."""
 
 
 class Wish:
@@ -63,9 +66,21 @@ class Ticket:
         self.class_name = class_name
         self.source = source  # who sent it
         self.wish = wish
+        self.issued = 0.0
+        self.begun = 0.0  # when the federate began with it; 0: not yet, or nobody says so
         self.due = 0.0
         self.timer: Timer | None = None
         self.missed = False
+
+
+class ClassRecord:
+    """What became of callbacks with a deadline, of one class."""
+
+    def __init__(self, wish: Wish) -> None:
+        self.wish = wish
+        self.handed = 0
+        self.dealt = 0  # with
+        self.laxity = 0.0  # seconds that were left when the last one was; negative: it was late
 
 
 class Qos:
@@ -80,6 +95,9 @@ class Qos:
         self.open: dict[int, Ticket] = {}
         self.missed: dict[str, int] = {}  # by class
         self.handed = 0  # callbacks with a deadline
+        self.records: dict[str, ClassRecord] = {}  # of these, by class
+        self.recent: deque[tuple[float, float, str, bool]] = deque(maxlen=RECENT)
+        self._ended = 0.0  # when the federate was last done with one
         self._schedule = schedule
         self._wishes: dict[Handle, Wish] = {}  # worked out
         self._lineages: dict[Handle, list[Handle]] = {}
@@ -218,20 +236,20 @@ class Qos:
         assert turn is not None
         urgency, pressing, who = NOT_URGENT, NOTHING, events[0]
         for event in events:
-            entry = None if event.class_handle is None else self._entry(event.class_handle)
+            entry = None if event.class_handle is None else self.entry(event.class_handle)
             wish = NOTHING if entry is None else self.wish(entry)
             if wish.urgency.before(urgency):
                 urgency = wish.urgency
             if wish.deadline and (not pressing.deadline or wish.deadline < pressing.deadline):
                 pressing, who = wish, event
         wish = Wish(urgency, pressing.deadline)
-        entry = None if who.class_handle is None else self._entry(who.class_handle)
+        entry = None if who.class_handle is None else self.entry(who.class_handle)
         source = None if entry is None else _sender(who.method, who.arguments)
         self._send(
             turn, CORRELATED, (number, events), None, wish, "" if entry is None else entry.name, source
         )
 
-    def _entry(self, handle: Handle) -> Any:
+    def entry(self, handle: Handle) -> Any:
         catalog = self.federation.catalog
         if isinstance(handle, InteractionClassHandle):
             return catalog.interaction_classes.get(handle)
@@ -242,12 +260,18 @@ class Qos:
     def _watch(self, turn: Turn, wish: Wish, class_name: str, source: FederateHandle | None) -> int:
         self._tickets += 1
         self.handed += 1
+        record = self.records.get(class_name)
+        if record is None:
+            record = self.records[class_name] = ClassRecord(wish)
+        record.wish = wish
+        record.handed += 1
         ticket = self.open[self._tickets] = Ticket(self._tickets, class_name, source, wish)
         self._start(turn, ticket)
         self._record(turn, "push", ticket)
         return ticket.number
 
     def _start(self, turn: Turn, ticket: Ticket) -> None:
+        ticket.issued = turn.now
         ticket.due = turn.now + ticket.wish.deadline
         ticket.timer = self._timers.schedule(ticket.due, lambda timer, now: self._late(ticket, now))
         self._arm(turn)
@@ -266,6 +290,7 @@ class Qos:
     def began(self, turn: Turn, number: int) -> None:
         ticket = self.open.get(number)
         if ticket is not None:
+            ticket.begun = turn.now
             self._record(turn, "dispatch", ticket)
 
     def done(self, turn: Turn, number: int) -> None:
@@ -278,6 +303,16 @@ class Qos:
         self._record(turn, "done", ticket)
         if turn.now > ticket.due and not ticket.missed:
             self._miss(turn, ticket, True)
+        self._note(turn.now, ticket)
+
+    def _note(self, now: float, ticket: Ticket) -> None:
+        """It began when its host says so; else no sooner than it was issued, and the one before was done with."""
+        record = self.records[ticket.class_name]
+        record.dealt += 1
+        record.laxity = ticket.due - now
+        begun = ticket.begun or max(ticket.issued, self._ended)
+        self.recent.append((begun, now, ticket.class_name, ticket.missed))
+        self._ended = now
 
     def _late(self, ticket: Ticket, now: float) -> None:
         turn = self._turn

@@ -93,6 +93,21 @@ class Tally:
         self.discovered = 0
         self.removed = 0
 
+    def add_messages(self, other: Tally) -> None:
+        """The messages of another one, too."""
+        self.updates += other.updates
+        _add_all(self.updates_sent, other.updates_sent)
+        _add_all(self.reflections_received, other.reflections_received)
+        _add_all(self.interactions_sent, other.interactions_sent)
+        _add_all(self.interactions_received, other.interactions_received)
+        _add_all(self.directed_sent, other.directed_sent)
+        _add_all(self.directed_received, other.directed_received)
+
+
+def _add_all(counts: Counts, more: Counts) -> None:
+    for (kind, transportation), count in more.items():
+        add(counts, kind, transportation, count)
+
 
 def add(counts: Counts, kind: Any, transportation: TransportationTypeHandle, count: int = 1) -> None:
     key = (kind, transportation)
@@ -442,6 +457,9 @@ class Federation:
         self.orders = Orders()
         self.channels = Spread("", True, False)
         self.recorder: Recorder | None = None  # where what happens here is recorded
+        # Messages of members that have left this node, so that sums over all members never fall (`weft.kernel.survey`).
+        self.former_tally = Tally()
+        self.former_traffic = Traffic()
 
     def switch(self, name: str) -> bool:
         """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""
@@ -506,6 +524,11 @@ class Federation:
         if instance.knowledge.mask & member.bit:
             masks = {handle: mask & ~member.bit for handle, mask in instance.knowledge.masks.items()}
             instance.knowledge = self.knowledge(masks)
+
+    def keep_messages(self, member: Member) -> None:
+        """A member of this node has gone, and all its messages are in its tally: they stay in the sums of the federation."""
+        self.former_tally.add_messages(member.tally)
+        self.former_traffic.add(member.traffic)
 
     def keep_counts(self, instance: Instance) -> None:
         """The instance goes: who updated it and had it reflected is kept in their tallies."""

@@ -1,10 +1,13 @@
-"""What a node can say of its federations, as plain data: members, where they are in logical time, and who blocks whom."""
+"""What `weft status` shows of a node's federations, as plain data: members, where they are in logical time, and who blocks whom.
+
+`weft.kernel.survey` says much more, in another form; this one stays as it is for those who read it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, timetable
+from weft.kernel import survey_classes, survey_federates, timetable
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import GRANTED, SERVICE_NAMES
 
@@ -15,20 +18,17 @@ def status(federations: dict[str, Federation], node: str, now: float) -> list[di
 
 def _federation(federation: Federation, node: str, now: float) -> dict[str, Any]:
     federation.count_up()
-    behind = [one.federate for one in timetable.who_is_behind(federation, node)]
-    named = [member.name for member in federation.members.values() if member.handle.number in behind]
+    behind = survey_federates.names_behind(federation, node)
     return {
         "federation": federation.name,
         "node": node,
         "home": federation.home,
-        "instances": sum(
-            not instance.name.startswith("HLAfederat") for instance in federation.instances.values()
-        ),
-        "ordered": _ordered(federation),
+        "instances": survey_classes.instances(federation),
+        "ordered": survey_federates.ordered(federation),
         "strategy": federation.channels.name,
-        "regions": _regions(federation),
+        "regions": survey_federates.regions_in_time(federation),
         "federates": [
-            _member(federation, member, node, now, named) for member in federation.members.values()
+            _member(federation, member, node, now, behind) for member in federation.members.values()
         ],
     }
 
@@ -45,61 +45,23 @@ def _member(
         "regulating": timing.regulating,
         "constrained": timing.constrained,
     }
-    report = None
     if member.node == node:
-        report = timetable.report_of(member)
         found["queued"] = len(timing.queue)
         found["traffic"] = member.traffic.data()
         if member.qos is not None:
             found["deadlines"] = member.qos.handed
             found["misses"] = dict(member.qos.missed)
-    elif federation.home == node and federation.timetable is not None:
-        report = federation.timetable.reports.get(member.handle)
+    report = survey_federates.report_of(federation, member, node)
     if report is not None and (timing.regulating or timing.constrained or report.time):
-        galt = (
-            timetable.galt_of(federation, member, node)
-            if federation.home == node or member.node == node
-            else None
-        )
-        waits = report.mode != GRANTED and not timetable.may_have(report, galt)
-        found["time"] = report.requested if report.mode != GRANTED and not waits else report.time
+        galt = timetable.galt_of(federation, member, node)
+        waits = survey_federates.waits_for_grant(federation, member, node, report, galt)
+        found["time"] = report.time if waits or report.mode == GRANTED else report.requested
         found["lookahead"] = report.lookahead
         found["galt"] = None if galt is None else galt[0]
         found["asks"] = SERVICE_NAMES[report.mode] if waits else ""
         found["requested"] = report.requested if waits else None
         if waits:
-            found["blocked_by"] = [
-                *[
-                    f"{node}, for a change as of {time}"
-                    for time, nodes in advancing.settling(member)
-                    for node in nodes
-                ],
-                *[name for name in behind if name != member.name],
-            ]
+            found["blocked_by"] = survey_federates.blockers(federation, member, galt, behind)
             if member.node == node and timing.since:
                 found["seconds"] = round(now - timing.since, 1)
     return found
-
-
-def _regions(federation: Federation) -> dict[str, int]:
-    """What regions as of a logical time have cost at this node (S4-19)."""
-    counts = federation.distribution.counts
-    return {
-        "changes": counts.changes,
-        "logged": counts.logged,
-        "log": len(federation.distribution.log),
-        "most": counts.log,
-        "late": counts.late,
-        "dropped": counts.dropped,
-    }
-
-
-def _ordered(federation: Federation) -> dict[str, int]:
-    """What causal and total order have cost at this node."""
-    counts = federation.orders.count_up()
-    return {
-        "messages": counts.messages,
-        "tags": counts.tags,
-        "tag_bytes": counts.tag_bytes,
-        "waited": counts.waited,
-    }

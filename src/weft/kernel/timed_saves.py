@@ -16,6 +16,7 @@ What all nodes know of it are commands, so it outlives the federate that asked, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from weft.kernel import advancing, time_services, timetable
@@ -169,12 +170,19 @@ def due(federation: Federation) -> bool:
     """At the home: may everybody be told to save?"""
     if federation.save_scheduled is None or federation.saving is not None or federation.restoring is not None:
         return False
-    value: Any = federation.save_scheduled[1].value
-    return all(
-        _has_come(federation, member, value)
-        for member in federation.members.values()
-        if member.timing.constrained
-    )
+    return next(_not_there(federation, federation.save_scheduled[1].value), None) is None
+
+
+def not_there(federation: Federation) -> list[Member]:
+    """At the home: those whom a save that waits for its time waits for."""
+    scheduled = federation.save_scheduled
+    return [] if scheduled is None else list(_not_there(federation, scheduled[1].value))
+
+
+def _not_there(federation: Federation, value: Any) -> Iterator[Member]:
+    for member in federation.members.values():
+        if member.timing.constrained and not _has_come(federation, member, value):
+            yield member
 
 
 def _has_come(federation: Federation, member: Member, value: Any) -> bool:

@@ -50,6 +50,10 @@ class Spread:
     def groups(self, channels: tuple[int, ...]) -> tuple[str, ...]:
         raise NotImplementedError
 
+    def partitions(self, federation: Federation) -> dict[int, list[int]]:
+        """For each dimension that the strategy divides, by its number: where the partitions begin, and where the last ends."""
+        return {}
+
     def listen(self, turn: Turn, federation: Federation) -> None:
         raise NotImplementedError
 
@@ -73,6 +77,14 @@ class ChannelCounts:
         self.filtered_receiver = 0
         self.filtered_sender = 0
 
+    def add(self, other: ChannelCounts) -> None:
+        self.sent += other.sent
+        self.copies += other.copies
+        self.received += other.received
+        self.wanted += other.wanted
+        self.filtered_receiver += other.filtered_receiver
+        self.filtered_sender += other.filtered_sender
+
     def data(self) -> dict[str, int]:
         return {
             "sent": self.sent,
@@ -95,6 +107,10 @@ class Traffic:
         if found is None:
             found = self.channels[channel] = ChannelCounts()
         return found
+
+    def add(self, other: Traffic) -> None:
+        for channel, counts in other.channels.items():
+            self.of(channel).add(counts)
 
     def data(self) -> dict[str, dict[str, int]]:
         return {str(channel): self.channels[channel].data() for channel in sorted(self.channels)}

@@ -21,6 +21,7 @@ SERVICES: Final = frozenset(
         "query_blocking",
         "set_time_advance_patience",
         "query_status",
+        "survey",
         "set_class_qos",
         "query_qos",
         "correlate",

@@ -72,6 +72,10 @@ class ServerSession(Session):
         self._latest_call = NONE
         self._unanswered: set[int] = set()
         self._calls_are_answered = settings.calls_are_answered
+        self.callbacks = 0
+        """That were sent."""
+        self.last_callback = b""
+        """The payload of the last one, or how it begins; whoever looks at it may empty it."""
 
     # Starting and resuming
 
@@ -170,12 +174,16 @@ class ServerSession(Session):
         return len(self._history)
 
     def send_callback(self, payload: bytes) -> int:
+        self.callbacks += 1
+        self.last_callback = payload
         return self._send(CALLBACK_REQUEST, payload)
 
     def send_callback_spliced(self, head: bytes, shared: bytes, tail: bytes) -> int:
         """A callback whose payload is these three, one behind the other."""
         if not self._open:
             return self._let_fall(CALLBACK_REQUEST)
+        self.callbacks += 1
+        self.last_callback = head
         number = self._number = (self._number + 1) & LAST_NUMBER
         writer = self._writer
         size = HEADER_SIZE + len(head) + len(shared) + len(tail)

@@ -1,0 +1,92 @@
+"""What hosts add to a node's survey (`weft.kernel.survey`, docs/survey.md): the process, its sessions, its links, its recording.
+
+All of it is read off where it is kept anyway, when somebody asks.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from weft.host.fabric_survey import fabric_facts
+from weft.kernel import Surroundings
+from weft.wire.callback_names import standard_name
+
+if TYPE_CHECKING:
+    from weft.host.embedded import EmbeddedConnection, EmbeddedNode
+    from weft.host.mesh import Mesh
+    from weft.host.own_node import OwnConnection, OwnNode
+    from weft.host.recording import NodeRecordings
+
+Facts = dict[str, Any]
+
+
+class HostSurroundings(Surroundings):
+    """What all hosts add."""
+
+    def of_node(self, sections: frozenset[str], now: float) -> Facts:
+        found: Facts = {"wall": time.time()}
+        if "server" in sections:
+            found["server"] = {**self._server(), **process_facts()}
+        mesh = self._mesh()
+        if "fabric" in sections and mesh is not None:
+            found["fabric"] = fabric_facts(mesh)
+        if "recording" in sections:
+            recordings = self._recordings()
+            found["recording"] = {"on": False} if recordings is None else recordings.facts()
+        return found
+
+    def _server(self) -> Facts:
+        raise NotImplementedError
+
+    def _mesh(self) -> Mesh | None:
+        return None
+
+    def _recordings(self) -> NodeRecordings | None:
+        raise NotImplementedError
+
+
+class EmbeddedSurroundings(HostSurroundings):
+    """Of a node inside the process of its federates, alone or in a mesh."""
+
+    def __init__(self, host: EmbeddedNode | OwnNode, mesh: Mesh | None = None) -> None:
+        self._of = host
+        self._meshed_by = mesh
+
+    def _server(self) -> Facts:
+        return {"sessions": len(self._of.connections)}
+
+    def _mesh(self) -> Mesh | None:
+        return self._meshed_by
+
+    def _recordings(self) -> NodeRecordings | None:
+        return self._of.recordings
+
+    def of_sessions(self, now: float) -> Mapping[int, Facts]:
+        return {session: _embedded(one, now) for session, one in self._of.connections.items()}
+
+
+def _embedded(connection: EmbeddedConnection | OwnConnection, now: float) -> Facts:
+    found: Facts = {
+        "calls": connection.calls,
+        "callbacks": connection.callbacks,
+        "waiting": connection.waiting(),
+    }
+    last = connection.last
+    if last is not None:
+        ago = round(max(0.0, now - connection.last_at), 3)
+        found["last_callback"] = {"name": standard_name(last.method), "ago": ago}
+    return found
+
+
+def process_facts() -> Facts:
+    """Of this process: processor seconds and, where the system tells, memory."""
+    found: Facts = {"cpu_seconds": round(time.process_time(), 3)}
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            found["resident_bytes"] = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        pass  # not a Linux: it is not known
+    return found

@@ -1,0 +1,180 @@
+"""A survey's facts of each federate: what it is, where it is in logical time, and whom it waits for.
+
+Who holds up the others is found once for a federation, so all federates together cost no more than each by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.kernel import advancing, timetable
+from weft.kernel.state import Federation, Member
+from weft.kernel.timing import GRANTED, SERVICE_NAMES, Report
+from weft.model.handles import FederateHandle
+from weft.ordering.galt import Bound
+
+Facts = dict[str, Any]
+
+
+def federates(
+    federation: Federation, node: str, now: float, sessions: Mapping[int, Facts]
+) -> dict[str, Facts]:
+    behind = names_behind(federation, node)
+    return {
+        member.name: _federate(federation, member, node, now, behind, sessions)
+        for member in federation.members.values()
+    }
+
+
+def _federate(
+    federation: Federation,
+    member: Member,
+    node: str,
+    now: float,
+    behind: list[str],
+    sessions: Mapping[int, Facts],
+) -> Facts:
+    timing = member.timing
+    found: Facts = {
+        "handle": member.handle.number,
+        "type": member.kind,
+        "node": member.node,
+        "state": _state(federation, member),
+        "regulating": timing.regulating,
+        "constrained": timing.constrained,
+    }
+    pending = [
+        word
+        for word, waits in (
+            ("regulation", timing.regulation_pending),
+            ("constraint", timing.constrained_pending),
+        )
+        if waits
+    ]
+    if pending:
+        found["pending"] = pending
+    if member.node == node:
+        found["queued"] = len(timing.queue)
+        if member.traffic.channels:
+            found["traffic"] = member.traffic.data()
+        if member.qos is not None:
+            found["deadlines"] = member.qos.handed
+            found["misses"] = dict(member.qos.missed)
+        added = sessions.get(member.session)
+        if added is not None:
+            found.update(added)
+    report = report_of(federation, member, node)
+    if report is not None and (timing.regulating or timing.constrained or report.time):
+        _add_time(found, federation, member, node, now, behind, report)
+    return found
+
+
+def _add_time(
+    found: Facts,
+    federation: Federation,
+    member: Member,
+    node: str,
+    now: float,
+    behind: list[str],
+    report: Report,
+) -> None:
+    galt = timetable.galt_of(federation, member, node)
+    waits = waits_for_grant(federation, member, node, report, galt)
+    found["time"] = report.time if waits or report.mode == GRANTED else report.requested
+    found["lookahead"] = report.lookahead
+    if galt is not None:
+        found["galt"] = galt[0]
+    if waits:
+        found["asks"] = SERVICE_NAMES[report.mode]
+        found["requested"] = report.requested
+        by = blockers(federation, member, galt, behind)
+        found["blocked_by"] = by or [_nobody(federation, galt)]
+        if member.node == node and member.timing.since:
+            found["seconds"] = round(now - member.timing.since, 3)
+
+
+def report_of(federation: Federation, member: Member, node: str) -> Report | None:
+    """Where a member is in time: its own node knows it, and the home what it last reported."""
+    if member.node == node:
+        return timetable.report_of(member)
+    if federation.home == node and federation.timetable is not None:
+        return federation.timetable.reports.get(member.handle)
+    return None
+
+
+def waits_for_grant(
+    federation: Federation, member: Member, node: str, report: Report, galt: Bound | None
+) -> bool:
+    """Of a member elsewhere the home may know that it has been granted by now, before it says so."""
+    if report.mode == GRANTED or member.node == node:
+        return report.mode != GRANTED
+    limit = federation.save_limit
+    if limit is not None and member.timing.constrained and report.requested > limit[0]:
+        return True
+    if galt is None and not advancing.may_advance_alone(federation, member):
+        return True
+    return not timetable.may_have(report, galt)
+
+
+def names_behind(federation: Federation, node: str) -> list[str]:
+    """A few of those whom the others wait for, as this node knows it."""
+    found = []
+    for one in timetable.who_is_behind(federation, node):
+        member = federation.members.get(FederateHandle.of(one.federate))
+        found.append("?" if member is None else member.name)
+    return found
+
+
+def blockers(federation: Federation, member: Member, galt: Bound | None, behind: list[str]) -> list[str]:
+    """Whom or what a member that waits for a grant waits for; empty where nobody regulates, or that is not known."""
+    found = [
+        f"{node}, for a change as of {time}"
+        for time, nodes in advancing.settling(member)
+        for node in nodes or [federation.home]
+    ]
+    save = advancing.held_for(federation, member, galt)
+    if save:
+        return [*found, f"the save {save!r}"]
+    return [*found, *[name for name in behind if name != member.name]]
+
+
+def _nobody(federation: Federation, galt: Bound | None) -> str:
+    if galt is None:
+        return "nobody regulates time"
+    return f"{federation.home}, the home, which says how far it may go"
+
+
+def _state(federation: Federation, member: Member) -> str:
+    if federation.saving is not None and member.handle in federation.saving.status:
+        return "saving"
+    if federation.restoring is not None and member.handle in federation.restoring.handles:
+        return "restoring"
+    return "joined"
+
+
+# --- what is counted for a federation --------------------------------------------------------------------------
+
+
+def regions_in_time(federation: Federation) -> dict[str, int]:
+    """What regions as of a logical time have cost at this node (S4-19)."""
+    counts = federation.distribution.counts
+    return {
+        "changes": counts.changes,
+        "logged": counts.logged,
+        "log": len(federation.distribution.log),
+        "most": counts.log,
+        "late": counts.late,
+        "dropped": counts.dropped,
+    }
+
+
+def ordered(federation: Federation) -> dict[str, int]:
+    """What causal and total order have cost at this node."""
+    counts = federation.orders.count_up()
+    return {
+        "messages": counts.messages,
+        "tags": counts.tags,
+        "tag_bytes": counts.tag_bytes,
+        "waited": counts.waited,
+    }
