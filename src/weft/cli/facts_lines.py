@@ -51,7 +51,7 @@ class Column:
     weight: int  # the lowest goes first where there is no room
     right: bool = False
     style: str = ""
-    least: int = 6  # how narrow it may be made
+    least: int = 0  # how narrow it may be made; 0: not at all, it is left out rather
 
 
 def table(
@@ -61,16 +61,14 @@ def table(
     cells = [[clean(column.value(facts)) for column in columns] for facts, _, _ in rows]
     kept = [at for at in range(len(columns)) if any(row[at] for row in cells)]
     wide = {at: max([cell_len(columns[at].title), *(cell_len(row[at]) for row in cells)]) for at in kept}
-    while len(kept) > 1 and _total(kept, wide, columns, shrunk=True) > width:
+    least = {at: min(wide[at], columns[at].least or wide[at]) for at in kept}
+    while len(kept) > 1 and _total(kept, least) > width:
         kept.remove(min(kept, key=lambda at: columns[at].weight))
-    while kept and _total(kept, wide, columns) > width:
-        widest = max(kept, key=lambda at: wide[at] - columns[at].least)
-        if wide[widest] <= columns[widest].least:
-            wide[kept[0]] = max(1, wide[kept[0]] - 1)
-            if wide[kept[0]] == 1:
-                break
-        else:
-            wide[widest] -= 1
+    while _total(kept, wide) > width:
+        widest = max(kept, key=lambda at: (wide[at] - least[at], wide[at]))
+        if wide[widest] == 1:
+            break
+        wide[widest] -= 1
     lines = [Line([(_row([columns[at].title for at in kept], kept, wide, columns), "bold")])]
     for (_, style, subject), row in zip(rows, cells, strict=True):
         spans: list[Span] = []
@@ -81,9 +79,8 @@ def table(
     return lines
 
 
-def _total(kept: Sequence[int], wide: dict[int, int], columns: Sequence[Column], shrunk: bool = False) -> int:
-    widths = [min(wide[at], columns[at].least) if shrunk else wide[at] for at in kept]
-    return sum(widths) + GAP * (len(kept) - 1)
+def _total(kept: Sequence[int], wide: dict[int, int]) -> int:
+    return sum(wide[at] for at in kept) + GAP * (len(kept) - 1)
 
 
 def _row(texts: Sequence[str], kept: Sequence[int], wide: dict[int, int], columns: Sequence[Column]) -> str:
@@ -175,17 +172,17 @@ def _links(node: Facts) -> str:
 
 
 _NODE_COLUMNS = (
-    Column("node", lambda node: node["name"], 9),
-    Column("state", lambda node: node["state"], 10, least=5),
-    Column("address", lambda node: node.get("address", ""), 5, least=12),
+    Column("node", lambda node: node["name"], 9, least=8),
+    Column("state", lambda node: node["state"], 10),
+    Column("address", lambda node: node.get("address", ""), 5),
     Column("sessions", _server("sessions", str), 4, True),
     Column("messages", _server("messages", "{:,}".format), 3, True),
     Column("msg/s", _server("messages_rate", "{:,.0f}".format), 7, True),
-    Column("cpu", _server("cpu", "{:.0%}".format), 6, True, least=4),
+    Column("cpu", _server("cpu", "{:.0%}".format), 6, True),
     Column("memory", _server("resident_bytes", amount), 5, True),
-    Column("links", _links, 6, True, least=5),
+    Column("links", _links, 6, True),
     Column("version", lambda node: node.get("version", ""), 1),
-    Column("why", lambda node: node.get("why", ""), 8, least=16),
+    Column("note", lambda node: node.get("why", ""), 8, least=30),
 )
 
 
@@ -237,24 +234,24 @@ def notes(one: Facts) -> str:
 
 def _last(one: Facts) -> str:
     last = one.get("last_callback")
-    return f"{last['name']} {lasting(float(last['ago']))} ago" if last else ""
+    return f"{lasting(float(last['ago']))} ago: {last['name']}" if last else ""
 
 
 _FEDERATE_COLUMNS = (
-    Column("federate", lambda one: one["name"], 20),
-    Column("type", _plain("type"), 2),
-    Column("node", _plain("node"), 8, least=4),
-    Column("R/C", _role, 6, least=3),
+    Column("federate", lambda one: one["name"], 20, least=8),
+    Column("type", _plain("type"), 2, least=6),
+    Column("node", _plain("node"), 8, least=6),
+    Column("R/C", _role, 6),
     Column("time", _plain("time"), 18, True),
     Column("lookahead", lambda one: _plain("lookahead")(one) if one.get("regulating") else "", 7, True),
     Column("GALT", _plain("galt"), 5, True),
-    Column("waits", _waits, 17, style="yellow", least=10),
+    Column("waits", _waits, 17, style="yellow", least=20),
     Column("blocked by", _blocked_by, 19, style="red", least=10),
     Column("queued", _count("queued"), 9, True),
     Column("unread", lambda one: amount(one["backlog_bytes"]) if one.get("backlog_bytes") else "", 10, True),
     Column("calls/s", _count("calls_rate"), 4, True),
     Column("last callback", _last, 1, least=10),
-    Column("notes", notes, 16, style="magenta", least=8),
+    Column("notes", notes, 16, style="magenta", least=24),
 )
 
 
@@ -305,12 +302,16 @@ def state_texts(federation: Facts) -> list[str]:
 
 def recording_texts(picture: Facts) -> list[str]:
     found = []
+    silent = [
+        name
+        for name, node in picture["nodes"].items()
+        if not node.get("recording", {"on": True}).get("on", True)
+    ]
+    if silent:
+        found.append(f"not recorded at {names(silent)}")
     for name, node in picture["nodes"].items():
         recording = node.get("recording")
-        if not recording:
-            continue
-        if not recording.get("on", True):
-            found.append(f"{clean(name)} does not record")
+        if not recording or name in silent:
             continue
         dropped = f", {recording['dropped']:,} dropped" if recording.get("dropped") else ""
         rows = plural(recording.get("rows", 0), "row")

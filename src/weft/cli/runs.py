@@ -166,13 +166,13 @@ def _review(one: dict[str, Any]) -> str:
 
 
 _COLUMNS = (
-    Column("federation", lambda one: one["federation"], 10),
-    Column("started (UTC)", _when, 6, least=19),
+    Column("federation", lambda one: one["federation"], 10, least=10),
+    Column("started (UTC)", _when, 6),
     Column("length", lambda one: lasting(one["seconds"]), 7, True),
     Column("federates", lambda one: str(len(one["federates"])) if "federates" in one else "?", 5, True),
-    Column("nodes", lambda one: str(len(one["nodes"])), 3, True, least=5),
-    Column("rows", _rows, 4, True, least=8),
-    Column("size", lambda one: amount(one["bytes"]), 7, True, least=8),
-    Column("review", _review, 8, least=12),
-    Column("state", _state, 9, least=11),
+    Column("nodes", lambda one: str(len(one["nodes"])), 3, True),
+    Column("rows", _rows, 4, True),
+    Column("size", lambda one: amount(one["bytes"]), 7, True),
+    Column("review", _review, 8),
+    Column("state", _state, 9),
 )
