@@ -13,7 +13,6 @@ from interest.paper import FED, GRID_OF_TWO, REGIONS
 from weft.cli import main
 
 Capture = pytest.CaptureFixture[str]
-ACTIONS = ("map", "match", "lint")
 EXPECTED = {
     "R1D-1": [1], "R1D-2": [2], "R1D-3": [1, 2], "R2D-1": [3], "R2D-2": [5, 6], "R2D-3": [3, 6],
     "R2D-4": [3, 4, 5, 6], "R2D-5": [5],

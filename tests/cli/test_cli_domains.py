@@ -14,7 +14,6 @@ from weft.fabric import Topology, parse_domains, plan, write_domains
 from weft.model.records import Source
 
 Capture = pytest.CaptureFixture[str]
-ACTIONS = ("check", "route", "plan", "cost")
 
 
 @pytest.fixture
