@@ -1,9 +1,8 @@
-"""`weft ddm`: the commands, their errors, their help, and the examples in it."""
+"""`weft ddm`: the commands and their errors."""
 
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +13,6 @@ from interest.paper import FED, GRID_OF_TWO, REGIONS
 from weft.cli import main
 
 Capture = pytest.CaptureFixture[str]
-ACTIONS = ("map", "match", "lint")
 EXPECTED = {
     "R1D-1": [1], "R1D-2": [2], "R1D-3": [1, 2], "R2D-1": [3], "R2D-2": [5, 6], "R2D-3": [3, 6],
     "R2D-4": [3, 4, 5, 6], "R2D-5": [5],
@@ -226,17 +224,3 @@ def test_files_without_rows(folder: Path, capsys: Capture) -> None:
 
 
 # Help
-
-
-@pytest.mark.parametrize("action", [[], *([action] for action in ACTIONS)])
-@pytest.mark.usefixtures("folder")
-def test_the_examples_in_the_help_work(action: list[str], capsys: Capture) -> None:
-    """Help ends with two examples; they run as they stand, next to the files they name."""
-    with pytest.raises(SystemExit):
-        ddm(*action, "--help")
-    tail = capsys.readouterr().out.rstrip().splitlines()[-3:]
-    assert tail[0] == "examples:"
-    for line in tail[1:]:
-        program, *words = shlex.split(line)
-        assert program == "weft"
-        assert main(words) == 0, capsys.readouterr().err

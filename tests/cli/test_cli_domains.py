@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,6 @@ from weft.fabric import Topology, parse_domains, plan, write_domains
 from weft.model.records import Source
 
 Capture = pytest.CaptureFixture[str]
-ACTIONS = ("check", "route", "plan", "cost")
 
 
 @pytest.fixture
@@ -119,27 +115,3 @@ def test_cost(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert domains("cost", "-") == 0
     assert "cost of a message, most     432\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("action", [[], *([one] for one in ACTIONS)])
-def test_the_examples_in_the_help_work(action: list[str], tmp_path: Path, capsys: Capture) -> None:
-    """Help ends with two examples; they run as they stand, next to a domains file."""
-    with pytest.raises(SystemExit) as caught:
-        domains(*action, "--help")
-    assert caught.value.code == 0
-    tail = capsys.readouterr().out.rstrip().splitlines()[-3:]
-    assert tail[0] == "examples:"
-    (tmp_path / "domains.toml").write_text(write_domains(plan(16, "bus")))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for line in tail[1:]:
-        done = subprocess.run(
-            line,
-            shell=True,
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-        assert not done.stderr

@@ -218,4 +218,4 @@ def test_the_help_shows_examples(capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["timeline", "--help"])
     shown = capsys.readouterr().out
-    assert "weft timeline RUN --from 1.5 --to 2 --names radar,fuse --out part.png" in shown
+    assert 'weft timeline "$(weft runs --last)" --from 0 --to 2' in shown

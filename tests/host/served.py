@@ -59,11 +59,12 @@ def serving(
     run_directory: str = "",
     channel: Channel | None = None,
     record: str = "",
+    port: int = 0,
     **limits: Any,
 ) -> Iterator[Running]:
-    """`record`: below that folder; without one nothing is recorded."""
+    """`record`: below that folder; without one nothing is recorded.  `port` 0: any that is free."""
     settings = Settings(
-        replace(serve or Serve(), port=0),
+        replace(serve or Serve(), port=port),
         replace(Limits(), **limits),
         channel=channel or Channel(),
         record=Record(directory=record, seconds=0.05),

@@ -11,6 +11,7 @@ import weft
 from weft.cli import (
     bench,
     console,
+    completion,
     ddm,
     demo,
     doctor,
@@ -27,8 +28,10 @@ from weft.cli import (
     status,
     steer,
     timeline,
+    top,
     tune,
 )
+from weft.cli.examples import add_examples
 from weft.model.errors import WeftError
 
 
@@ -57,11 +60,14 @@ def parser() -> argparse.ArgumentParser:
         services,
         status,
         steer,
+        top,
         timeline,
         bench,
         doctor,
+        completion,
     ):
         module.register(commands)
+    add_examples(made)
     return made
 
 

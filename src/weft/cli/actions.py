@@ -1,4 +1,4 @@
-"""Sub-commands of a command: each says what it does, and its help ends with examples that work."""
+"""Sub-commands of a command: each says what it does (and `weft.cli.examples` has its examples)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,9 @@ Actions = argparse._SubParsersAction
 Run = Callable[[argparse.Namespace], int]
 
 
-def examples(*commands: str) -> str:
-    return "\n".join(["examples:", *(f"  {command}" for command in commands)])
-
-
 def action(
-    actions: Actions[argparse.ArgumentParser], name: str, run: Run, text: str, *shown: str
+    actions: Actions[argparse.ArgumentParser], name: str, run: Run, text: str
 ) -> argparse.ArgumentParser:
-    made = actions.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=examples(*shown),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    made = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     made.set_defaults(func=run)
     return made

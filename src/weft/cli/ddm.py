@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from weft.cli import ddm_match
-from weft.cli.actions import Actions, Run, action, examples
+from weft.cli.actions import Actions, Run, action
 from weft.cli.ddm_regions import parse_region
 from weft.fom import ObjectModel, merge, parse_module, parse_rid
 from weft.host.modules import read_source
@@ -28,13 +28,11 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "ddm",
         help="data distribution: channels of regions, overlapping boxes, advice",
-        epilog=examples("weft ddm map --fed my.fed --rid my.rid", "weft ddm lint --fed my.fed --rid my.rid"),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="ddm_command", metavar="COMMAND", required=True)
-    mapped = action(actions, "map", _in_one_line(run_map), "show partitions, channels and the channels of regions",
-                     "weft ddm map --fed my.fed --rid my.rid --region 'R=Ground:x=0..0xff,y=0..9;x=0x80000000..0x90000000'",
-                     "weft ddm map --fom a.xml --fom b.xml --region 'R=X+Y:X=0..100' --json")  # fmt: skip
+    mapped = action(
+        actions, "map", _in_one_line(run_map), "show partitions, channels and the channels of regions"
+    )
     _model(mapped)
     mapped.add_argument(
         "--region", action="append", default=[], metavar="'NAME=SPACE:x=LO..HI,y=LO..HI;…'",
@@ -46,13 +44,12 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     mapped.add_argument("--json", action="store_true", help="print one JSON object")
 
-    found = action(actions, "match", _in_one_line(ddm_match.run), "print or write all pairs of boxes that overlap",
-                    "weft ddm match updates.csv subscriptions.csv",
-                    "weft ddm match updates.parquet subscriptions.parquet --closed --out pairs.parquet")  # fmt: skip
+    found = action(
+        actions, "match", _in_one_line(ddm_match.run), "print or write all pairs of boxes that overlap"
+    )
     ddm_match.add_arguments(found)
 
-    lint = action(actions, "lint", _in_one_line(run_lint), "give advice on spaces, partitions and channels",
-                   "weft ddm lint --fed my.fed", "weft ddm lint --fom my.xml --rid my.rid --json")  # fmt: skip
+    lint = action(actions, "lint", _in_one_line(run_lint), "give advice on spaces, partitions and channels")
     _model(lint)
     lint.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.cli.actions import Actions, action, examples
+from weft.cli.actions import Actions, action
 from weft.cli.arguments import whole
 from weft.fabric import (
     TOPOLOGIES,
@@ -25,32 +25,26 @@ from weft.fabric import (
 from weft.model.errors import DomainsError, FabricError, SettingsError
 from weft.model.records import Source
 
-PIPE = "weft domains plan --servers 16 --topology bus"
-
 
 def register(commands: Actions[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "domains",
         help="check, plan and explore domains of causality",
-        epilog=examples(f"{PIPE} -o domains.toml", "weft domains check domains.toml"),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="domains_command", metavar="COMMAND", required=True)
-    check = action(actions, "check", run_check, "say whether a domains file keeps causal order, and what to repair",
-                    "weft domains check domains.toml", f"{PIPE} | weft domains check -")  # fmt: skip
+    check = action(
+        actions, "check", run_check, "say whether a domains file keeps causal order, and what to repair"
+    )
     _file(check)
     check.add_argument("--json", action="store_true", help="print one JSON object")
 
-    route = action(actions, "route", run_route, "show the hops of a message from one server to another",
-                    "weft domains route domains.toml S2 S7", "weft domains route domains.toml S2 S7 --json")  # fmt: skip
+    route = action(actions, "route", run_route, "show the hops of a message from one server to another")
     _file(route)
     route.add_argument("start", metavar="FROM", help="the server that sends")
     route.add_argument("destination", metavar="TO", help="the server that receives")
     route.add_argument("--json", action="store_true", help="print one JSON object")
 
-    made = action(actions, "plan", run_plan, "write the domains file of a ready-made topology",
-                   "weft domains plan --servers 16 --topology bus --output domains.toml",
-                   "weft domains plan --servers 31 --topology tree --domain-size 4")  # fmt: skip
+    made = action(actions, "plan", run_plan, "write the domains file of a ready-made topology")
     made.add_argument("--servers", type=whole(1), required=True, metavar="N", help="how many servers")
     made.add_argument("--topology", choices=TOPOLOGIES, required=True, help="how domains are joined")
     made.add_argument(
@@ -61,8 +55,9 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     )
     made.add_argument("-o", "--output", metavar="OUT", help="the file to write; standard output if left out")
 
-    spent = action(actions, "cost", run_cost, "what messages cost in these domains, and what they would without any",
-                    "weft domains cost domains.toml", f"{PIPE} | weft domains cost - --json")  # fmt: skip
+    spent = action(
+        actions, "cost", run_cost, "what messages cost in these domains, and what they would without any"
+    )
     _file(spent)
     spent.add_argument("--json", action="store_true", help="print one JSON object")
 

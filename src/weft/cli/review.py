@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.arguments import whole
+from weft.cli.run_reviews import keep_result
 from weft.cli.tune import advice_lines
 from weft.model.errors import SettingsError
 
@@ -83,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = followed(arguments, say, whole)
     else:
         found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders, **whole)
+    keep_result(arguments.run, found.as_data())
     if arguments.html is not None:
         write_report(arguments.html, found)
     indent = None if arguments.follow else 2  # behind the findings, a line each

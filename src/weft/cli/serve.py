@@ -10,7 +10,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,14 @@ import weft
 from weft.cli.arguments import add_console, add_record, console_flags, real, record_flags
 from weft.cli.console import console_for, operator_key, reachable
 from weft.cli.serve_node import NodePlan, node_plan
+from weft.host.call_log import log_call
+from weft.host.call_watch import CallWatch, WatchedCall
+from weft.host.log import FORMS, JSON, Log
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
+from weft.host.tracing import flush, provider_of, span_sink
 from weft.model.errors import SettingsError
+from weft.model.log_text import LogText
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,6 +49,14 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     add_record(parser)
     add_console(parser)
+    parser.add_argument(
+        "--log", choices=FORMS, help="how the log is written: text, or json for programs (docs/logs.md)"
+    )
+    parser.add_argument(
+        "--otel",
+        action="store_true",
+        help="spans of calls for OpenTelemetry (docs/logs.md); needs weft[otel]",
+    )
     parser.add_argument("--settings", help="settings file (TOML)")
     node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
@@ -82,6 +95,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "security.password_file": arguments.password_file,
         "ddm.rid": arguments.rid,
         "channel.schedule": arguments.schedule,
+        "serve.log": arguments.log,
+        "serve.otel": True if arguments.otel else None,
         **record_flags(arguments),
         **console_flags(arguments),
     }
@@ -100,13 +115,10 @@ def settings_from(flags: dict[str, Any], file: str | None) -> Settings:
 
 async def _serve(settings: Settings, plan: NodePlan | None) -> int:
     run_directory = _run_directory(settings)
-    with (run_directory / "server.log").open("a") as log:
-
-        def report(text: str) -> None:
-            line = f"{time.strftime('%H:%M:%S')} {text}"
-            print(line, file=sys.stderr, flush=True)
-            print(line, file=log, flush=True)
-
+    name = "server" if plan is None else plan.name
+    provider = provider_of(name) if settings.serve.otel else None
+    with (run_directory / "server.log").open("a", encoding="utf-8") as file:
+        report = Log(name, settings.serve.log, sys.stderr, file)
         node = None if plan is None else plan.make(report)
         server = Server(
             settings,
@@ -116,35 +128,48 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
             record=settings.record.on,
         )
         console, consoles = console_for(settings, report, run_directory / "console.log")
+        sinks: list[Callable[[WatchedCall], None]] = []
+        if settings.serve.log == JSON:
+            sinks.append(lambda call: log_call(report, call))
+        if provider is not None:
+            sinks.append(span_sink(provider, name, weft.__version__))
+        if sinks:
+            server.board.watch = CallWatch(server.board.node, sinks)
         listeners = await server.start()
+        for kind, host, port in listeners:
+            report.detail(LogText(f"listens: {kind} {host}:{port}", "listening", address=f"{host}:{port}"))
         if node is not None:
             await node.start()
-        recorded = settings.recordings if settings.record.on else ""
-        print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
-        if console is not None:
-            here = {"address": reachable(listeners), "key": operator_key(run_directory)}
-            await console.start([here], settings.recordings)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError):
                 loop.add_signal_handler(number, stopping.set)
+        # Only now: who has read it may end us, and that is to be in order.
+        recorded = settings.recordings if settings.record.on else ""
+        print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
+        if console is not None:
+            here = {"address": reachable(listeners), "key": operator_key(run_directory)}
+            await console.start([here], settings.recordings)
         code = 0
         if plan is None or node is None:
             await stopping.wait()
         else:
             code = await plan.attend(node, stopping, listeners, run_directory)
-        report("stopping: resigning who is still joined")
+        report(LogText("stopping: resigning who is still joined", "stopping"))
         await server.stop()
         if node is not None:
             await node.stop()
         if console is not None:
             await console.stop()
         board = server.board
-        report(
+        text = (
             f"stopped after {board.messages} updates and interactions ({board.spliced} spliced as they came); "
             f"{board.frames} frames went out in {board.writes} writes"
         )
+        report(LogText(text, "stopped"))
+    if provider is not None:
+        flush(provider)
     return code
 
 

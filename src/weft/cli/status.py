@@ -1,109 +1,102 @@
-"""`weft status`: what a running server's federations are doing, and who blocks whom in logical time."""
+"""`weft status`: what running nodes and their federations do, and who blocks whom; once (docs/status.md)."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+import shutil
+import sys
+import textwrap
 
-from weft.cli.steer import paused_in_words
-from weft.federate import FederateAmbassador, RTIambassador
-from weft.host.guard import PLAIN_PASSWORD
-from weft.model.enums import CallbackModel
-from weft.model.records import Credentials, RtiConfiguration
+from weft.cli.arguments import real
+from weft.cli.asking import LOCAL, SHORT, Door, ask_all
+from weft.cli.facts import Answer, Facts, blocks, picture_of, survey_of_status, troubles, wall_of
+from weft.cli.facts_lines import headline, status_lines
+from weft.model.errors import ConnectionFailed
+
+WIDTH = 100  # where there is no terminal that says
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
-        "status", help="show the federations of a running server, and who blocks whom"
+        "status",
+        help="show running nodes and their federations, and who blocks whom",
+        description="Show running nodes and their federations: federates, their times, who blocks whom, "
+        "synchronization points, saves, recording. Several nodes are merged into one picture.",
+    )
+    add_nodes(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/status.md has its keys)")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="exit 1 if a node is down or somebody has waited too long; says why on standard error",
     )
     parser.add_argument(
-        "address", nargs="?", default="127.0.0.1", help="HOST[:PORT] of the server (default 127.0.0.1:15164)"
+        "--patience",
+        type=real(0.0),
+        default=10.0,
+        metavar="SECONDS",
+        help="with --check: how long somebody may wait (default %(default)g)",
     )
-    parser.add_argument("--password", metavar="NAME:PASSWORD", help="if the server asks for one")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(func=run)
 
 
+def add_nodes(parser: argparse.ArgumentParser) -> None:
+    """Which nodes, and how they are entered: for all commands that look at nodes."""
+    parser.add_argument(
+        "address",
+        nargs="*",
+        metavar="ADDRESS",
+        help=f"HOST[:PORT] of a node (default {LOCAL}); may be several",
+    )
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--password", metavar="NAME:PASSWORD", help="if the nodes ask for one")
+    either.add_argument(
+        "--operator-key",
+        metavar="FILE",
+        help="operator.key of a server's run directory, instead of a password",
+    )
+
+
+def door_of(arguments: argparse.Namespace) -> Door:
+    return Door(arguments.password, arguments.operator_key)
+
+
 def run(arguments: argparse.Namespace) -> int:
-    found = ask(arguments.address, arguments.password)
+    addresses = arguments.address or [LOCAL]
+    answers = ask_all(addresses, door_of(arguments), () if arguments.json else SHORT)
+    if not arguments.check and all(answer.why for answer in answers):
+        raise ConnectionFailed("; ".join(answer.why for answer in answers))
+    picture = picture_of(answers)
     if arguments.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(as_data(picture), indent=2, ensure_ascii=False))
     else:
-        for line in lines(found):
-            print(line)
-    return 0
+        width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+        print("\n".join(texts(picture, width)))
+    if not arguments.check:
+        return 0
+    found = troubles(picture, arguments.patience)
+    for trouble in found:
+        print(f"weft: {trouble}", file=sys.stderr)
+    return 1 if found else 0
 
 
-def ask(address: str, password: str | None) -> list[dict[str, Any]]:
-    rti = RTIambassador()
-    credentials = None if password is None else Credentials(PLAIN_PASSWORD, _text(password))
-    rti.connect(
-        FederateAmbassador(), CallbackModel.EVOKED, RtiConfiguration(rti_address=address), credentials
-    )
-    try:
-        return rti.query_status()
-    finally:
-        rti.disconnect()
+def as_data(picture: Facts) -> Facts:
+    """The picture, and what follows from it."""
+    wall = wall_of(picture)
+    return {
+        "headline": headline(picture),
+        "blocking": [block.as_data(wall) for block in blocks(picture)],
+        **picture,
+    }
 
 
-def _text(text: str) -> bytes:
-    """An HLAunicodeString."""
-    data = text.encode("utf-16-be")
-    return (len(data) // 2).to_bytes(4, "big") + data
+def texts(picture: Facts, width: int) -> list[str]:
+    first, *rest = status_lines(picture, width)
+    return [*textwrap.wrap(first.text, width), *[one.text for one in rest]]
 
 
-def lines(found: list[dict[str, Any]]) -> list[str]:
-    if not found:
-        return ["no federations"]
-    out = []
-    for federation in found:
-        count = len(federation["federates"])
-        plural = "" if count == 1 else "s"
-        paused = f", {paused_in_words(federation['paused'])}" if "paused" in federation else ""
-        out.append(
-            f"{federation['federation']}: {count} federate{plural}, {federation['instances']} instances, "
-            f"home {federation['home']}{paused}"
-        )
-        out.extend(f"  {line}" for line in _table(federation["federates"]))
-    return out
-
-
-def _table(federates: list[dict[str, Any]]) -> list[str]:
-    rows = [("federate", "type", "node", "time", "lookahead", "state")]
-    for one in federates:
-        time = one.get("time")
-        role = "/".join(word for word in ("regulating", "constrained") if one[word]) or "no time"
-        rows.append(
-            (
-                one["name"],
-                one["type"],
-                one["node"],
-                "" if time is None else str(time),
-                str(one["lookahead"]) if time is not None and one["regulating"] else "",
-                f"{role}{_waits(one)}{_misses(one)}",
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return [
-        "  ".join([cell.ljust(width) for cell, width in zip(row[:5], widths, strict=True)] + [row[5]])
-        for row in rows
-    ]
-
-
-def _misses(one: dict[str, Any]) -> str:
-    """Of federates that have deadlines."""
-    if not one.get("deadlines"):
-        return ""
-    by_class = ", ".join(f"{count} {name.rpartition('.')[2]}" for name, count in one["misses"].items())
-    return f", missed {sum(one['misses'].values())} of {one['deadlines']} deadlines" + (
-        f" ({by_class})" if by_class else ""
-    )
-
-
-def _waits(one: dict[str, Any]) -> str:
-    if not one.get("asks"):
-        return ""
-    long = f" for {one['seconds']} s" if "seconds" in one else ""
-    by = ", ".join(one.get("blocked_by", ())) or "nobody (no federate regulates)"
-    return f", waits{long} for {one['requested']} ({one['asks']}), blocked by {by}"
+def lines(found: list[Facts], width: int = WIDTH) -> list[str]:
+    """What `RTIambassador.query_status` gives, as `weft status` shows it."""
+    survey = survey_of_status(found)
+    return texts(picture_of([Answer("here", {**survey, "node": survey["node"] or "here"})]), width)

@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from weft.cli.actions import examples
 from weft.cli.arguments import real
 from weft.host.channel_run import RunRows, read_run
 from weft.model.errors import SettingsError
@@ -40,12 +39,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="draw suppliers and consumers of a recorded run over time, with laxity and misses",
         description="Draws the suppliers and consumers of a recorded run over time, with deadlines, laxity and misses, and "
         "prints their figures.  Exits with 0 also where deadlines were missed: it is a picture, not a judgement.",
-        epilog=examples(
-            "weft timeline runs/avionics/20260102T030405Z-1f2e3d4c5b",
-            "weft timeline RUN --from 1.5 --to 2 --names radar,fuse --out part.png",
-            "weft timeline RUN --json",
-        ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", metavar="RUN", help="the folder of a recorded run")
     parser.add_argument(

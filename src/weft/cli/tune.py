@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from weft.cli.actions import Actions, examples
+from weft.cli.actions import Actions
 from weft.cli.arguments import whole
 from weft.host.modules import read_source
 
@@ -24,10 +24,6 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
             "Work out on Spark what should change before the next run, write it as files that the runtime loads as they are, "
             "and say what each is predicted to gain."
         ),
-        epilog=examples(
-            "weft tune runs/Harbour/20261116T101500Z-1a2b3c4d5e", "weft tune RUN --out tuned --replay"
-        ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
     parser.add_argument("--out", metavar="DIR", default=".", help="where the files go (default: here)")

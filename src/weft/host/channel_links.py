@@ -45,6 +45,7 @@ from weft.host.channel_parcels import (
 )
 from weft.host.channel_values import MOST, ValueReader, ValueRefused, write_value
 from weft.model.errors import ChannelError, FabricError
+from weft.model.log_text import ERROR, LogText
 
 RELAYS = 1024  # channels of other nodes that a router passes on
 _BOOT = "events/boot"  # under this key the journal has the last epoch that may have been used
@@ -197,7 +198,8 @@ class ChannelLinks:
         try:
             self._take(sender, ValueReader(payload), now)
         except ValueRefused as error:
-            self._report(f"node {sender} sent what no event channel sends, and it is dropped: {error}")
+            text = f"node {sender} sent what no event channel sends, and it is dropped: {error}"
+            self._report(LogText(text, "unreadable", ERROR, peer=sender))
 
     def lost(self, node: str, why: str, now: float) -> None:
         for joined, side in self._sides(node):
@@ -220,7 +222,7 @@ class ChannelLinks:
 
     def tell(self, joined: Joined, text: str) -> None:
         if not joined.is_relay:
-            self._report(f"channel {joined.name}: {text}")
+            self._report(LogText(f"channel {joined.name}: {text}", "channel", channel=joined.name))
 
     def _take(self, sender: str, reader: ValueReader, now: float) -> None:
         kind = reader.take(1)[0]

@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from weft.host.carrier import Port
 from weft.host.cbor import CborError, decode, encode
 from weft.model.errors import FabricError, SettingsError
+from weft.model.log_text import ERROR, WARNING, LogText
 
 DEAD_LETTERS: Final = 1000  # kept for each node, the newest
 _LIST_OF_THREE: Final = b"\x83"  # in CBOR
@@ -146,7 +147,8 @@ class Engine:
             self._put_back(agent, self._states[name])
             where = traceback.extract_tb(error.__traceback__)[-1]
             said = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
-            self._report(f"agent {name} was put back as it was: {said}")
+            text = f"agent {name} was put back as it was: {said}"
+            self._report(LogText(text, "agent-put-back", WARNING, agent=name))
             return said
         finally:
             agent._outbox = []
@@ -196,7 +198,8 @@ class Engine:
 
     def _set_aside(self, name: str, sender: str, value: Any, error: str) -> None:
         self._letters += 1
-        self._report(f"an event from {sender} to agent {name} was set aside: {error}")
+        text = f"an event from {sender} to agent {name} was set aside: {error}"
+        self._report(LogText(text, "event-set-aside", ERROR, agent=name, peer=sender))
         letter = {"agent": name, "sender": sender, "value": value, "error": error}
         self._mesh.keep(f"{_DEAD}{self._letters:012}", encode(letter))
         if self._letters > DEAD_LETTERS:

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 
 from weft.fabric import Topology
 from weft.model.errors import SettingsError
+from weft.model.log_text import WARNING, LogText
 
 _HEADER = struct.Struct(">8sHIQ")
 GROUP_BYTES = 1200  # the longest datagram: what passes any network in one piece
@@ -84,7 +85,8 @@ class Casting:
             made.start(loop)
         except SettingsError as error:
             self._refused = True
-            self._report(f"no multicast, datagrams go to each node by itself: {error}")
+            text = f"no multicast, datagrams go to each node by itself: {error}"
+            self._report(LogText(text, "multicast-off", WARNING))
             return None
         self._groups = made
         return made
@@ -216,10 +218,11 @@ class Groups:
             made.close()
             if group not in self._refused:
                 self._refused.add(group)
-                self._report(
+                text = (
                     f"cannot listen to the group {group}:{self._settings.port} on {self._settings.interface}: "
                     f"{error.strerror or error}; best-effort messages of its channels do not come"
                 )
+                self._report(LogText(text, "group-refused", WARNING, group=group))
             return
         self._refused.discard(group)
         self._listening[group] = made
@@ -237,7 +240,8 @@ class Groups:
                 data = made.recv(65536)
             except OSError as error:
                 if error.errno not in (errno.EAGAIN, errno.EWOULDBLOCK, errno.EINTR):
-                    self._report(f"a group could not be read: {error.strerror or error}")
+                    text = f"a group could not be read: {error.strerror or error}"
+                    self._report(LogText(text, "group-unreadable", WARNING))
                 return
             self._take(data)
 

@@ -30,6 +30,7 @@ from weft.host.link_lines import READ, Datagrams, LinkLine
 from weft.host.link_security import link_context
 from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
+from weft.model.log_text import WARNING, LogText
 from weft.wire.frames import ProtocolError
 from weft.wire.session_client import ClientSession
 from weft.wire.session_greeting import Greeting, refuse_resume
@@ -241,7 +242,7 @@ class Links:
         """Once for each reason, not for each attempt."""
         if link.complaint != text and not self._closing:
             link.complaint = text
-            self._report(text)
+            self._report(LogText(text, "link-trouble", WARNING, peer=link.name))
 
     def _dialed(self, line: LinkLine, link: Link) -> None:
         now = time.monotonic()
@@ -285,10 +286,11 @@ class Links:
         line.refusal = why
         link = line.link
         if link is None:
-            self._report(
+            text = (
                 f"a connection from {line.where} was refused: {why}; "
                 "servers need a certificate from the authority in [certificates]"
             )
+            self._report(LogText(text, "stranger", WARNING, address=line.where))
             return
         where = f"{link.name} at {link.address[0]}:{link.address[1]}"
         what = f"{where} broke off" if shook_hands else f"cannot connect to {where}"
@@ -309,7 +311,8 @@ class Links:
             return
         line.stranger = _Stranger()
         if sum(one.stranger is not None for one in self._lines) > STRANGERS:
-            self._report(f"a connection from {line.where} was closed: too many have not said who they are")
+            text = f"a connection from {line.where} was closed: too many have not said who they are"
+            self._report(LogText(text, "stranger", WARNING, address=line.where))
             line.abort()
 
     def closed(self, line: LinkLine) -> None:
@@ -336,7 +339,8 @@ class Links:
         except (ProtocolError, FabricError, CborError) as error:
             link = line.link
             if link is None:
-                self._report(f"a connection from {line.where} was closed: {error}")
+                text = f"a connection from {line.where} was closed: {error}"
+                self._report(LogText(text, "stranger", WARNING, address=line.where))
                 line.abort()
             else:
                 self._cut(
@@ -428,7 +432,8 @@ class Links:
         refusal = self._refusal(hello, line)
         if refusal:
             name = hello.get("name") if isinstance(hello, dict) else None
-            self._report(f"{line.where} ({name!r}) was refused: {refusal}")
+            text = f"{line.where} ({name!r}) was refused: {refusal}"
+            self._report(LogText(text, "peer-refused", WARNING, peer=str(name or ""), address=line.where))
             out = bytearray()
             write_item(out, REFUSED, refusal.encode())
             session.send_callback(bytes(out))
@@ -550,7 +555,7 @@ class Links:
         self._cut(link, why, self._settings.retry_seconds)
 
     def _cut(self, link: Link, why: str, patience: float) -> None:
-        self._report(f"the link to {link.name} is cut: {why}")
+        self._report(LogText(f"the link to {link.name} is cut: {why}", "link-cut", WARNING, peer=link.name))
         link.is_refused = patience > self._settings.retry_seconds
         self._end(link, why, for_good=True)
 
@@ -586,7 +591,8 @@ class Links:
                     self._tick_link(link, link.session, now)
             for line in list(self._lines):
                 if line.stranger is not None and now - line.opened_at > GREETING_SECONDS:
-                    self._report(f"a connection from {line.where} was closed: it did not say who it is")
+                    text = f"a connection from {line.where} was closed: it did not say who it is"
+                    self._report(LogText(text, "stranger", WARNING, address=line.where))
                     line.abort()
             for line in list(self._doorstep):
                 if now - line.opened_at > GREETING_SECONDS:
@@ -618,7 +624,8 @@ class Links:
         try:
             self._host.item(link, DATAGRAM, data[_TOKEN:])
         except FabricError as error:
-            self._report(f"a datagram from {link.name} was dropped: {error}")
+            text = f"a datagram from {link.name} was dropped: {error}"
+            self._report(LogText(text, "datagram-dropped", WARNING, peer=link.name))
         self._host.turn_soon()
 
 

@@ -35,6 +35,7 @@ from weft.host.reach import Reach, read_table
 from weft.host.room import Room
 from weft.host.settings import Ddm, Fabric
 from weft.model.errors import FabricError, SettingsError
+from weft.model.log_text import ERROR, WARNING, LogText
 
 PAYLOAD_BYTES = 48 << 20  # the largest message
 AGENTS = int(Port.AGENTS)
@@ -273,7 +274,7 @@ class Mesh:
         return self.channels.known(link.peer)
 
     def link_up(self, link: Link, boot: int) -> None:
-        self._report(f"link to {link.name}: up")
+        self._report(LogText(f"link to {link.name}: up", "link-up", peer=link.name))
         self._backlogged.discard(link.peer)
         self._reach.link_up(link.peer, boot, link.way)
         self.channels.reconnected(link.peer)
@@ -283,7 +284,7 @@ class Mesh:
 
     def link_down(self, link: Link, why: str, for_good: bool) -> None:
         """`for_good`: it was away for `fabric.lost_seconds`, has said that it stops, or left too much unread."""
-        self._report(f"link to {link.name}: down ({why})")
+        self._report(LogText(f"link to {link.name}: down ({why})", "link-down", WARNING, peer=link.name))
         self._reach.link_down(link.peer, f"there is no link to {link.name}: {why}")
         self._tell_reach(link.peer if for_good else -1)
 
@@ -328,7 +329,8 @@ class Mesh:
         try:
             resident.received(self.nodes[origin], payload, time.monotonic())
         except Exception:
-            self._report(f"internal error, please report it: {traceback.format_exc()}")
+            text = f"internal error, please report it: {traceback.format_exc()}"
+            self._report(LogText(text, "internal-error", ERROR))
 
     def _tell_reach(self, gone: int = -1) -> None:
         """To the residents.
@@ -344,7 +346,8 @@ class Mesh:
             node = self.nodes[change.node]
             if not change.lost:
                 if doubt is not None and not change.restarted and change.node not in self._unseen:
-                    self._report(f"the way to {node} was broken: reliable messages may have been lost on it")
+                    text = f"the way to {node} was broken: reliable messages may have been lost on it"
+                    self._report(LogText(text, "way-broken", WARNING, peer=node))
                 self._unseen.discard(change.node)
                 self.channels.found(change.node)
                 for resident in list(self._residents.values()):
@@ -448,7 +451,8 @@ class Mesh:
                 self.links.touch(link)
             elif peer not in self._backlogged and self.channels.backlog(peer) > BACKLOG:
                 self._backlogged.add(peer)
-                self._report(f"more than {BACKLOG} packets wait for {link.name}, which is away")
+                text = f"more than {BACKLOG} packets wait for {link.name}, which is away"
+                self._report(LogText(text, "backlog", WARNING, peer=link.name))
         acks: dict[int, list[tuple[int, int]]] = {}
         for peer, domain, number in batch.acknowledge:
             acks.setdefault(peer, []).append((domain, number))
@@ -511,6 +515,6 @@ class Mesh:
 
     def _fail(self, why: str) -> None:
         self._started = False
-        self._report(f"node {self._name} stops: {why}")
+        self._report(LogText(f"node {self._name} stops: {why}", "node-stops", ERROR))
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(why)

@@ -49,6 +49,7 @@ from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Order
 from weft.kernel.time_services import is_stamped
 from weft.kernel.turn import Turn
 from weft.model.errors import RTIinternalError
+from weft.model.log_text import ERROR, LogText
 from weft.model.records import Source
 
 COMMITS = 256  # so many commits before a snapshot takes their place, or as many as there are instances
@@ -148,7 +149,8 @@ class MeshedNode:
         try:
             boot, parcel = decode_parcel(payload)
         except ParcelError as error:
-            self._perform([Notice(f"node {sender!r} sent what cannot be read, and it is dropped: {error}")])
+            text = f"node {sender!r} sent what cannot be read, and it is dropped: {error}"
+            self._perform([Notice(LogText(text, "unreadable", ERROR, peer=sender))])
             return
         if isinstance(parcel, Hello):
             self._greeted(sender, boot, parcel, now)

@@ -36,6 +36,7 @@ from weft.host.settings import Settings
 from weft.kernel.recording import Recordings
 from weft.kernel.state import Federation
 from weft.model.errors import WeftError
+from weft.model.log_text import ERROR, LogText
 from weft.model.recording import NO_OBJECT, Recorder
 from weft.recorder import VERSION, Batch, Book
 
@@ -330,7 +331,8 @@ class NodeRecordings(Recordings):
             self._write_files(run, batches)
             if run.failing:
                 run.failing = False
-                self._report(f"recording of {run.federation!r} goes on in {run.folder}")
+                text = f"recording of {run.federation!r} goes on in {run.folder}"
+                self._report(LogText(text, "recording-goes-on", federation=run.federation))
         except (OSError, WeftError, ImportError) as error:
             self._failed(run, batches, error)
         finally:
@@ -350,10 +352,11 @@ class NodeRecordings(Recordings):
         if not run.failing:
             run.failing = True
             why = getattr(error, "strerror", None) or error
-            self._report(
+            text = (
                 f"federation {run.federation!r} is not recorded in {run.folder or self.directory}: {why}; the federation goes "
                 "on, and rows are counted as dropped until it works again (--record DIR for another folder, --no-record for none)"
             )
+            self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
         fresh = sum(batch.rows for batch in batches if not isinstance(batch, int))
         lost = fresh + sum(batch for batch in batches if isinstance(batch, int))
         with self._lock:
@@ -375,7 +378,8 @@ class NodeRecordings(Recordings):
             self._rows += run.rows - before
             run.tell()
         except (OSError, WeftError) as error:
-            self._report(f"{run.folder}: the end of the recording could not be written: {error}")
+            text = f"{run.folder}: the end of the recording could not be written: {error}"
+            self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
 
     def close(self) -> None:
         """Write what is left, and that it is over.  To be called where the kernel is not at work."""
@@ -389,7 +393,8 @@ class NodeRecordings(Recordings):
         atexit.unregister(self.close)
         self._thread.join(_PATIENCE)
         if self._thread.is_alive():
-            self._report(f"recording: gave up after {_PATIENCE:g} s; the last rows are not written")
+            text = f"recording: gave up after {_PATIENCE:g} s; the last rows are not written"
+            self._report(LogText(text, "recording-failed", ERROR))
 
 
 def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guard) -> NodeRecordings:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from weft.model.log_text import ERROR, WARNING, LogText
+
 LIMIT = 64 << 20  # bytes for each file
 
 
@@ -29,7 +31,8 @@ class ReportFiles:
                 self._append(name, file, line)
         except OSError as error:
             self._stop(name)
-            self._report(f"no more service reports to {name}: {error.strerror or error}")
+            text = f"no more service reports to {name}: {error.strerror or error}"
+            self._report(LogText(text, "service-reports-ended", ERROR, file=name))
 
     def _open(self, name: str) -> None:
         self._files[name] = None
@@ -43,7 +46,8 @@ class ReportFiles:
         if self._sizes[name] > self._limit:
             file.write('{"end": "the file has reached its limit; later services are not reported here"}\n')
             self._stop(name)
-            self._report(f"no more service reports to {name}: it has reached {self._limit} bytes")
+            text = f"no more service reports to {name}: it has reached {self._limit} bytes"
+            self._report(LogText(text, "service-reports-ended", WARNING, file=name))
         else:
             file.write(line + "\n")
             file.flush()

@@ -30,6 +30,7 @@ from typing import Any, Protocol
 from weft.host import cbor
 from weft.kernel import Fetch, Store
 from weft.model.errors import WeftError
+from weft.model.log_text import ERROR, LogText
 
 DEFAULT_DIRECTORY = "runs/saves"
 MAGIC = b"WEFTSAVE"
@@ -165,7 +166,8 @@ def store(saves: Saves, effect: Store, report: Callable[[str], None]) -> bool:
     try:
         saves.write(effect.federation, effect.label, effect.data)
     except SaveError as error:
-        report(f"federation {effect.federation!r} was not saved as {effect.label!r}: {error}")
+        text = f"federation {effect.federation!r} was not saved as {effect.label!r}: {error}"
+        report(LogText(text, "save-failed", ERROR, federation=effect.federation, label=effect.label))
         return False
     return True
 
@@ -175,5 +177,6 @@ def fetch(saves: Saves, effect: Fetch, report: Callable[[str], None]) -> Any:
     try:
         return saves.read(effect.federation, effect.label)
     except SaveError as error:
-        report(f"federation {effect.federation!r} cannot be restored from {effect.label!r}: {error}")
+        text = f"federation {effect.federation!r} cannot be restored from {effect.label!r}: {error}"
+        report(LogText(text, "restore-failed", ERROR, federation=effect.federation, label=effect.label))
         return None

@@ -31,6 +31,7 @@ from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Effect, Fetch, Node, Store
 from weft.model.errors import SettingsError
+from weft.model.log_text import ERROR, INFO, WARNING, LogText
 from weft.wire.frames import ProtocolError
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
@@ -176,7 +177,8 @@ class Server:
         """A mistake of ours outside of any call: the loop has closed what it concerned, and the others go on."""
         error = context.get("exception")
         where = "" if error is None else f": {error!r} in {trace_of(error)}"
-        self.report(f"internal error, please report it: {context.get('message', '')}{where}")
+        text = f"internal error, please report it: {context.get('message', '')}{where}"
+        self.report(LogText(text, "internal-error", ERROR))
 
     async def stop(self, patience: float = 5.0) -> None:
         """Take nothing new, resign who is still joined, send what is queued, close."""
@@ -261,7 +263,7 @@ class Server:
             served.line = None
             self._forget(served, now)
             return None
-        self._report_of(served, "resumed")
+        self._report_of(served, "resumed", "session-resumed")
         self.board.drain(served)
         return served
 
@@ -285,10 +287,10 @@ class Server:
             self._forget(served, now)
         else:
             served.wire.connection_lost(now)
-            self._report_of(served, "lost its connection; it can resume it")
+            self._report_of(served, "lost its connection; it can resume it", "connection-lost", WARNING)
 
     def broken(self, served: Served, error: ProtocolError, now: float) -> None:
-        self._report_of(served, f"broke the protocol: {error}")
+        self._report_of(served, f"broke the protocol: {error}", "protocol-broken", ERROR)
         self._forget(served, now)
 
     def _end(self, served: Served, why: str, now: float) -> None:
@@ -308,7 +310,7 @@ class Server:
 
     def drop(self, served: Served, why: str, now: float) -> None:
         """A federate that does not read.  What it left unread is gone, so it cannot resume, and is told that."""
-        self.report(f"{_name(served)} is dropped: {why}")
+        self._report_of(served, f"is dropped: {why}", "federate-dropped", ERROR)
         self._dropped[served.wire.session_id] = now + self.settings.limits.reconnect_seconds
         if len(self._dropped) > self.settings.limits.sessions:
             del self._dropped[next(iter(self._dropped))]
@@ -338,7 +340,8 @@ class Server:
         where = (effect.federation, effect.execution, effect.label)
         error = future.exception()
         if error is not None:
-            self.report(f"the save {effect.label!r} of federation {effect.federation!r} failed: {error!r}")
+            text = f"the save {effect.label!r} of federation {effect.federation!r} failed: {error!r}"
+            self.report(LogText(text, "save-failed", ERROR, federation=effect.federation, label=effect.label))
         now = time.monotonic()
         if isinstance(effect, Store):
             self.board.perform(node.stored(*where, error is None and future.result(), now))
@@ -378,7 +381,7 @@ class Server:
                 self.drop(served, f"it left {queued} bytes unread (limits.queue_bytes)", now)
             elif queued > limits.slow_bytes and not served.slow:
                 served.slow = True
-                self.report(f"{_name(served)} is slow: {queued} bytes unread")
+                self._report_of(served, f"is slow: {queued} bytes unread", "federate-slow", WARNING)
                 self.board.report_waiting(served, now)
             elif served.slow and queued == 0:
                 self._caught_up(served, now)
@@ -387,7 +390,7 @@ class Server:
 
     def _caught_up(self, served: Served, now: float) -> None:
         served.slow = False
-        self.report(f"{_name(served)} has caught up")
+        self._report_of(served, "has caught up", "federate-caught-up")
         self.board.report_waiting(served, now)
 
     def _hurry(self) -> None:
@@ -419,7 +422,8 @@ class Server:
         if self.board.has_outgoing:
             self.flush_soon()
         if self._strangers > _STRANGERS:
-            self.report(f"{self._strangers - _STRANGERS} more connections were refused or closed")
+            text = f"{self._strangers - _STRANGERS} more connections were refused or closed"
+            self.report(LogText(text, "strangers", WARNING))
         self._strangers = 0
 
     def _check_connected(self, served: Served, now: float) -> None:
@@ -438,11 +442,14 @@ class Server:
         """What peers do that are not federates (yet): there may be very many of them."""
         self._strangers += 1
         if self._strangers <= _STRANGERS:
-            self.report(text)
+            self.report(text if isinstance(text, LogText) else LogText(text, "stranger", WARNING))
 
-    def _report_of(self, served: Served, text: str) -> None:
+    def _report_of(self, served: Served, text: str, event: str, level: str = INFO) -> None:
         report = self.report if served.admitted else self.report_stranger
-        report(f"{_name(served)} {text}")
+        session = self.board.node.sessions.get(served.kernel_session)
+        federate = "" if session is None or session.member is None else session.member.name
+        about = {"federation": served.federation, "federate": federate, "session": str(served.number)}
+        report(LogText(f"{_name(served)} {text}", event, level, **about))
 
     def _alarmed(self, now: float) -> None:
         """Let the kernel do what is due, and come back when the next is: values that wait for their update rate."""

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.host.backlog import Backlog, Encoded
+from weft.host.call_watch import CallWatch
 from weft.host.causes import RECORDED, AnsweredCauses, Causes, NamedCauses
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
 from weft.host.guard import OPERATOR, Guard, OperatorKey
@@ -53,6 +54,7 @@ from weft.model.errors import (
     Unauthorized,
     rti_exception,
 )
+from weft.model.log_text import ERROR, WARNING, LogText
 from weft.model.packed import PackedValues
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.model.time import time_factory
@@ -202,6 +204,7 @@ class Switchboard:
         self.overfull: list[Served] = []  # they leave too much unread, and are to be dropped
         self._most_unread = most_unread
         self._window = window
+        self.watch: CallWatch | None = None  # who wants to know how long calls take
         self.alarm = NEVER  # when the node is to be ticked, as far as it has said since somebody last looked
 
     # --- from the federate ------------------------------------------------------------------------------------
@@ -387,6 +390,8 @@ class Switchboard:
         self, served: Served, sequence: int, service: str, arguments: tuple[Any, ...], now: float
     ) -> None:
         """A request to advance: if nobody waits for its answer, that comes with the grant."""
+        if self.watch is not None:
+            self.watch.called(served.kernel_session, sequence, service, arguments)
         effects = self.node.call(served.kernel_session, sequence, service, arguments, now)
         if not served.patient or not isinstance(effects[0], Reply):
             self.perform(effects)
@@ -401,7 +406,8 @@ class Switchboard:
             self.perform(effects[1:])
 
     def _failed(self, served: Served, sequence: int, error: Exception) -> None:
-        self._report(f"internal error, please report it: {error!r} in {trace_of(error)}")
+        text = f"internal error, please report it: {error!r} in {trace_of(error)}"
+        self._report(LogText(text, "internal-error", ERROR, federation=served.federation))
         if served.wire.is_unanswered(sequence):
             self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
 
@@ -464,6 +470,8 @@ class Switchboard:
                 f"only an operator may steer a federation: connect with credentials of type {OPERATOR} "
                 f"and the operator key of this server; {self._operator_key.where()}"
             )
+        if self.watch is not None:
+            self.watch.called(served.kernel_session, sequence, service, arguments)
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
 
     def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
@@ -531,6 +539,8 @@ class Switchboard:
         self._callbacks(effects)
 
     def _callbacks(self, effects: list[Effect]) -> None:
+        if self.watch is not None:
+            self.watch.heard(effects)
         last: tuple[Any, ...] = ()
         payload = b""
         made: dict[int, bytes] | None = {} if len(effects) > 3 else None  # by the identity of the arguments
@@ -644,6 +654,8 @@ class Switchboard:
 
     def _replied(self, served: Served, sequence: int, value: Any) -> None:
         number = served.calls.pop(sequence)
+        if self.watch is not None:
+            self.watch.replied(served.kernel_session, sequence)
         if sequence == served.joining:
             served.joining = NONE
             served.codec.time = time_factory(value[1])
@@ -656,6 +668,8 @@ class Switchboard:
 
     def _refused(self, served: Served, sequence: int, error: Exception) -> None:
         served.calls.pop(sequence, None)
+        if self.watch is not None:
+            self.watch.refused(served.kernel_session, sequence, error)
         if sequence == served.resigning:
             served.resigning = NONE
         name = type(error).__name__ if isinstance(error, RTIexception) else RTIinternalError.__name__
@@ -757,7 +771,11 @@ class Switchboard:
             session = self.node.sessions.get(served.kernel_session)
             if session is not None and session.member is not None:
                 why = served.wire.ending or "its session ended"
-                self._report(f"federate {session.member.name!r} of {served.federation!r} is gone: {why}")
+                text = f"federate {session.member.name!r} of {served.federation!r} is gone: {why}"
+                about = {"federation": served.federation, "federate": session.member.name}
+                self._report(LogText(text, "federate-gone", WARNING, **about))
+            if self.watch is not None:
+                self.watch.lost(served.kernel_session, served.wire.ending or "its session ended")
             self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.fom import parse_rid
+from weft.host.log import FORMS
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
@@ -31,6 +32,12 @@ class Serve:
     key: str = ""
     run_directory: str = "runs"
     save_directory: str = ""  # "": saves in the run directory, where the next run of the server finds them
+    log: str = "text"  # or json: an object for each line (docs/logs.md)
+    otel: bool = False  # spans of OpenTelemetry (docs/logs.md)
+
+    def __post_init__(self) -> None:
+        if self.log not in FORMS:
+            raise SettingsError(f"serve.log is {self.log!r}; it must be {' or '.join(FORMS)}")
 
     @property
     def saves(self) -> Path:

@@ -22,6 +22,7 @@ from weft.kernel.turn import Turn
 from weft.model.enums import RestoreFailureReason, RestoreStatus
 from weft.model.errors import RestoreInProgress, RestoreNotInProgress, RestoreNotRequested, SaveInProgress
 from weft.model.handles import FederateHandle
+from weft.model.log_text import ERROR, LogText
 from weft.model.records import FederateRestoreStatus
 
 RESTORE_DECIDED = "restore_decided"
@@ -84,7 +85,15 @@ def decision(turn: Turn, federation: Federation, label: str, data: Any) -> tuple
         who = str(error)
     if isinstance(who, str):
         turn.effects.append(
-            Notice(f"federation {federation.name!r} cannot be restored from {label!r}: {who}")
+            Notice(
+                LogText(
+                    f"federation {federation.name!r} cannot be restored from {label!r}: {who}",
+                    "restore-failed",
+                    ERROR,
+                    federation=federation.name,
+                    label=label,
+                )
+            )
         )
         return None, None
     return data, who

@@ -1,0 +1,161 @@
+"""The examples at the end of every `--help`: two or more for each command, all of which work (a test runs them).
+
+They speak of files that a person has: `harbour.xml` (docs/tutorial.md), `my.fed`, `my.rid`, a `domains.toml` of `weft domains
+plan`, recorded runs below `runs`, and a server at the usual port.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+QUICK: Final = "quick"
+SERVES: Final = "serves"
+"""Runs until somebody stops it."""
+LIVE: Final = "live"
+"""Asks a running server."""
+LONG: Final = "long"
+"""Takes more than a second or two, or needs Spark: in the long tests."""
+
+
+@dataclass(frozen=True)
+class Example:
+    command: str
+    kind: str = QUICK
+
+
+def _examples(*commands: str, kind: str = QUICK) -> tuple[Example, ...]:
+    return tuple(Example(command, kind) for command in commands)
+
+
+_LAST = '"$(weft runs --last)"'
+_BUS = "weft domains plan --servers 16 --topology bus"
+
+EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
+    "weft": _examples("weft doctor", "weft domains --help"),
+    "weft demo": (
+        Example("weft demo", LONG),
+        Example("weft demo --steps 20 --step-ms 1 --no-review"),
+    ),
+    "weft serve": _examples(
+        "weft serve", "weft serve --host 127.0.0.1 --log json --no-record", kind=SERVES
+    ),
+    "weft run": _examples(
+        "weft run domains.toml --seconds 5",
+        "weft run domains.toml --plain --no-journal --no-record --seconds 2",
+        kind=LONG,
+    ),
+    "weft runs": _examples("weft runs", "weft runs runs --json"),
+    "weft export": _examples(
+        f"weft export {_LAST} --decoded", f"weft export {_LAST} --decoded --out tables"
+    ),
+    "weft review": _examples(
+        f"weft review {_LAST}", f"weft review {_LAST} --html review.html --no-advice", kind=LONG
+    ),
+    "weft tune": _examples(
+        f"weft tune {_LAST}", f"weft tune {_LAST} --out tuned --force --replay", kind=LONG
+    ),
+    "weft journal": _examples(
+        "weft journal runs/journal/S1.journal", "weft journal runs/journal/S1.journal --json"
+    ),
+    "weft passwd": _examples(
+        "echo secret | weft passwd alice", "echo secret | weft passwd bob >> users.toml"
+    ),
+    "weft domains": _examples(f"{_BUS} -o domains.toml", "weft domains check domains.toml"),
+    "weft domains check": _examples("weft domains check domains.toml", f"{_BUS} | weft domains check -"),
+    "weft domains route": _examples(
+        "weft domains route domains.toml S2 S7", "weft domains route domains.toml S2 S7 --json"
+    ),
+    "weft domains plan": _examples(
+        f"{_BUS} --output domains.toml", "weft domains plan --servers 31 --topology tree --domain-size 4"
+    ),
+    "weft domains cost": _examples("weft domains cost domains.toml", f"{_BUS} | weft domains cost - --json"),
+    "weft ddm": _examples(
+        "weft ddm map --fed my.fed --rid my.rid", "weft ddm lint --fed my.fed --rid my.rid"
+    ),
+    "weft ddm map": _examples(
+        "weft ddm map --fed my.fed --rid my.rid --region 'R=Ground:x=0..0xff,y=0..9;x=0x80000000..0x90000000'",
+        "weft ddm map --fom a.xml --fom b.xml --region 'R=X+Y:X=0..100' --json",
+    ),
+    "weft ddm match": _examples(
+        "weft ddm match updates.csv subscriptions.csv",
+        "weft ddm match updates.parquet subscriptions.parquet --closed --out pairs.parquet",
+    ),
+    "weft ddm lint": _examples("weft ddm lint --fed my.fed", "weft ddm lint --fom my.xml --rid my.rid --json"),
+    "weft fom": _examples("weft fom check harbour.xml", "weft fom show Tug harbour.xml"),
+    "weft fom check": _examples("weft fom check harbour.xml", "weft fom check harbour.xml --mim --json"),
+    "weft fom merge": _examples(
+        "weft fom merge a.xml b.xml -o merged.xml", "weft fom merge harbour.xml --mim --output whole.xml"
+    ),
+    "weft fom show": _examples("weft fom show Tug harbour.xml", "weft fom show HLAinteractionRoot.Warning harbour.xml"),
+    "weft fom gen": _examples(
+        "weft fom gen harbour.xml", "weft fom gen harbour.xml --module harbour --output harbour.py"
+    ),
+    "weft services": _examples("weft services", "weft services --json"),
+    "weft status": _examples(
+        "weft status", "weft status 127.0.0.1:15164 localhost:15164 --check --patience 30", kind=LIVE
+    ),
+    "weft top": _examples("weft top", "weft top 127.0.0.1:15164 localhost:15164", kind=LIVE),
+    "weft timeline": _examples(
+        f"weft timeline {_LAST}", f"weft timeline {_LAST} --from 0 --to 2 --json --out part.html"
+    ),
+    "weft bench": _examples("weft bench embedded", "weft bench fedpro --repeats 1", kind=LONG),
+    "weft bench embedded": _examples(
+        "weft bench embedded", "weft bench embedded --repeats 1 --no-objects --json", kind=LONG
+    ),
+    "weft bench fedpro": _examples(
+        "weft bench fedpro", "weft bench fedpro --repeats 1 --json", kind=LONG
+    ),
+    "weft bench ddm": _examples(
+        "weft bench ddm", "weft bench ddm --boxes 10000 --regions 1000 --moves 1000 --repeats 1", kind=LONG
+    ),
+    "weft bench channel": _examples(
+        "weft bench channel", "weft bench channel --part push --repeats 1 --json", kind=LONG
+    ),
+    "weft bench domains": _examples(
+        "weft bench domains --servers 16 --simulated 144", "weft bench domains --servers 0 --simulated 64 --repeats 1", kind=LONG
+    ),
+    "weft bench mesh": _examples("weft bench mesh", "weft bench mesh --repeats 1 --json", kind=LONG),
+    "weft bench orders": _examples(
+        "weft bench orders", "weft bench orders --federates 2 --steps 50 --step-ms 1 --repeats 1", kind=LONG
+    ),
+    "weft bench record": _examples(
+        "weft bench record", "weft bench record --no-pure --repeats 1 --json", kind=LONG
+    ),
+    "weft bench review": _examples(
+        "weft bench review --rows 100000", "weft bench review --rows 10000 --no-skew --no-duckdb --json", kind=LONG
+    ),
+    "weft bench tso": _examples(
+        "weft bench tso", "weft bench tso --federates 2 --steps 100 --no-growth --repeats 1", kind=LONG
+    ),
+    "weft doctor": _examples("weft doctor", "weft doctor --json"),
+    "weft completion": _examples("weft completion bash", "weft completion zsh > _weft"),
+}  # fmt: skip
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Text of several lines stays as it is, so that examples can be copied; one line is wrapped as usual."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text:
+            return "".join(indent + line for line in text.splitlines(keepends=True))
+        return super()._fill_text(text, width, indent)
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parser and all below it."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from parsers(below)
+
+
+def add_examples(parser: argparse.ArgumentParser) -> None:
+    for one in parsers(parser):
+        one.formatter_class = HelpFormatter
+        shown = EXAMPLES.get(one.prog, ())
+        if shown:
+            one.epilog = "\n".join(["examples:", *(f"  {example.command}" for example in shown)])
