@@ -28,11 +28,15 @@ $(VENV)/.built: $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT)
 	@grep '^weft:' $(VENV)/build.log || true
 	@touch $@
 
+# Is there a whole build of these very sources?  What `find` complains of, such as a hot module that is gone, counts as "no".
+BUILT = test -e $(VENV)/.built && test -z "$$(find $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT) -newer $(VENV)/.built 2>&1)"
+
 setup: $(VENV)/.ready
 build: $(VENV)/.built ## compile the hot modules (pure Python where there is no compiler)
 
-demo: build ## run the mixed scenario (aircraft, tank, observer), and review it on Spark
-	@$(BIN)/weft demo
+# Nobody waits minutes for a compiler to see something.  A build that is not whole or not of these sources is passed over.
+demo: setup ## run the mixed scenario (aircraft, tank, observer), and review it on Spark
+	@if $(BUILT); then $(BIN)/weft demo; else echo "weft: pure Python, as nothing is compiled; 'make build' takes some minutes and makes it faster"; WEFT_PURE=1 $(BIN)/weft demo; fi
 
 test: build ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
@@ -51,8 +55,10 @@ soak: build ## the long tests
 bench: build ## the benchmark table of docs/benchmarks.md
 	$(BIN)/weft bench embedded
 
-docs: build ## write docs/services.md anew
-	$(BIN)/weft services --markdown > docs/services.md
+docs: setup ## the documentation as a site, in build/site; docs/services.md anew
+	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/services.md
+	@WEFT_PURE=1 $(BIN)/sphinx-build -q -W --keep-going -j 2 -d build/doctrees docs build/site
+	@echo "weft: the site is there, open build/site/index.html"
 
 format: setup ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .
