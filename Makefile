@@ -42,12 +42,13 @@ test: build ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate
 
-check: build ## ruff, mypy --strict, import-linter, the public surface
+check: build ## ruff, mypy --strict, import-linter, the public surface, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/test_public_surface.py
+	$(SITE)
 
 soak: build ## the long tests
 	$(BIN)/pytest -n 2 -m soak --timeout 3600
@@ -55,9 +56,11 @@ soak: build ## the long tests
 bench: build ## the benchmark table of docs/benchmarks.md
 	$(BIN)/weft bench embedded
 
+SITE := WEFT_PURE=1 $(BIN)/sphinx-build -q -W --keep-going -d build/doctrees docs build/site
+
 docs: setup ## the documentation as a site, in build/site; docs/services.md anew
 	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/services.md
-	@WEFT_PURE=1 $(BIN)/sphinx-build -q -W --keep-going -j 2 -d build/doctrees docs build/site
+	@$(SITE)
 	@echo "weft: the site is there, open build/site/index.html"
 
 format: setup ## rewrite the code in the house style

@@ -14,6 +14,7 @@ html_theme = "furo"
 html_logo = "weft-mark.svg"
 html_favicon = "weft-mark.svg"
 html_copy_source = False
+html_show_search_summary = False  # a page on the disk may not read others, so the search lists titles
 html_show_copyright = False
 html_show_sphinx = False
 html_static_path = ["_static"]

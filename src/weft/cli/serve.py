@@ -110,12 +110,13 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
         if node is not None:
             await node.start()
         recorded = settings.recordings if settings.record.on else ""
-        print(greeting(listeners, run_directory, settings.serve.saves, recorded), flush=True)
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError):
                 loop.add_signal_handler(number, stopping.set)
+        # Last: who reads that it serves may stop it.
+        print(greeting(listeners, run_directory, settings.serve.saves, recorded), flush=True)
         code = 0
         if plan is None or node is None:
             await stopping.wait()

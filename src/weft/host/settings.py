@@ -25,12 +25,12 @@ class Serve:
     host: str = "127.0.0.1"  # the address to listen on; this machine only
     port: int = 15164  # TCP; 0 takes a free one
     tls_port: int = 0  # TLS 1.3, with cert and key; 0: no TLS
-    ws_port: int = 0  # 0: no WebSocket
+    ws_port: int = 0  # WebSocket; 0: none
     wss_port: int = 0  # WebSocket over TLS; 0: none
     cert: str = ""  # the certificate chain, a PEM file
     key: str = ""  # its private key, a PEM file
     run_directory: str = "runs"  # where the server's log and recordings go
-    save_directory: str = ""  # "": saves in the run directory, where the next run of the server finds them
+    save_directory: str = ""  # where saves go; none: saves in the run directory, for the next run of the server
 
     @property
     def saves(self) -> Path:
@@ -110,7 +110,7 @@ class Ddm:
     multicast_port: int = (
         0  # of the groups, where a RID file asks for UDPmulticast; 0: the node's own port number
     )
-    multicast_interface: str = ""  # the address of a network interface; "": that of the node
+    multicast_interface: str = ""  # the address of a network interface; none: that of the node
     multicast_hops: int = 1  # 1: this network only
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class Record:
     """Recording of runs; see docs/recording.md."""
 
     on: bool = True  # record what the node does
-    directory: str = ""  # "": the run directory of [serve]
+    directory: str = ""  # where runs are recorded; none: the run directory of [serve]
     payloads: bool = True  # values and tags of messages, too
     seconds: float = 1.0  # rows are on the disk after so long, at the latest
     queue_bytes: int = 64 << 20  # of rows that wait for the disk, until some are dropped
