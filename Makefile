@@ -21,12 +21,14 @@ $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@touch $@
 
 # Compiled in place.  Pure Python stands in where there is no compiler, so this step may do nothing but never fails.
+# The stamp has the time of the beginning: a source that is changed meanwhile is newer.
 $(VENV)/.built: $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT)
 	@rm -f src/weft/*/*.so src/weft/*/*/*.so src/*.so
+	@touch $(VENV)/.building
 	@echo "weft: building the hot modules"
 	@$(BIN)/python setup.py -q build_ext --inplace --parallel 2 >$(VENV)/build.log 2>&1 || true
 	@grep '^weft:' $(VENV)/build.log || true
-	@touch $@
+	@mv $(VENV)/.building $@
 
 # Is there a whole build of these very sources?  What `find` complains of, such as a hot module that is gone, counts as "no".
 BUILT = test -e $(VENV)/.built && test -z "$$(find $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT) -newer $(VENV)/.built 2>&1)"
