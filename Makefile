@@ -21,29 +21,36 @@ $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@touch $@
 
 # Compiled in place.  Pure Python stands in where there is no compiler, so this step may do nothing but never fails.
+# The stamp has the time of the beginning: a source that is changed meanwhile is newer.
 $(VENV)/.built: $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT)
 	@rm -f src/weft/*/*.so src/weft/*/*/*.so src/*.so
+	@touch $(VENV)/.building
 	@echo "weft: building the hot modules"
 	@$(BIN)/python setup.py -q build_ext --inplace --parallel 2 >$(VENV)/build.log 2>&1 || true
 	@grep '^weft:' $(VENV)/build.log || true
-	@touch $@
+	@mv $(VENV)/.building $@
+
+# Is there a whole build of these very sources?  What `find` complains of, such as a hot module that is gone, counts as "no".
+BUILT = test -e $(VENV)/.built && test -z "$$(find $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT) -newer $(VENV)/.built 2>&1)"
 
 setup: $(VENV)/.ready
 build: $(VENV)/.built ## compile the hot modules (pure Python where there is no compiler)
 
-demo: build ## run the mixed scenario (aircraft, tank, observer), and review it on Spark
-	@$(BIN)/weft demo
+# Nobody waits minutes for a compiler to see something.  A build that is not whole or not of these sources is passed over.
+demo: setup ## run the mixed scenario (aircraft, tank, observer), and review it on Spark
+	@if $(BUILT); then $(BIN)/weft demo; else echo "weft: pure Python, as nothing is compiled; 'make build' takes some minutes and makes it faster"; WEFT_PURE=1 $(BIN)/weft demo; fi
 
 test: build ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate
 
-check: build ## ruff, mypy --strict, import-linter, the public surface
+check: build ## ruff, mypy --strict, import-linter, the public surface, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/test_public_surface.py
+	$(SITE)
 
 soak: build ## the long tests
 	$(BIN)/pytest -n 2 -m soak --timeout 3600
@@ -51,8 +58,12 @@ soak: build ## the long tests
 bench: build ## the benchmark table of docs/benchmarks.md
 	$(BIN)/weft bench embedded
 
-docs: build ## write docs/services.md anew
-	$(BIN)/weft services --markdown > docs/services.md
+SITE := WEFT_PURE=1 $(BIN)/sphinx-build -q -W --keep-going -d build/doctrees docs build/site
+
+docs: setup ## the documentation as a site, in build/site; docs/services.md anew
+	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/services.md
+	@$(SITE)
+	@echo "weft: the site is there, open build/site/index.html"
 
 format: setup ## rewrite the code in the house style
 	$(BIN)/ruff check --fix .

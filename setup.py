@@ -30,7 +30,14 @@ class OptionalBuild(build_ext):
         try:
             super().run()
         except Exception as error:
+            self._clear()
             say(f"going on in pure Python, the compiled build failed: {error}")
+
+    def _clear(self) -> None:
+        """Some modules may be in place already, and half of them would be worse than none."""
+        if self.inplace:
+            for extension in self.extensions:
+                Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
 
     def get_outputs(self) -> list[str]:
         return [path for path in super().get_outputs() if Path(path).exists()]

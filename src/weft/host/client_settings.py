@@ -27,18 +27,18 @@ _BARE = ("FED_INT_HEART", "FED_TIMEOUT_HEART", "FED_TIMEOUT_RECONNECT")
 
 @dataclass(frozen=True)
 class ClientSettings:
-    host: str = "localhost"
-    port: int = 0
-    protocol: str = "tcp"
-    timeout: float = 180.0
-    heartbeat: float = 60.0
-    silence: float = 180.0
-    reconnect: float = 600.0
-    retry: float = 5.0
-    async_updates: bool = False
-    tls_mode: str = "SERVER_AUTH"
-    sni: str = ""
-    ca_file: str = ""
+    host: str = "localhost"  # name or address of the server
+    port: int = 0  # 0: that of the protocol, 15164 for tcp, 15165 for tls
+    protocol: str = "tcp"  # tcp, tls, websocket or websocketsecure
+    timeout: float = 180.0  # seconds that connecting may take
+    heartbeat: float = 60.0  # seconds between signs of life while nothing else is sent
+    silence: float = 180.0  # seconds of silence after which a connection is taken for broken
+    reconnect: float = 600.0  # seconds for which a broken connection is tried to resume; calls wait so long
+    retry: float = 5.0  # from one attempt to resume to the next; in milliseconds, 5000 for 5 s
+    async_updates: bool = False  # updates, interactions and requests for time do not wait for answers
+    tls_mode: str = "SERVER_AUTH"  # SERVER_AUTH checks the certificate, ENCRYPTED takes any
+    sni: str = ""  # the name to ask for and to check, where it is not that of connect.hostname
+    ca_file: str = ""  # a PEM file of the authorities to trust; none: those of the system
 
     @property
     def where(self) -> str:

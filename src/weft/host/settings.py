@@ -23,15 +23,15 @@ from weft.model.records import Source
 
 @dataclass(frozen=True)
 class Serve:
-    host: str = "127.0.0.1"
-    port: int = 15164
-    tls_port: int = 0  # 0: no TLS
-    ws_port: int = 0  # 0: no WebSocket
-    wss_port: int = 0
-    cert: str = ""
-    key: str = ""
-    run_directory: str = "runs"
-    save_directory: str = ""  # "": saves in the run directory, where the next run of the server finds them
+    host: str = "127.0.0.1"  # the address to listen on; this machine only
+    port: int = 15164  # TCP; 0 takes a free one
+    tls_port: int = 0  # TLS 1.3, with cert and key; 0: no TLS
+    ws_port: int = 0  # WebSocket; 0: none
+    wss_port: int = 0  # WebSocket over TLS; 0: none
+    cert: str = ""  # the certificate chain, a PEM file
+    key: str = ""  # its private key, a PEM file
+    run_directory: str = "runs"  # where the server's log and recordings go
+    save_directory: str = ""  # where saves go; none: saves in the run directory, for the next run of the server
     log: str = "text"  # or json: an object for each line (docs/logs.md)
     otel: bool = False  # spans of OpenTelemetry (docs/logs.md)
 
@@ -47,19 +47,19 @@ class Serve:
 @dataclass(frozen=True)
 class Limits:
     frame_bytes: int = 64 << 20  # the largest message from a federate
-    sessions: int = 4096
+    sessions: int = 4096  # federates connected at once
     history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
     queue_bytes: int = 128 << 20  # what a federate may leave unread before it is dropped: two of the largest
-    slow_bytes: int = 8 << 20  # … and before it is reported
-    calls: int = 512  # of one federate in a row, before others have their turn
+    slow_bytes: int = 8 << 20  # what it may leave unread before it is reported
+    calls: int = 512  # of one federate carried out in a row, before others have their turn
     report_bytes: int = 64 << 20  # a file of service reports
     module_bytes: int = 16 << 20  # the object models of one call, unpacked
-    modules: int = 256
-    federations: int = 256  # they stay until somebody destroys them
-    saves: int = 100  # of one federation; 0 for no limit
-    greeting_seconds: float = 10.0
-    silence_seconds: float = 180.0
-    reconnect_seconds: float = 600.0
+    modules: int = 256  # object models of one call
+    federations: int = 256  # that exist at once; they stay until somebody destroys them
+    saves: int = 100  # saves of one federation
+    greeting_seconds: float = 10.0  # that a connection may take to greet, and a session to connect
+    silence_seconds: float = 180.0  # that a connection may be silent
+    reconnect_seconds: float = 600.0  # that a federate may stay away before it resigns
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -79,8 +79,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Security:
-    password_file: str = ""
-    clear_text_passwords: bool = False
+    password_file: str = ""  # who may connect, made by `weft passwd`; none: everybody
+    clear_text_passwords: bool = False  # accept passwords without TLS
     guard: str = ""  # one's own, as module:name of a class of guards or of something that makes one
 
 
@@ -92,8 +92,8 @@ class Fabric:
     queue_bytes: int = 64 << 20  # of reliable messages that a neighbour has not taken, until the link is cut
     packets_in_memory: int = 16_384  # causal ones that wait for one neighbour; more are in the journal alone
     backlog_bytes: int = 1 << 30  # of causal packets that wait for one neighbour, in the journal
-    retry_seconds: float = 0.1  # from one attempt to connect to the next, at first …
-    retry_most_seconds: float = 5.0  # … and at most
+    retry_seconds: float = 0.1  # from one attempt to connect to the next, at first
+    retry_most_seconds: float = 5.0  # from one attempt to the next, at most
     synchronous: str = "NORMAL"  # of the journal; FULL survives the loss of power, too
     tries: int = 3  # of an agent's reaction that raises, until the event is set aside
 
@@ -117,7 +117,7 @@ class Ddm:
     multicast_port: int = (
         0  # of the groups, where a RID file asks for UDPmulticast; 0: the node's own port number
     )
-    multicast_interface: str = ""  # the address of a network interface; "": that of the node
+    multicast_interface: str = ""  # the address of a network interface; none: that of the node
     multicast_hops: int = 1  # 1: this network only
 
     def __post_init__(self) -> None:
@@ -148,8 +148,8 @@ class Channel:
 class Record:
     """Recording of runs; see docs/recording.md."""
 
-    on: bool = True
-    directory: str = ""  # "": the run directory of [serve]
+    on: bool = True  # record what the node does
+    directory: str = ""  # where runs are recorded; none: the run directory of [serve]
     payloads: bool = True  # values and tags of messages, too
     seconds: float = 1.0  # rows are on the disk after so long, at the latest
     queue_bytes: int = 64 << 20  # of rows that wait for the disk, until some are dropped
