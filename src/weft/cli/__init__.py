@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import weft
 from weft.cli import (
     bench,
-    console,
     completion,
+    console,
     ddm,
     demo,
     doctor,
