@@ -94,7 +94,7 @@ class Server:
             self._operator_key,
         )
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
-        self.board.node.surroundings = ServerSurroundings(self, None if fabric is None else fabric.mesh)
+        self.board.node.surroundings = ServerSurroundings(self, fabric)
         self.address = ""  # where federates connect
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Any]] = set()
