@@ -57,6 +57,9 @@ class Command:
                 return match[1]
         raise AssertionError(f"it did not say {pattern}: {''.join(self.said)}")
 
+    def address(self) -> str:
+        return next(line.split()[1] for line in self.said if line.startswith("  tcp"))
+
     def picture(self) -> dict[str, Any]:
         place = urlsplit(self.url)
         connection = http.client.HTTPConnection(place.netloc, timeout=WAIT)
@@ -101,11 +104,11 @@ def eventually(condition: Callable[[], Any], what: str) -> None:
         time.sleep(0.02)
 
 
-def test_a_server_has_a_console_that_shows_it_dies_alone_and_ends_with_it(tmp_path: Path) -> None:
+def test_a_console_that_dies_is_reported_and_nobody_else_is_concerned(tmp_path: Path) -> None:
     with command(tmp_path, "serve", "--port", "0", "--no-record") as server:
         assert server.url.startswith("http://127.0.0.1:")
         assert server.looking != server.url
-        address = next(line.split()[1] for line in server.said if line.startswith("  tcp"))
+        address = server.address()
         federate = weft.RTIambassador()
         federate.connect(weft.FederateAmbassador(), weft.CallbackModel.EVOKED, address)
         picture = server.picture()
@@ -115,23 +118,26 @@ def test_a_server_has_a_console_that_shows_it_dies_alone_and_ends_with_it(tmp_pa
         (pid,) = server.consoles()
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: "the console has ended" in server.errors.read_text(), "reported")
-        federate.disconnect()  # nobody else is concerned
+        federate.disconnect()
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(WAIT) == 0
-    log = (
-        "".join(path.read_text() for path in tmp_path.glob("runs/server/*/*.log")) + server.errors.read_text()
-    )
+    log = "".join(path.read_text() for path in tmp_path.glob("runs/server/*/*.log"))
+    log += server.errors.read_text()
     for url in (server.url, server.looking):
         assert url.partition("token=")[2] not in log
 
 
-def test_a_console_ends_when_its_server_is_killed(tmp_path: Path) -> None:
-    with command(tmp_path, "serve", "--port", "0", "--no-record") as server:
-        server.picture()
+def test_a_console_ends_with_its_server_and_one_for_a_server_that_runs_does_not(tmp_path: Path) -> None:
+    serve = command(tmp_path, "serve", "--port", "0", "--no-record")
+    with serve as server, command(tmp_path, "console", server.address()) as console:
+        assert console.picture()["nodes"]["server"]["state"] == "up"
         (pid,) = server.consoles()
         server.process.kill()
         server.process.wait(WAIT)
-        eventually(lambda: not Path(f"/proc/{pid}").exists(), "the console has ended")
+        eventually(lambda: not Path(f"/proc/{pid}").exists(), "the server's own has ended")
+        assert console.picture()["nodes"]["server"]["state"] == "down"
+        console.process.send_signal(signal.SIGINT)
+        assert console.process.wait(WAIT) == 130
 
 
 def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path: Path) -> None:
@@ -166,15 +172,6 @@ def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path:
 def _lines(mesh: Command, until: str) -> list[str]:
     mesh._find(f"({until})")
     return mesh.said
-
-
-def test_a_console_for_a_server_that_runs(tmp_path: Path) -> None:
-    with command(tmp_path, "serve", "--port", "0", "--no-record") as server:
-        address = next(line.split()[1] for line in server.said if line.startswith("  tcp"))
-        with command(tmp_path, "console", address) as console:
-            assert console.picture()["nodes"]["server"]["state"] == "up"
-            console.process.send_signal(signal.SIGINT)
-            assert console.process.wait(WAIT) == 130
 
 
 # --- what is refused, and said ------------------------------------------------------------------------------

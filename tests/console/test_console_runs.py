@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 import weft
@@ -62,6 +63,9 @@ def running(tmp_path: Path, state: Path) -> Iterator[Running]:
     command = (sys.executable, str(tmp_path / "review.py"))
     with console_of(recordings=str(tmp_path / "runs"), reviews=lambda shelf: Reviews(shelf, command)) as one:
         yield one
+
+
+assert pyarrow.parquet  # here, since the thread that records has only so much time
 
 
 def run_of(running: Running) -> tuple[str, dict[str, Any]]:

@@ -6,10 +6,12 @@ import asyncio
 import http.client
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import uvicorn
@@ -112,7 +114,8 @@ class Running:
         self.operator = console.guard.tokens.operator
         self.reader = console.guard.tokens.reader
         self.host = f"127.0.0.1:{self.guard.port}"
-        self.origin = f"http://{self.host}"
+        self.origin = f"{self.guard.scheme}://{self.host}"
+        self.tls: ssl.SSLContext | None = None
 
     def do(self, what: Callable[[], Any]) -> Any:
         """In the console's own thread."""
@@ -127,6 +130,10 @@ class Running:
     ) -> Answer:
         """The path as it is, without anything a client would tidy up."""
         connection = http.client.HTTPConnection("127.0.0.1", self.guard.port, timeout=WAIT)
+        if self.tls is not None:
+            connection = http.client.HTTPSConnection(
+                "127.0.0.1", self.guard.port, timeout=WAIT, context=self.tls
+            )
         try:
             given = {"Host": self.host, **(headers or {})}
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
@@ -178,10 +185,14 @@ class Running:
 
 @contextmanager
 def console_of(
-    *nodes: FakeNode, recordings: str = "", reviews: Callable[[Shelf], Reviews] = Reviews
+    *nodes: FakeNode,
+    recordings: str = "",
+    reviews: Callable[[Shelf], Reviews] = Reviews,
+    certificate: Path | None = None,
 ) -> Iterator[Running]:
+    """`certificate`: a folder with cert.pem and key.pem."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
-        guard = Guard(Tokens.make(), "127.0.0.1", listening.getsockname()[1])
+        guard = Guard(Tokens.make(), "127.0.0.1", listening.getsockname()[1], tls=certificate is not None)
         reports: list[str] = []
         by_address = {f"fake:{place}": node for place, node in enumerate(nodes)}
         console = Console(
@@ -193,7 +204,8 @@ def console_of(
         )
         for address in by_address:
             console.told({"address": address, "key": "secret"})
-        server = server_of(console)
+        files = [] if certificate is None else [str(certificate / f"{one}.pem") for one in ("cert", "key")]
+        server = server_of(console, *files)
         started = threading.Event()
         loops: list[asyncio.AbstractEventLoop] = []
 

@@ -15,7 +15,7 @@ from weft.model.errors import SettingsError
 
 AIM = 0.05  # of the throughput; of a core, under load
 UPDATES = 2.0  # a second, at most
-_COSTS = {"per_s": "throughput_cost", "us": "cpu_cost", "core": "core_cost"}
+_COSTS = {"per_s": "throughput_cost", "core": "core_cost"}
 
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,7 +47,6 @@ def measure(repeats: int, pure: bool) -> dict[str, Any]:
         for one in samples:
             # Round by round, since a machine has better and worse minutes.
             one["throughput_cost"] = 1 - one["page_per_s"] / one["plain_per_s"]
-            one["cpu_cost"] = one["page_us"] / one["plain_us"] - 1
             one["core_cost"] = one["page_core"] - one["plain_core"]
         results["builds"].append(
             {"build": build, **{name: round(value, 4) for name, value in medians(samples).items()}}
@@ -72,7 +71,8 @@ def as_text(results: dict[str, Any]) -> str:
             ("core", f"server at {results['rate']:,}/s, cores", ".3f"),
         ):
             both = "".join(f"{format(row[f'{kind}_{name}'], form):>14}" for kind in ("plain", "page"))
-            lines.append(f"{row['build']:<10}{shown:<34}{both}{row[_COSTS[name]]:>9.1%}")
+            cost = f"{row[_COSTS[name]]:>9.1%}" if name in _COSTS else ""
+            lines.append(f"{row['build']:<10}{shown:<34}{both}{cost}")
         lines.append(
             f"{'':<10}the page got {row['updates_per_s']:.2f} updates/s of {row['update_bytes'] / 1024:,.0f} KiB "
             f"(at most {results['updates_aim']:g}/s)"

@@ -65,9 +65,22 @@ class ConsoleChild:
             "recordings": str(Path(recordings).absolute()) if recordings else "",
             "nodes": nodes,
         }
+        try:
+            self._process = await self._spawn()
+        except OSError as error:
+            self._report(
+                f"the console could not be started: {error.strerror or error}; federates are not concerned"
+            )
+            return
+        finally:
+            self._socket.close()
+        self._write(start)
+        self._watch = asyncio.get_running_loop().create_task(self._attend(self._process))
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
         out = contextlib.nullcontext(asyncio.subprocess.DEVNULL) if self._log is None else self._log.open("a")
         with out as errors:
-            self._process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
                 "weft.console",
@@ -77,9 +90,6 @@ class ConsoleChild:
                 pass_fds=(self._socket.fileno(),),
                 start_new_session=True,  # Ctrl-C is for whoever started it
             )
-        self._socket.close()
-        self._write(start)
-        self._watch = asyncio.get_running_loop().create_task(self._attend(self._process))
 
     def tell(self, node: str, **facts: Any) -> None:
         """Of a node, if it is not what was said before."""

@@ -1,8 +1,9 @@
 """Connections to the console: how many, and how long they may take to ask (uvicorn bounds neither).
 
-At most `MOST` at once.  Beyond, the one that has waited longest without having asked for anything makes room; if all have
-asked, the new one is closed.  A request, with its body, must have come after `PATIENCE` seconds.  So ten thousand that say
-nothing, or a letter now and then, cost some descriptors for a moment, and a person with a browser still gets in.
+At most `MOST` at once.  Beyond, the one that has waited longest without having asked for anything makes room, then one that
+has had its answer; if all are being answered, the new one is closed.  A request, with its body, must have come after
+`PATIENCE` seconds.  So ten thousand that say nothing, or a letter now and then, cost some descriptors for a moment, and a
+person with a browser still gets in.
 """
 
 from __future__ import annotations
@@ -35,10 +36,14 @@ class BoundedProtocol(H11Protocol):
             self._make_room()
 
     def _make_room(self) -> None:
-        oldest = min((one for one in self.connections if isinstance(one, BoundedProtocol)), key=_since)
-        self.connections.discard(oldest)
-        oldest._relax()
-        oldest.transport.abort()
+        """For this one, by the best that can be spared; if there is none, it is this one itself."""
+        others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
+        spared = min(others, key=_worth, default=self)
+        if _worth(spared) >= BUSY:
+            spared = self
+        self.connections.discard(spared)
+        spared._relax()
+        spared.transport.abort()
 
     def _expect(self) -> None:
         if self._due is None:
@@ -66,9 +71,15 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
 
-def _since(one: BoundedProtocol) -> float:
-    """Who has asked for something comes last; the new one, which has not, is always there to be chosen."""
-    return float("inf") if one._due is None else one._due.when()
+IDLE, BUSY = (1, 0.0), (2, 0.0)
+
+
+def _worth(one: BoundedProtocol) -> tuple[int, float]:
+    """Least is one whose request has been due for longest; then one that was answered; most is one that is being answered."""
+    if one._due is not None:
+        return 0, one._due.when()
+    cycle: Any = one.cycle  # None before the first request
+    return IDLE if cycle is None or cycle.response_complete else BUSY
 
 
 def uvicorn_settings() -> dict[str, Any]:

@@ -26,6 +26,7 @@ from weft.cli.benchmarks.runner import say
 FEDERATES = 1_000
 RATE = 20_000
 SECONDS = 5.0
+TIMES = 4  # as many messages as in `weft bench fedpro`, so that a run sees several surveys
 PAUSE = 4.0  # until a console whose page is gone does not ask any more
 
 
@@ -150,7 +151,7 @@ def _turn(build: str, process: subprocess.Popen[str], port: int, url: str) -> di
     name = "page" if url else "plain"
     if page is not None:
         fedpro.wait_for(lambda: page.updates > 2)
-    rate, cpu = fedpro.throughput(build, process, port, 1, fedpro.MESSAGES[build], "async")
+    rate, cpu = fedpro.throughput(build, process, port, 1, TIMES * fedpro.MESSAGES[build], "async")
     found = {f"{name}_per_s": rate, f"{name}_us": cpu, f"{name}_core": _load(build, process, port)}
     if page is not None:
         found["updates_per_s"], found["update_bytes"] = page.close()
