@@ -184,7 +184,7 @@ def test_from_blocked_by_to_the_culprit(screen: Screen) -> None:
     assert screen.text(".blockgraph .box.culprit .name") == "radar"
     assert screen.text("tr[data-key=radar] .c-state") == "holds up 3"
     screen.browser.click("tr[data-key=tank] .c-blocked a")
-    screen.browser.wait_for("document.querySelector('tr[aria-selected=true]')?.dataset.key === 'radar'")
+    screen.browser.wait_for("document.querySelector('tr[aria-current=true]')?.dataset.key === 'radar'")
     assert screen.browser.ask("location.hash") == "#/federations/Range/radar"
     assert screen.text(".details h2") == "radar"
     assert screen.browser.ask(
@@ -250,7 +250,7 @@ def test_a_thousand_federates(screen: Screen) -> None:
     )
     screen.reads(".list .caption", "100 of 1,000 federates")
     screen.go("federations/Range/slowest")
-    assert screen.text("tr[aria-selected=true] .c-name") == "slowest"
+    assert screen.text("tr[aria-current=true] .c-name") == "slowest"
 
 
 def test_columns_sort(screen: Screen) -> None:

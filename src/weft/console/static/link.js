@@ -29,8 +29,18 @@ export class Link {
     socket.addEventListener("open", () => {
       if (this.looks !== undefined) socket.send(this.looks);
     });
-    socket.addEventListener("message", (event) => this.heard(JSON.parse(event.data)));
+    socket.addEventListener("message", (event) => this.read(event.data));
     socket.addEventListener("close", () => socket === this.socket && this.lost());
+  }
+
+  /** What cannot be read is as good as lost: better to say so than to show an old picture as if it were live. */
+  read(data) {
+    try {
+      this.heard(JSON.parse(data));
+    } catch (problem) {
+      this.socket.close();
+      throw problem;
+    }
   }
 
   heard(message) {
