@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import weft
 from support import console_picture as pictures
 from support.browser import WHY_NOT, Browser, find_browser
 from support.console_page import CSRF, Stage, merged, staged
@@ -329,6 +330,16 @@ def test_classes_are_a_tree_and_channels_are_bars(screen: Screen) -> None:
     assert {"federation": "Range", "sections": ["classes", "regions"], "type": "look"} in screen.stage.looks
 
 
+def test_details_are_awaited(screen: Screen) -> None:
+    """Nodes are asked for classes only when somebody looks: until they answer, the page does not say that there are none."""
+    facts = pictures.federation(channels={})
+    found = facts.pop("classes")
+    screen.visit("interest", pictures.picture(Range=facts))
+    assert screen.text("main") == "Asking the nodes…"
+    screen.stage.change({"federations": {"Range": {"classes": found}}})
+    screen.browser.wait_for("document.querySelector('.c-class .tree')")
+
+
 # Fabric
 
 
@@ -461,7 +472,8 @@ def test_a_newcomer_is_told_what_to_do(screen: Screen) -> None:
     assert screen.text(".addresses") == "127.0.0.1:15164"
     program = screen.text(".code code")
     assert 'rti="127.0.0.1:15164"' in program
-    compile(program, "first.py", "exec")
+    here = program.replace('rti="127.0.0.1:15164"', "host=node").replace("seconds=60", "seconds=0.01")
+    exec(here, {"node": weft.EmbeddedNode()})
     screen.stage.change({"federations": {"Range": pictures.federation()}})
     screen.browser.wait_for("document.querySelector('tr[data-key=tank]')")
 

@@ -68,6 +68,7 @@ export default {
   id: "channel",
   title: "Channel",
   sections: ["consumers"],
+  needs: "consumers",
   ofFederation: true,
 
   mount(root, app) {

@@ -153,15 +153,13 @@ export class Map2 {
         .map((value) => ({ key: `x${value}`, x1: this.x(value), x2: this.x(value), y1: SIZE.top, y2: base })),
       ...(up === undefined
         ? []
-        : (own(federation.cells, up) ?? [])
-            .slice(0, LINES)
-            .map((value) => ({
-              key: `y${value}`,
-              x1: SIZE.left,
-              x2: SIZE.width - SIZE.right,
-              y1: this.y(value),
-              y2: this.y(value),
-            }))),
+        : (own(federation.cells, up) ?? []).slice(0, LINES).map((value) => ({
+            key: `y${value}`,
+            x1: SIZE.left,
+            x2: SIZE.width - SIZE.right,
+            y1: this.y(value),
+            y2: this.y(value),
+          }))),
     ];
     each(
       this.grid,

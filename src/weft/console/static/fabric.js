@@ -40,20 +40,22 @@ export default {
     this.links = this.makeLinks();
     this.linkTitle = h("h2", {}, "Links");
     this.all = h("a", { href: href("fabric") }, "show all");
+    this.drawn = card("Domains and links", { class: "graph" }, this.graph.element, this.legend);
+    this.linked = h(
+      "section",
+      { class: "card list", "aria-label": "Links" },
+      h("div", { class: "bar" }, this.linkTitle, this.all),
+      this.links.element,
+    );
     root.append(
       this.summary,
       h(
         "div",
         { class: "fabric-top" },
-        card("Domains and links", { class: "graph" }, this.graph.element, this.legend),
+        this.drawn,
         h("section", { class: "card list", "aria-label": "Nodes" }, h("h2", {}, "Nodes"), this.nodes.element),
       ),
-      h(
-        "section",
-        { class: "card list", "aria-label": "Links" },
-        h("div", { class: "bar" }, this.linkTitle, this.all),
-        this.links.element,
-      ),
+      this.linked,
     );
   },
 
@@ -164,7 +166,7 @@ export default {
       label: "Links",
       noun: "link",
       key: (row) => `${row.from}\n${row.to}`,
-      empty: "There is one node, so there are no links.",
+      empty: "No links.",
       rowClass: (row) => (row.up ? "" : "down"),
       columns: [
         { id: "from", title: "From", width: 64, value: (row) => row.from, say: (row) => row.from },
@@ -237,7 +239,8 @@ export default {
       ),
     );
     this.graph.draw(nodes, domains, routers, item);
-    this.legend.hidden = Object.keys(nodes).length < 2;
+    // One server has neither: there is nothing to draw.
+    this.drawn.hidden = this.linked.hidden = Object.keys(nodes).length < 2 && !Object.keys(domains).length;
     const rows = Object.entries(nodes).map(([name, node]) => ({ name, node }));
     this.nodes.draw(rows);
     this.nodes.mark(item);

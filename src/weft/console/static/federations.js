@@ -114,7 +114,7 @@ export default {
         {
           id: "requested",
           title: "Requested",
-          width: 88,
+          width: 100,
           number: true,
           hint: "by which service, and what it asks for",
           value: one("requested"),
@@ -124,7 +124,7 @@ export default {
         {
           id: "lookahead",
           title: "Lookahead",
-          width: 88,
+          width: 100,
           number: true,
           value: one("lookahead"),
           say: (row) => logical(row.federate.lookahead),
@@ -160,7 +160,7 @@ export default {
         {
           id: "last",
           title: "Last callback",
-          width: 216,
+          width: 192,
           value: (row) => row.federate.last_callback?.ago,
           show: cell(
             (row) => lastCallback(row.federate),

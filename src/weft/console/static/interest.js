@@ -54,6 +54,7 @@ export default {
   id: "interest",
   title: "Interest",
   sections: ["classes", "regions"],
+  needs: "classes",
   ofFederation: true,
 
   mount(root, app) {

@@ -77,12 +77,13 @@ export class Link {
     this.state();
   }
 
-  /** What this page shows now: nodes are asked for nothing that nobody looks at. */
+  /** What this page shows now: nodes are asked for nothing that nobody looks at.  True if that is news. */
   look(federation, sections) {
     const words = JSON.stringify({ type: "look", ...(federation === undefined ? {} : { federation }), sections });
-    if (words === this.looks) return;
+    if (words === this.looks) return false;
     this.looks = words;
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(words);
+    return true;
   }
 }
 

@@ -13,10 +13,12 @@ import { own } from "./patch.js";
 import { here, href } from "./routes.js";
 import runs from "./runs.js";
 import steer from "./steer.js";
-import { gone, welcome } from "./welcome.js";
+import { asking, gone, welcome } from "./welcome.js";
 
 const PAGES = [federations, interest, fabric, channel, runs, steer];
 const PAUSE = 500;
+/** So long a page waits for details that nodes were not asked for before. */
+const ASKING = 3000;
 const byId = (id) => document.getElementById(id);
 
 class App {
@@ -74,7 +76,10 @@ class App {
     this.drawnAt = performance.now();
     const view = this.view();
     this.page = view.page;
-    this.link.look(view.page.ofFederation ? view.name : undefined, view.page.sections);
+    if (this.link.look(view.page.ofFederation ? view.name : undefined, view.page.sections)) {
+      this.lookedAt = performance.now();
+      setTimeout(() => this.draw(), ASKING);
+    }
     this.drawFrame(view);
     const [content, key] = this.contentFor(view);
     if (this.shown !== key) {
@@ -92,6 +97,9 @@ class App {
     if (!view.page.ofFederation) return [view.page, view.page.id];
     if (!view.all.length) return [welcome, "welcome"];
     if (view.federation === undefined) return [gone, "gone"];
+    const { needs } = view.page;
+    const isYoung = performance.now() - this.lookedAt < ASKING;
+    if (needs !== undefined && view.federation[needs] === undefined && isYoung) return [asking, "asking"];
     return [view.page, view.page.id];
   }
 

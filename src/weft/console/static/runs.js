@@ -12,6 +12,7 @@ const STATES = {
   recording: ["info", "dot", "recording"],
   complete: ["good", "good", "complete"],
   interrupted: ["warn", "warn", "interrupted"],
+  unreadable: ["bad", "bad", "unreadable"],
 };
 
 /** Only addresses of this console: what a run is called must not lead elsewhere. */
@@ -51,7 +52,8 @@ export default {
   },
 
   makeTable() {
-    const review = (row) => row.run.review ?? { state: "none" };
+    const review = (row) =>
+      row.run.review ?? (row.run.error ? { state: "failed", error: row.run.error } : { state: "none" });
     return new Table({
       label: "Recorded runs",
       noun: "run",
@@ -62,7 +64,7 @@ export default {
         {
           id: "run",
           title: "Run",
-          width: 172,
+          width: 206,
           value: (row) => row.name,
           show: cell(
             (row) => [row.name, row.run.path],
@@ -72,7 +74,7 @@ export default {
         {
           id: "federation",
           title: "Federations",
-          width: 104,
+          width: 100,
           value: (row) => federationsOf(row.run),
           say: (row) => federationsOf(row.run),
         },
@@ -86,7 +88,7 @@ export default {
         {
           id: "rows",
           title: "Rows",
-          width: 88,
+          width: 84,
           number: true,
           value: (row) => row.run.rows,
           say: (row) => count(row.run.rows),
@@ -112,7 +114,7 @@ export default {
         {
           id: "review",
           title: "Review",
-          width: 186,
+          width: 176,
           value: (row) => review(row).state,
           show: cell(
             (row) => review(row),
@@ -122,7 +124,7 @@ export default {
         {
           id: "do",
           title: "",
-          width: 196,
+          width: 180,
           show: cell(
             (row) => [row.name, review(row).state, reportOf(review(row)), this.may],
             (row) => this.deeds(row, review(row)),

@@ -37,11 +37,7 @@ export const welcome = {
         h("h3", {}, "2. A first federate"),
         h("p", {}, "Save this as ", h("code", {}, "first.py"), " and run ", h("code", {}, "python first.py"), ":"),
         h("div", { class: "code" }, h("pre", {}, this.code), this.copy),
-        note(
-          "Or let Weft fly its own: ",
-          h("code", {}, "weft demo"),
-          ". Federates in C++ and Java join at the same address.",
-        ),
+        note("Federates in C++ and Java join at the same address."),
       ),
     );
   },
@@ -59,6 +55,15 @@ export const welcome = {
     );
     text(this.code, example(all[0] ?? "127.0.0.1:15164"));
   },
+};
+
+/** Details come a moment after somebody looks at them. */
+export const asking = {
+  mount(root) {
+    root.append(h("p", { class: "note hero", role: "status" }, "Asking the nodes…"));
+  },
+
+  draw() {},
 };
 
 /** The federation of this address is not there (any more). */
