@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import weft
 from support import console_picture as pictures
 from support.browser import WHY_NOT, Browser, find_browser
 from support.console_page import CSRF, Stage, merged, staged
@@ -184,7 +185,7 @@ def test_from_blocked_by_to_the_culprit(screen: Screen) -> None:
     assert screen.text(".blockgraph .box.culprit .name") == "radar"
     assert screen.text("tr[data-key=radar] .c-state") == "holds up 3"
     screen.browser.click("tr[data-key=tank] .c-blocked a")
-    screen.browser.wait_for("document.querySelector('tr[aria-selected=true]')?.dataset.key === 'radar'")
+    screen.browser.wait_for("document.querySelector('tr[aria-current=true]')?.dataset.key === 'radar'")
     assert screen.browser.ask("location.hash") == "#/federations/Range/radar"
     assert screen.text(".details h2") == "radar"
     assert screen.browser.ask(
@@ -250,7 +251,7 @@ def test_a_thousand_federates(screen: Screen) -> None:
     )
     screen.reads(".list .caption", "100 of 1,000 federates")
     screen.go("federations/Range/slowest")
-    assert screen.text("tr[aria-selected=true] .c-name") == "slowest"
+    assert screen.text("tr[aria-current=true] .c-name") == "slowest"
 
 
 def test_columns_sort(screen: Screen) -> None:
@@ -327,6 +328,16 @@ def test_classes_are_a_tree_and_channels_are_bars(screen: Screen) -> None:
     screen.browser.wait_for("!document.querySelector('tr[data-key=\"HLAobjectRoot.Vehicle.Tank\"]')")
     screen.browser.wait_for("document.querySelectorAll('.js-plotly-plot .bars .point').length === 8")
     assert {"federation": "Range", "sections": ["classes", "regions"], "type": "look"} in screen.stage.looks
+
+
+def test_details_are_awaited(screen: Screen) -> None:
+    """Nodes are asked for classes only when somebody looks: until they answer, the page does not say that there are none."""
+    facts = pictures.federation(channels={})
+    found = facts.pop("classes")
+    screen.visit("interest", pictures.picture(Range=facts))
+    assert screen.text("main") == "Asking the nodes…"
+    screen.stage.change({"federations": {"Range": {"classes": found}}})
+    screen.browser.wait_for("document.querySelector('.c-class .tree')")
 
 
 # Fabric
@@ -461,7 +472,8 @@ def test_a_newcomer_is_told_what_to_do(screen: Screen) -> None:
     assert screen.text(".addresses") == "127.0.0.1:15164"
     program = screen.text(".code code")
     assert 'rti="127.0.0.1:15164"' in program
-    compile(program, "first.py", "exec")
+    here = program.replace('rti="127.0.0.1:15164"', "host=node").replace("seconds=60", "seconds=0.01")
+    exec(here, {"node": weft.EmbeddedNode()})
     screen.stage.change({"federations": {"Range": pictures.federation()}})
     screen.browser.wait_for("document.querySelector('tr[data-key=tank]')")
 

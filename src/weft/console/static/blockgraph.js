@@ -10,7 +10,7 @@ const BOX = { width: 176, height: 46, gap: 12, between: 72, edge: 6 };
 const ALONE = 3;
 const MOST = 36;
 
-/** Boxes {id, names, layer, culprit, holds} and arrows {from, to}: what there is to draw, without where. */
+/** Boxes {id, names, known, layer, culprit, holds} and arrows {from, to}: what there is to draw, without where. */
 export function boxes(federates) {
   const { edges, waiters, culprits } = blocking(federates);
   const guilty = new Map(culprits.map((one) => [one.name, one]));
@@ -26,7 +26,8 @@ export function boxes(federates) {
   for (const members of groups.values())
     for (const part of members.length > ALONE ? [members.sort()] : members.map((name) => [name])) {
       const culprit = guilty.get(part[0]);
-      all.push({ id: part.join("\n"), names: part, culprit: culprit !== undefined, holds: culprit?.holds ?? 0 });
+      const known = own(federates, part[0]) !== undefined;
+      all.push({ id: part.join("\n"), names: part, known, culprit: culprit !== undefined, holds: culprit?.holds ?? 0 });
     }
   return arranged(all, edges);
 }
@@ -45,7 +46,13 @@ function arranged(all, edges) {
     return found;
   };
   for (const box of all) box.layer = Math.min(12, layer(box, new Set()));
-  all.sort((left, right) => right.culprit - left.culprit || right.names.length - left.names.length || right.holds - left.holds || (left.id < right.id ? -1 : 1));
+  all.sort(
+    (left, right) =>
+      right.culprit - left.culprit ||
+      right.names.length - left.names.length ||
+      right.holds - left.holds ||
+      (left.id < right.id ? -1 : 1),
+  );
   const drawn = all.slice(0, MOST);
   const shown = new Set(drawn);
   const arrows = new Map();
@@ -67,17 +74,27 @@ export class BlockGraph {
 
   draw(federates) {
     const found = boxes(federates);
-    const shape = [found.boxes.map((box) => [box.id, box.layer, box.culprit]), found.arrows.map((one) => [one.from.id, one.to.id])];
-    whenChanged(this.drawing, shape, () => [found.boxes.length ? this.build(found) : h("p", { class: "note empty" }, "Nobody waits for anybody.")]);
+    const shape = [
+      found.boxes.map((box) => [box.id, box.layer, box.culprit]),
+      found.arrows.map((one) => [one.from.id, one.to.id]),
+    ];
+    whenChanged(this.drawing, shape, () => [
+      found.boxes.length ? this.build(found) : h("p", { class: "note empty" }, "Nobody waits for anybody."),
+    ]);
     for (const box of found.boxes) this.say(box, federates);
-    for (const arrow of found.arrows) text(this.labels.get(`${arrow.from.id}\t${arrow.to.id}`), longest(arrow.from, federates));
+    for (const arrow of found.arrows)
+      text(this.labels.get(`${arrow.from.id}\t${arrow.to.id}`), longest(arrow.from, federates));
     this.left.hidden = !found.left;
-    text(this.left, `${plural(found.left, "more federate waits", "more federates wait")} and ${found.left === 1 ? "is" : "are"} not drawn.`);
+    text(
+      this.left,
+      `${plural(found.left, "more federate waits", "more federates wait")} and ${found.left === 1 ? "is" : "are"} not drawn.`,
+    );
   }
 
   build({ boxes: all, arrows }) {
     const layers = [];
-    for (const box of [...all].sort((left, right) => (left.id < right.id ? -1 : 1))) (layers[box.layer] ??= []).push(box);
+    for (const box of [...all].sort((left, right) => (left.id < right.id ? -1 : 1)))
+      (layers[box.layer] ??= []).push(box);
     const columns = layers.filter(Boolean); // a circle has nobody in the last one
     const deep = columns.length;
     const rows = Math.max(...columns.map((column) => column.length));
@@ -91,7 +108,9 @@ export class BlockGraph {
     );
     this.labels = new Map();
     this.words = new Map();
-    const drawing = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Who waits for whom" },
+    const drawing = s(
+      "svg",
+      { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Who waits for whom" },
       s("defs", {}, head("tip", ""), head("tip-culprit", "culprit")),
       arrows.map((arrow) => this.arrow(arrow)),
       all.map((box) => this.box(box)),
@@ -111,7 +130,12 @@ export class BlockGraph {
     this.labels.set(`${from.id}\t${to.id}`, label);
     const path = `M${start}C${start[0] + bend} ${start[1]} ${end[0] + (back ? bend : -bend)} ${end[1]} ${end}`;
     const guilty = to.culprit ? "-culprit" : "";
-    return s("g", { class: `arrow${guilty && " culprit"}` }, s("path", { d: path, "marker-end": `url(#tip${guilty})` }), label);
+    return s(
+      "g",
+      { class: `arrow${guilty && " culprit"}` },
+      s("path", { d: path, "marker-end": `url(#tip${guilty})` }),
+      label,
+    );
   }
 
   box(box) {
@@ -120,9 +144,30 @@ export class BlockGraph {
     const title = s("title");
     this.words.set(box.id, { name, state, title });
     const group = box.names.length > 1;
-    const inside = [s("rect", { class: "shadow", x: 4, y: -4, width: BOX.width, height: BOX.height, rx: 6, display: group ? undefined : "none" }),
-      s("rect", { width: BOX.width, height: BOX.height, rx: 6 }), title, name, state];
-    return s("a", { class: `box${box.culprit ? " culprit" : ""}`, href: this.hrefOf(box.names[0]), transform: `translate(${box.x} ${box.y})` }, ...inside);
+    const inside = [
+      s("rect", {
+        class: "shadow",
+        x: 4,
+        y: -4,
+        width: BOX.width,
+        height: BOX.height,
+        rx: 6,
+        display: group ? undefined : "none",
+      }),
+      s("rect", { width: BOX.width, height: BOX.height, rx: 6 }),
+      title,
+      name,
+      state,
+    ];
+    return s(
+      box.known ? "a" : "g",
+      {
+        class: `box${box.culprit ? " culprit" : ""}`,
+        href: box.known ? this.hrefOf(box.names[0]) : undefined,
+        transform: `translate(${box.x} ${box.y})`,
+      },
+      ...inside,
+    );
   }
 
   say(box, federates) {
@@ -132,8 +177,13 @@ export class BlockGraph {
     text(words.name, group ? plural(box.names.length, first ? "federate" : "reason") : shorten(box.names[0], 19));
     const holds = box.culprit ? `holds up ${box.holds}` : "";
     const where = !first ? "" : box.culprit ? standingShort(first) : `waits for ${logical(first.requested)}`;
-    text(words.state, shorten(group && !box.culprit ? box.names.join(", ") : [where, holds].filter(Boolean).join(" · "), 23));
-    const facts = box.names.slice(0, 12).map((name) => (own(federates, name) ? `${name}: ${standing(own(federates, name))}` : name));
+    text(
+      words.state,
+      shorten(group && !box.culprit ? box.names.join(", ") : [where, holds].filter(Boolean).join(" · "), 23),
+    );
+    const facts = box.names
+      .slice(0, 12)
+      .map((name) => (own(federates, name) ? `${name}: ${standing(own(federates, name))}` : name));
     text(words.title, facts.join("\n") + (box.names.length > 12 ? `\nand ${box.names.length - 12} more` : ""));
   }
 }
@@ -146,4 +196,8 @@ const longest = (box, federates) => {
 };
 
 const head = (id, style) =>
-  s("marker", { id, class: style, viewBox: "0 0 10 10", refX: 8, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto" }, s("path", { d: "M0 0L10 5L0 10z" }));
+  s(
+    "marker",
+    { id, class: style, viewBox: "0 0 10 10", refX: 8, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto" },
+    s("path", { d: "M0 0L10 5L0 10z" }),
+  );

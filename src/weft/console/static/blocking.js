@@ -82,7 +82,9 @@ function nodesDown(nodes) {
   return Object.entries(nodes)
     .filter(([, node]) => node.state === "down")
     .map(([name, node]) => ({
-      tone: "bad", shape: "bad", parts: ["Node ", { node: name }, ` is down${node.why ? `: ${node.why}` : ""}.`],
+      tone: "bad",
+      shape: "bad",
+      parts: ["Node ", { node: name }, ` is down${node.why ? `: ${node.why}` : ""}.`],
     }));
 }
 
@@ -124,7 +126,8 @@ function blocked(federates, graph, isPaused) {
   if (!long.length) return [];
   const parts = waitOf(long[0], federates);
   const others = long.length - 1;
-  if (others) parts.push(` ${plural(others, "other federate", "other federates")} also ${others === 1 ? "waits" : "wait"}.`);
+  if (others)
+    parts.push(` ${plural(others, "other federate", "other federates")} also ${others === 1 ? "waits" : "wait"}.`);
   const found = [{ tone: "bad", shape: "wait", parts }];
   const circle = graph.culprits.filter((one) => one.circle);
   if (circle.length) found.push(deadlock(circle));
@@ -135,7 +138,10 @@ function blocked(federates, graph, isPaused) {
 
 function waitOf(name, federates) {
   const federate = federates[name];
-  const parts = [{ federate: name }, ` waits ${seconds(federate.seconds)} for ${logical(federate.requested)}, blocked by `];
+  const parts = [
+    { federate: name },
+    ` waits ${seconds(federate.seconds)} for ${logical(federate.requested)}, blocked by `,
+  ];
   federate.blocked_by.slice(0, 3).forEach((blocker, place) => {
     const other = own(federates, blocker);
     parts.push(place ? ", " : "");
@@ -151,7 +157,8 @@ export function standing(federate) {
   const parts = [];
   if (federate.time !== undefined) parts.push(`at ${logical(federate.time)}`);
   if (federate.lookahead !== undefined) parts.push(`lookahead ${logical(federate.lookahead)}`);
-  if (waits(federate) && federate.requested !== undefined) parts.push(`itself waits for ${logical(federate.requested)}`);
+  if (waits(federate) && federate.requested !== undefined)
+    parts.push(`itself waits for ${logical(federate.requested)}`);
   return parts.join(", ") || "no logical time";
 }
 
@@ -159,7 +166,8 @@ export function standing(federate) {
 function hint(culprit, federates) {
   const federate = federates[culprit.name];
   const parts = [{ federate: culprit.name }];
-  if (federate.state === "lost") parts.push(" is lost: resign it on the page ", { page: "steer" });
+  if (waits(federate)) parts.push(` itself waits for ${logical(federate.requested)}; what for is not known here`);
+  else if (federate.state === "lost") parts.push(" is lost: resign it on the page ", { page: "steer" });
   else if (federate.time === undefined) parts.push(" has not told its time");
   else parts.push(` was granted ${logical(federate.time)} and has not asked to advance since`);
   const last = federate.last_callback;
@@ -171,8 +179,15 @@ function hint(culprit, federates) {
 }
 
 const deadlock = (circle) => ({
-  tone: "bad", shape: "warn",
-  parts: [...listed(circle.map((one) => one.name), 5), " wait for one another: with more lookahead, or if one asks for less, they go on."],
+  tone: "bad",
+  shape: "warn",
+  parts: [
+    ...listed(
+      circle.map((one) => one.name),
+      5,
+    ),
+    " wait for one another: with more lookahead, or if one asks for less, they go on.",
+  ],
 });
 
 function lost(federates) {
@@ -185,14 +200,25 @@ function points(federation) {
   return Object.entries(federation.synchronization ?? {})
     .filter(([, point]) => point.waits_for?.length && point.achieved?.length)
     .map(([label, point]) => ({
-      tone: "info", shape: "wait", parts: [`Synchronization point “${label}” still waits for `, ...listed(point.waits_for), "."],
+      tone: "info",
+      shape: "wait",
+      parts: [`Synchronization point “${label}” still waits for `, ...listed(point.waits_for), "."],
     }));
 }
 
 function slow(federates) {
   const all = Object.keys(federates).filter((name) => federates[name].slow);
   if (!all.length) return [];
-  return [{ tone: "warn", shape: "warn", parts: [...listed(all), ` ${all.length === 1 ? "does" : "do"} not read fast enough what is sent to ${all.length === 1 ? "it" : "them"}.`] }];
+  return [
+    {
+      tone: "warn",
+      shape: "warn",
+      parts: [
+        ...listed(all),
+        ` ${all.length === 1 ? "does" : "do"} not read fast enough what is sent to ${all.length === 1 ? "it" : "them"}.`,
+      ],
+    },
+  ];
 }
 
 function allWell(federates) {
@@ -203,8 +229,11 @@ function allWell(federates) {
   if (times.length) {
     const least = times.reduce((one, other) => Math.min(one, other));
     const most = times.reduce((one, other) => Math.max(one, other));
-    parts.push(least === most ? ` Logical time is ${logical(least)}.` : ` Logical time is between ${logical(least)} and ${logical(most)}.`);
+    parts.push(
+      least === most
+        ? ` Logical time is ${logical(least)}.`
+        : ` Logical time is between ${logical(least)} and ${logical(most)}.`,
+    );
   } else parts.push(" None uses logical time.");
   return { tone: "good", shape: "good", parts };
 }
-

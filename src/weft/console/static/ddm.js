@@ -23,12 +23,36 @@ export class Map2 {
     this.axes = s("g", { class: "axis" });
     this.regions = s("g", { class: "regions" });
     const { width, height, left, top, right, bottom } = SIZE;
-    const hatch = s("pattern", { id: "hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("line", { y2: 8, class: "hatch" }));
-    this.svg = s("svg", { class: "ddm", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Map of regions" },
-      s("defs", {}, hatch, s("clipPath", { id: "space" }, s("rect", { x: left, y: top, width: width - left - right, height: height - top - bottom }))),
+    const hatch = s(
+      "pattern",
+      { id: "hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      s("line", { y2: 8, class: "hatch" }),
+    );
+    this.svg = s(
+      "svg",
+      { class: "ddm", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Map of regions" },
+      s(
+        "defs",
+        {},
+        hatch,
+        s(
+          "clipPath",
+          { id: "space" },
+          s("rect", { x: left, y: top, width: width - left - right, height: height - top - bottom }),
+        ),
+      ),
       s("rect", { class: "space", x: left, y: top, width: width - left - right, height: height - top - bottom }),
-      this.axes, s("g", { "clip-path": "url(#space)" }, this.grid, this.regions));
-    this.legend = h("ul", { class: "legend", "aria-label": "Legend" }, entry("publishes", "published"), entry("subscribes", "subscribed"), entry("both", "both"), entry("cell", "cells of the strategy"));
+      this.axes,
+      s("g", { "clip-path": "url(#space)" }, this.grid, this.regions),
+    );
+    this.legend = h(
+      "ul",
+      { class: "legend", "aria-label": "Legend" },
+      entry("publishes", "published"),
+      entry("subscribes", "subscribed"),
+      entry("both", "both"),
+      entry("cell", "cells of the strategy"),
+    );
     this.chosen = h("p", { class: "caption", role: "status" });
     this.none = note();
     this.element = h("div", { class: "map" }, this.svg, this.legend, this.chosen, this.none);
@@ -45,11 +69,21 @@ export class Map2 {
     this.drawFrame(federation, across, up);
     const pick = all.find(([id]) => id === this.picked)?.[1];
     const lane = new Map(all.map(([id], place) => [id, place]));
-    const boxes = all.map(([id, region]) => ({ id, region, ...this.box(region, across, up, lane.get(id), all.length) }));
+    const boxes = all.map(([id, region]) => ({
+      id,
+      region,
+      ...this.box(region, across, up, lane.get(id), all.length),
+    }));
     // Small ones lie on top, so that each can be pointed at.
     boxes.sort((one, other) => other.width * other.height - one.width * one.height || (one.id < other.id ? -1 : 1));
     const labelled = boxes.length <= LABELLED;
-    each(this.regions, boxes, (one) => one.id, (one) => this.make(one), (element, one) => this.fill(element, one, pick, labelled));
+    each(
+      this.regions,
+      boxes,
+      (one) => one.id,
+      (one) => this.make(one),
+      (element, one) => this.fill(element, one, pick, labelled),
+    );
     this.say(all, pick, federation);
   }
 
@@ -66,12 +100,16 @@ export class Map2 {
     const tall = bound(up);
     this.limits = [wide, tall];
     this.x = (value) => SIZE.left + (Math.min(value, wide) / wide) * (SIZE.width - SIZE.left - SIZE.right);
-    this.y = (value) => SIZE.height - SIZE.bottom - (Math.min(value, tall) / tall) * (SIZE.height - SIZE.top - SIZE.bottom);
+    this.y = (value) =>
+      SIZE.height - SIZE.bottom - (Math.min(value, tall) / tall) * (SIZE.height - SIZE.top - SIZE.bottom);
   }
 
   box(region, across, up, place, of) {
     const [left, right] = own(region.ranges, across) ?? [0, this.limits[0]];
-    const [low, high] = up === undefined ? [(of - place - 0.85) / of, (of - place - 0.15) / of] : (own(region.ranges, up) ?? [0, this.limits[1]]);
+    const [low, high] =
+      up === undefined
+        ? [(of - place - 0.85) / of, (of - place - 0.15) / of]
+        : (own(region.ranges, up) ?? [0, this.limits[1]]);
     const x = this.x(left);
     const y = this.y(high);
     return { x, y, width: Math.max(2, this.x(right) - x), height: Math.max(2, this.y(low) - y) };
@@ -80,24 +118,58 @@ export class Map2 {
   drawFrame(federation, across, up) {
     const base = SIZE.height - SIZE.bottom;
     const marks = [
-      ...ticks(0, this.limits[0]).map((value) => ({ key: `x${value}`, at: [this.x(value), base + 16], words: logical(value), kind: "x" })),
-      ...(up === undefined ? [] : ticks(0, this.limits[1]).map((value) => ({ key: `y${value}`, at: [SIZE.left - 8, this.y(value) + 4], words: logical(value), kind: "y" }))),
+      ...ticks(0, this.limits[0]).map((value) => ({
+        key: `x${value}`,
+        at: [this.x(value), base + 16],
+        words: logical(value),
+        kind: "x",
+      })),
+      ...(up === undefined
+        ? []
+        : ticks(0, this.limits[1]).map((value) => ({
+            key: `y${value}`,
+            at: [SIZE.left - 8, this.y(value) + 4],
+            words: logical(value),
+            kind: "y",
+          }))),
       { key: "across", at: [(SIZE.left + SIZE.width - SIZE.right) / 2, base + 34], words: across, kind: "x title" },
       ...(up === undefined ? [] : [{ key: "up", at: [14, base / 2], words: up, kind: "y title" }]),
     ];
-    each(this.axes, marks, (one) => one.key, (one) => s("text", { class: one.kind }), (element, { at, words, kind }) => {
-      text(element, words);
-      attribute(element, "x", kind === "y title" ? 0 : at[0]);
-      attribute(element, "y", kind === "y title" ? 0 : at[1]);
-      attribute(element, "transform", kind === "y title" ? `translate(${at[0]} ${at[1]}) rotate(-90)` : undefined);
-    });
+    each(
+      this.axes,
+      marks,
+      (one) => one.key,
+      (one) => s("text", { class: one.kind }),
+      (element, { at, words, kind }) => {
+        text(element, words);
+        attribute(element, "x", kind === "y title" ? 0 : at[0]);
+        attribute(element, "y", kind === "y title" ? 0 : at[1]);
+        attribute(element, "transform", kind === "y title" ? `translate(${at[0]} ${at[1]}) rotate(-90)` : undefined);
+      },
+    );
     const lines = [
-      ...(own(federation.cells, across) ?? []).slice(0, LINES).map((value) => ({ key: `x${value}`, x1: this.x(value), x2: this.x(value), y1: SIZE.top, y2: base })),
-      ...(up === undefined ? [] : (own(federation.cells, up) ?? []).slice(0, LINES).map((value) => ({ key: `y${value}`, x1: SIZE.left, x2: SIZE.width - SIZE.right, y1: this.y(value), y2: this.y(value) }))),
+      ...(own(federation.cells, across) ?? [])
+        .slice(0, LINES)
+        .map((value) => ({ key: `x${value}`, x1: this.x(value), x2: this.x(value), y1: SIZE.top, y2: base })),
+      ...(up === undefined
+        ? []
+        : (own(federation.cells, up) ?? []).slice(0, LINES).map((value) => ({
+            key: `y${value}`,
+            x1: SIZE.left,
+            x2: SIZE.width - SIZE.right,
+            y1: this.y(value),
+            y2: this.y(value),
+          }))),
     ];
-    each(this.grid, lines, (one) => one.key, () => s("line"), (element, one) => {
-      for (const key of ["x1", "x2", "y1", "y2"]) attribute(element, key, one[key].toFixed(1));
-    });
+    each(
+      this.grid,
+      lines,
+      (one) => one.key,
+      () => s("line"),
+      (element, one) => {
+        for (const key of ["x1", "x2", "y1", "y2"]) attribute(element, key, one[key].toFixed(1));
+      },
+    );
     this.legend.lastChild.hidden = !lines.length;
   }
 
@@ -111,8 +183,14 @@ export class Map2 {
       event.preventDefault();
       pick();
     };
-    return s("g", { tabindex: 0, role: "button", "data-region": one.id, onclick: pick, onkeydown: keys },
-      s("title"), s("rect", { class: "ground" }), s("rect", { class: "pattern" }), s("text", { class: "label" }));
+    return s(
+      "g",
+      { tabindex: 0, role: "button", "data-region": one.id, onclick: pick, onkeydown: keys },
+      s("title"),
+      s("rect", { class: "ground" }),
+      s("rect", { class: "pattern" }),
+      s("text", { class: "label" }),
+    );
   }
 
   fill(element, { id, region, x, y, width, height }, pick, labelled) {
@@ -133,17 +211,36 @@ export class Map2 {
 
   say(all, pick, federation) {
     const left = federation.regions_left_off ? `; ${count(federation.regions_left_off)} more are not shown` : "";
-    if (pick === undefined) return text(this.chosen, `${plural(all.length, "region")}${left}. Choose one to see what overlaps it.`);
+    if (pick === undefined)
+      return text(this.chosen, `${plural(all.length, "region")}${left}. Choose one to see what overlaps it.`);
     const others = all.filter(([id, one]) => id !== this.picked && overlap(pick, one)).map(([, one]) => one.owner);
-    return text(this.chosen, `${about(pick)}. ${others.length ? `Overlaps ${plural(others.length, "region")}, of ${names([...new Set(others)].sort(), 6)}` : "Overlaps no other region"}.`);
+    return text(
+      this.chosen,
+      `${about(pick)}. ${others.length ? `Overlaps ${plural(others.length, "region")}, of ${names([...new Set(others)].sort(), 6)}` : "Overlaps no other region"}.`,
+    );
   }
 }
 
-const entry = (kind, words) => h("li", {}, s("svg", { class: `swatch ${kind}`, width: 22, height: 14, "aria-hidden": "true" }, s("rect", { class: "ground", x: 1, y: 1, width: 20, height: 12 }), s("rect", { class: "pattern", x: 1, y: 1, width: 20, height: 12 })), words);
+const entry = (kind, words) =>
+  h(
+    "li",
+    {},
+    s(
+      "svg",
+      { class: `swatch ${kind}`, width: 22, height: 14, "aria-hidden": "true" },
+      s("rect", { class: "ground", x: 1, y: 1, width: 20, height: 12 }),
+      s("rect", { class: "pattern", x: 1, y: 1, width: 20, height: 12 }),
+    ),
+    words,
+  );
 
 function about(region) {
-  const ranges = Object.entries(region.ranges ?? {}).map(([name, [low, high]]) => `${name} ${logical(low)}–${logical(high)}`);
-  const does = [region.publishes?.length ? `publishes ${names(region.publishes)}` : "", region.subscribes?.length ? `subscribes ${names(region.subscribes)}` : ""];
+  const ranges = Object.entries(region.ranges ?? {}).map(
+    ([name, [low, high]]) => `${name} ${logical(low)}–${logical(high)}`,
+  );
+  const does = [
+    region.publishes?.length ? `publishes ${names(region.publishes)}` : "",
+    region.subscribes?.length ? `subscribes ${names(region.subscribes)}` : "",
+  ];
   return [`${region.owner}: ${ranges.join(", ")}`, ...does].filter(Boolean).join("; ");
 }
-

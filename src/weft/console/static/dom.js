@@ -16,8 +16,7 @@ function fill(element, attributes, children) {
 /** h("button", {type: "button", onclick: f}, "text", other) */
 export const h = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 
-export const s = (tag, attributes = {}, ...children) =>
-  fill(document.createElementNS(SVG, tag), attributes, children);
+export const s = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 export function text(element, value) {
   const wanted = String(value);
@@ -87,14 +86,25 @@ export const icon = (name) =>
 export const chip = (tone, shape, words) => h("span", { class: `chip ${tone}` }, icon(shape), h("span", {}, words));
 
 export const card = (title, attributes, ...children) =>
-  h("section", { ...attributes, class: `card ${attributes.class ?? ""}`, "aria-label": title }, h("h2", {}, title), ...children);
+  h(
+    "section",
+    { ...attributes, class: `card ${attributes.class ?? ""}`, "aria-label": title },
+    h("h2", {}, title),
+    ...children,
+  );
 
 export const note = (...words) => h("p", { class: "note" }, ...words);
 
 export const field = (label, control) => h("label", { class: "field" }, h("span", {}, label), control);
 
 export function filterBox(label, changed) {
-  const box = h("input", { type: "search", class: "filter", placeholder: label, "aria-label": label, spellcheck: "false" });
+  const box = h("input", {
+    type: "search",
+    class: "filter",
+    placeholder: label,
+    "aria-label": label,
+    spellcheck: "false",
+  });
   box.addEventListener("input", () => changed(box.value.trim().toLowerCase()));
   return box;
 }

@@ -17,7 +17,9 @@ export function places(names, domains) {
   const points = names.map((name, place) => start(name, place, names.length));
   const middles = groups.map((members, place) => start(undefined, place + 0.5, groups.length));
   const at = new Map(points.map((point) => [point.name, point]));
-  const springs = groups.flatMap((members, place) => members.filter((name) => at.has(name)).map((name) => [at.get(name), middles[place], SPRING + 5 * members.length]));
+  const springs = groups.flatMap((members, place) =>
+    members.filter((name) => at.has(name)).map((name) => [at.get(name), middles[place], SPRING + 5 * members.length]),
+  );
   const all = [...points, ...middles];
   for (let round = 0; round < ROUNDS; round++) relax(all, springs, 1 - round / ROUNDS);
   flatten(all);
@@ -64,7 +66,13 @@ function move(one, other, x, y) {
 /** Turned so that it is widest across the page. */
 function flatten(all) {
   const middle = { x: mean(all.map((one) => one.x)), y: mean(all.map((one) => one.y)) };
-  const [xx, yy, xy] = [0, 1, 2].map((kind) => mean(all.map((one) => [(one.x - middle.x) ** 2, (one.y - middle.y) ** 2, (one.x - middle.x) * (one.y - middle.y)][kind])));
+  const [xx, yy, xy] = [0, 1, 2].map((kind) =>
+    mean(
+      all.map(
+        (one) => [(one.x - middle.x) ** 2, (one.y - middle.y) ** 2, (one.x - middle.x) * (one.y - middle.y)][kind],
+      ),
+    ),
+  );
   const turn = -0.5 * Math.atan2(2 * xy, xx - yy);
   for (const one of all) {
     const [x, y] = [one.x - middle.x, one.y - middle.y];
@@ -100,7 +108,13 @@ export function linksOf(nodes) {
       const dead = [own(nodes, from), own(nodes, to)].some((one) => one?.state === "down");
       const before = found.get(key);
       const why = link.up === false ? link.why || "no connection" : dead ? "an end is down" : "";
-      found.set(key, { key, ends, up: (before?.up ?? true) && link.up !== false && !dead, why: before?.why || why, rate: Math.max(before?.rate ?? 0, (link.sent_rate ?? 0) + (link.received_rate ?? 0)) });
+      found.set(key, {
+        key,
+        ends,
+        up: (before?.up ?? true) && link.up !== false && !dead,
+        why: before?.why || why,
+        rate: Math.max(before?.rate ?? 0, (link.sent_rate ?? 0) + (link.received_rate ?? 0)),
+      });
     }
   return [...found.values()];
 }
@@ -111,7 +125,13 @@ export class FabricGraph {
     this.groups = s("g", {});
     this.lines = s("g", {});
     this.dots = s("g", {});
-    this.svg = s("svg", { class: "fabric", role: "group", "aria-label": "Nodes, domains and links" }, this.groups, this.lines, this.dots);
+    this.svg = s(
+      "svg",
+      { class: "fabric", role: "group", "aria-label": "Nodes, domains and links" },
+      this.groups,
+      this.lines,
+      this.dots,
+    );
     this.element = h("div", { class: "drawing center" }, this.svg);
   }
 
@@ -125,8 +145,20 @@ export class FabricGraph {
       this.drawDomains(domains);
     }
     const lines = linksOf(nodes).filter((link) => link.ends.every((name) => this.at.has(name)));
-    each(this.lines, lines, (one) => one.key, () => s("g", { class: "link" }, s("title"), s("line"), s("text")), (element, link) => this.drawLink(element, link));
-    each(this.dots, names, (name) => name, (name) => this.makeNode(name), (element, name) => this.drawNode(element, name, own(nodes, name), routers.has(name), chosen === name));
+    each(
+      this.lines,
+      lines,
+      (one) => one.key,
+      () => s("g", { class: "link" }, s("title"), s("line"), s("text")),
+      (element, link) => this.drawLink(element, link),
+    );
+    each(
+      this.dots,
+      names,
+      (name) => name,
+      (name) => this.makeNode(name),
+      (element, name) => this.drawNode(element, name, own(nodes, name), routers.has(name), chosen === name),
+    );
   }
 
   fit() {
@@ -141,9 +173,16 @@ export class FabricGraph {
     whenChanged(this.groups, domains, () =>
       Object.entries(domains).flatMap(([name, members]) => {
         const points = members.map((one) => this.at.get(one)).filter(Boolean);
-        const path = `M${hull(points).map((point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join("L")}Z`;
+        const path = `M${hull(points)
+          .map((point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
+          .join("L")}Z`;
         const top = points.reduce((one, other) => (other.y < one.y ? other : one), points[0]);
-        return points.length ? [s("g", { class: "domain" }, s("path", { d: path })), s("text", { class: "domain-name", x: top.x.toFixed(1), y: (top.y - 38).toFixed(1) }, name)] : [];
+        return points.length
+          ? [
+              s("g", { class: "domain" }, s("path", { d: path })),
+              s("text", { class: "domain-name", x: top.x.toFixed(1), y: (top.y - 38).toFixed(1) }, name),
+            ]
+          : [];
       }),
     );
   }
@@ -153,7 +192,13 @@ export class FabricGraph {
     const [title, line, words] = element.children;
     attribute(element, "class", `link ${link.up ? "up" : "down"}`);
     text(title, `${link.ends.join(" – ")}: ${link.up ? "up" : `down${link.why ? `, ${link.why}` : ""}`}`);
-    for (const [key, value] of [["x1", from.x], ["y1", from.y], ["x2", to.x], ["y2", to.y]]) attribute(line, key, value.toFixed(1));
+    for (const [key, value] of [
+      ["x1", from.x],
+      ["y1", from.y],
+      ["x2", to.x],
+      ["y2", to.y],
+    ])
+      attribute(line, key, value.toFixed(1));
     line.style.strokeWidth = String(link.up ? 1.5 + Math.min(4, Math.log10(1 + link.rate)) : 2);
     text(words, link.up ? "" : "✕");
     attribute(words, "x", ((from.x + to.x) / 2).toFixed(1));
@@ -161,7 +206,14 @@ export class FabricGraph {
   }
 
   makeNode(name) {
-    return s("a", { href: this.hrefOf(name), "data-node": name }, s("title"), s("rect", {}), s("text", { class: "name", y: 4 }, name), s("text", { class: "state", y: NODE + 16 }));
+    return s(
+      "a",
+      { href: this.hrefOf(name), "data-node": name },
+      s("title"),
+      s("rect", {}),
+      s("text", { class: "name", y: 4 }, name),
+      s("text", { class: "state", y: NODE + 16 }),
+    );
   }
 
   drawNode(element, name, node, isRouter, isChosen) {
@@ -171,7 +223,14 @@ export class FabricGraph {
     const half = Math.max(NODE, 7 + 4.2 * name.length);
     attribute(element, "transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     attribute(element, "class", `node ${state}${isRouter ? " router" : ""}${isChosen ? " chosen" : ""}`);
-    for (const [key, value] of Object.entries({ x: -half, y: -NODE, width: 2 * half, height: 2 * NODE, rx: isRouter ? 3 : NODE })) attribute(shape, key, value);
+    for (const [key, value] of Object.entries({
+      x: -half,
+      y: -NODE,
+      width: 2 * half,
+      height: 2 * NODE,
+      rx: isRouter ? 3 : NODE,
+    }))
+      attribute(shape, key, value);
     const said = state === "up" ? (isRouter ? "router" : "") : state === "down" ? "✕ down" : state;
     text(words, said);
     text(title, [name, state, isRouter ? "router" : "", node?.why].filter(Boolean).join(", "));

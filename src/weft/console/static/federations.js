@@ -21,12 +21,15 @@ const STATES = {
 export function stateOf(federate, holds = 0) {
   const state = federate.state ?? "joined";
   if (state === "joined" && holds) return ["bad", "warn", `holds up ${holds}`];
-  if (state === "joined" && waits(federate)) return ["warn", "wait", `waits ${federate.seconds === undefined ? "" : seconds(federate.seconds)}`.trim()];
+  if (state === "joined" && waits(federate))
+    return ["warn", "wait", `waits ${federate.seconds === undefined ? "" : seconds(federate.seconds)}`.trim()];
   return [...(STATES[state] ?? ["info", "info"]), state];
 }
 
 const traffic = (federate) =>
-  federate.bytes_in_rate === undefined && federate.bytes_out_rate === undefined ? undefined : (federate.bytes_in_rate ?? 0) + (federate.bytes_out_rate ?? 0);
+  federate.bytes_in_rate === undefined && federate.bytes_out_rate === undefined
+    ? undefined
+    : (federate.bytes_in_rate ?? 0) + (federate.bytes_out_rate ?? 0);
 
 export default {
   id: "federations",
@@ -49,13 +52,23 @@ export default {
       this.filter = words;
       app.draw();
     });
-    this.list = h("section", { class: "card list", "aria-label": "Federates" }, h("div", { class: "bar" }, h("h2", {}, "Federates"), box), this.table.element);
+    this.list = h(
+      "section",
+      { class: "card list", "aria-label": "Federates" },
+      h("div", { class: "bar" }, h("h2", {}, "Federates"), box),
+      this.table.element,
+    );
     this.lower = h("div", { class: "split" }, this.list, this.details);
     root.append(
       this.sentence,
       card("Who waits for whom", { class: "a-graph" }, this.graph.element),
       card("Logical time", { class: "a-times" }, this.strip.element),
-      h("div", { class: "a-side" }, card("Synchronization points", {}, this.points), card("Save and restore", {}, this.saves)),
+      h(
+        "div",
+        { class: "a-side" },
+        card("Synchronization points", {}, this.points),
+        card("Save and restore", {}, this.saves),
+      ),
       this.lower,
     );
   },
@@ -69,16 +82,91 @@ export default {
       empty: "No federate has joined yet.",
       rowClass: (row) => (row.holds ? "culprit" : waits(row.federate) ? "waits" : ""),
       columns: [
-        { id: "name", title: "Federate", value: (row) => row.name, width: 140, show: cell((row) => [row.name, this.federation], (row) => [h("a", { href: hrefOf(row.name), title: row.name }, row.name)]) },
-        { id: "node", title: "Node", width: 64, value: one("node"), say: (row) => row.federate.node ?? NONE },
-        { id: "state", title: "State", width: 120, value: (row) => stateOf(row.federate, row.holds)[2], show: cell((row) => stateOf(row.federate, row.holds), (_, state) => [chip(...state)]) },
-        { id: "time", title: "Granted", width: 78, number: true, value: one("time"), say: (row) => logical(row.federate.time) },
-        { id: "requested", title: "Requested", width: 90, number: true, hint: "by which service, and what it asks for", value: one("requested"), say: (row) => (waits(row.federate) ? [row.federate.asks, logical(row.federate.requested)].filter(Boolean).join(" ") : NONE) },
-        { id: "lookahead", title: "Lookahead", width: 92, number: true, value: one("lookahead"), say: (row) => logical(row.federate.lookahead) },
-        { id: "blocked", title: "Blocked by", width: 116, value: (row) => row.federate.blocked_by?.[0], show: cell((row) => [row.federate.blocked_by, this.federation], (row) => blockers(row, hrefOf)) },
-        { id: "queue", title: "Queue", width: 66, number: true, hint: "messages that wait for logical time", value: one("queued"), say: (row) => count(row.federate.queued) },
-        { id: "bytes", title: "Bytes/s", width: 80, number: true, hint: "from and to the federate", value: (row) => traffic(row.federate), say: (row) => bytes(traffic(row.federate)) },
-        { id: "last", title: "Last callback", width: 168, value: (row) => row.federate.last_callback?.ago, show: cell((row) => lastCallback(row.federate), (_, words) => lastParts(words)) },
+        {
+          id: "name",
+          title: "Federate",
+          value: (row) => row.name,
+          width: 128,
+          show: cell(
+            (row) => [row.name, this.federation],
+            (row) => [h("a", { href: hrefOf(row.name), title: row.name }, row.name)],
+          ),
+        },
+        { id: "node", title: "Node", width: 58, value: one("node"), say: (row) => row.federate.node ?? NONE },
+        {
+          id: "state",
+          title: "State",
+          width: 132,
+          value: (row) => stateOf(row.federate, row.holds)[2],
+          show: cell(
+            (row) => stateOf(row.federate, row.holds),
+            (_, state) => [chip(...state)],
+          ),
+        },
+        {
+          id: "time",
+          title: "Granted",
+          width: 74,
+          number: true,
+          value: one("time"),
+          say: (row) => logical(row.federate.time),
+        },
+        {
+          id: "requested",
+          title: "Requested",
+          width: 100,
+          number: true,
+          hint: "by which service, and what it asks for",
+          value: one("requested"),
+          say: (row) =>
+            waits(row.federate) ? [row.federate.asks, logical(row.federate.requested)].filter(Boolean).join(" ") : NONE,
+        },
+        {
+          id: "lookahead",
+          title: "Lookahead",
+          width: 100,
+          number: true,
+          value: one("lookahead"),
+          say: (row) => logical(row.federate.lookahead),
+        },
+        {
+          id: "blocked",
+          title: "Blocked by",
+          width: 112,
+          value: (row) => row.federate.blocked_by?.[0],
+          show: cell(
+            (row) => [row.federate.blocked_by, this.federation],
+            (row) => blockers(row, hrefOf),
+          ),
+        },
+        {
+          id: "queue",
+          title: "Queue",
+          width: 60,
+          number: true,
+          hint: "messages that wait for logical time",
+          value: one("queued"),
+          say: (row) => count(row.federate.queued),
+        },
+        {
+          id: "bytes",
+          title: "Bytes/s",
+          width: 74,
+          number: true,
+          hint: "from and to the federate",
+          value: (row) => traffic(row.federate),
+          say: (row) => bytes(traffic(row.federate)),
+        },
+        {
+          id: "last",
+          title: "Last callback",
+          width: 192,
+          value: (row) => row.federate.last_callback?.ago,
+          show: cell(
+            (row) => lastCallback(row.federate),
+            (_, words) => lastParts(words),
+          ),
+        },
       ],
     });
   },
@@ -117,7 +205,12 @@ export default {
     this.lower.classList.toggle("with-details", federate !== undefined);
     if (federate === undefined) return;
     whenChanged(this.details, [item, this.federation], () => [
-      h("div", { class: "bar" }, h("h2", {}, item), h("a", { class: "close", href: href("federations", this.federation), "aria-label": "Close" }, icon("close"))),
+      h(
+        "div",
+        { class: "bar" },
+        h("h2", {}, item),
+        h("a", { class: "close", href: href("federations", this.federation), "aria-label": "Close" }, icon("close")),
+      ),
       h("p", { class: "now" }),
       h("dl", { class: "facts" }),
       h("p", {}, h("a", { href: href("steer", this.federation, item) }, "Resign this federate…")),
@@ -125,26 +218,42 @@ export default {
     const [, now, facts] = this.details.children;
     whenChanged(now, stateOf(federate, holds), () => [chip(...stateOf(federate, holds))]);
     const make = ([term]) => h("div", {}, h("dt", {}, term), h("dd", {}));
-    each(facts, detailsOf(federate), ([term]) => term, make, (element, [, words]) => text(element.lastChild, words));
+    each(
+      facts,
+      detailsOf(federate),
+      ([term]) => term,
+      make,
+      (element, [, words]) => text(element.lastChild, words),
+    );
   },
 };
 
 function matches({ name, federate, holds }, words) {
   if (!words) return true;
-  return [name, federate.node, federate.type, stateOf(federate, holds)[2], ...(federate.blocked_by ?? [])].some((one) => String(one ?? "").toLowerCase().includes(words));
+  return [name, federate.node, federate.type, stateOf(federate, holds)[2], ...(federate.blocked_by ?? [])].some((one) =>
+    String(one ?? "")
+      .toLowerCase()
+      .includes(words),
+  );
 }
 
 function blockers(row, hrefOf) {
   const all = row.federate.blocked_by ?? [];
   if (!waits(row.federate) || !all.length) return [NONE];
   const known = (name) => own(row.all, name) !== undefined;
-  const first = known(all[0]) ? h("a", { class: "blocker", href: hrefOf(all[0]), title: all.join(", ") }, all[0]) : h("span", { title: all.join(", ") }, all[0]);
+  const first = known(all[0])
+    ? h("a", { class: "blocker", href: hrefOf(all[0]), title: all.join(", ") }, all[0])
+    : h("span", { title: all.join(", ") }, all[0]);
   return [first, all.length > 1 ? ` +${all.length - 1}` : ""];
 }
 
-const lastCallback = (federate) => (federate.last_callback ? [federate.last_callback.name, seconds(federate.last_callback.ago)] : []);
+const lastCallback = (federate) =>
+  federate.last_callback ? [federate.last_callback.name, seconds(federate.last_callback.ago)] : [];
 
-const lastParts = (words) => (words.length ? [h("span", { class: "service", title: words[0] }, words[0]), h("span", { class: "ago" }, words[1])] : [NONE]);
+const lastParts = (words) =>
+  words.length
+    ? [h("span", { class: "service", title: words[0] }, words[0]), h("span", { class: "ago" }, words[1])]
+    : [NONE];
 
 export const linked = (part, federation, federates) => {
   if (typeof part === "string") return part;
@@ -157,31 +266,64 @@ export const linked = (part, federation, federates) => {
 /** Words that change (how long somebody waits) change in place, so that a link among them keeps the focus. */
 export function drawFindings(list, found, federation, federates) {
   const rows = found.map((one, place) => ({ ...one, key: `${place} ${one.tone} ${one.shape}`, place }));
-  const make = ({ tone, shape, place }) => h("li", { class: `finding ${tone}${place === 0 ? " first" : ""}` }, icon(shape), h("span", {}));
-  each(list, rows, (one) => one.key, make, (element, { parts }) => drawParts(element.lastChild, parts, federation, federates));
+  const make = ({ tone, shape, place }) =>
+    h("li", { class: `finding ${tone}${place === 0 ? " first" : ""}` }, icon(shape), h("span", {}));
+  each(
+    list,
+    rows,
+    (one) => one.key,
+    make,
+    (element, { parts }) => drawParts(element.lastChild, parts, federation, federates),
+  );
 }
 
 function drawParts(element, parts, federation, federates) {
-  const all = parts.map((part, place) => ({ part, key: `${place} ${typeof part === "string" ? "" : JSON.stringify([part, federation])}` }));
+  const all = parts.map((part, place) => ({
+    part,
+    key: `${place} ${typeof part === "string" ? "" : JSON.stringify([part, federation])}`,
+  }));
   const make = ({ part }) => (typeof part === "string" ? h("span", {}) : linked(part, federation, federates));
-  each(element, all, (one) => one.key, make, (span, { part }) => typeof part === "string" && text(span, part));
+  each(
+    element,
+    all,
+    (one) => one.key,
+    make,
+    (span, { part }) => typeof part === "string" && text(span, part),
+  );
 }
 
 function drawPoints(root, federation, name) {
   const all = Object.entries(federation.synchronization ?? {}).sort();
   whenChanged(root, [all, name], () =>
-    all.length ? all.map(([label, point]) => pointOf(label, point, name, federation.federates ?? {})) : [note("None is open.")],
+    all.length
+      ? all.map(([label, point]) => pointOf(label, point, name, federation.federates ?? {}))
+      : [note("None is open.")],
   );
 }
 
 function pointOf(label, point, name, federates) {
   const missing = point.waits_for ?? [];
   const achieved = point.achieved?.length ?? 0;
-  const shown = missing.slice(0, 8).flatMap((one, place) => [place ? ", " : "", linked({ federate: one }, name, federates)]);
-  return h("div", { class: "point" },
-    h("p", {}, h("strong", {}, label), h("span", { class: "muted" }, ` ${achieved} of ${achieved + missing.length} there`)),
+  const shown = missing
+    .slice(0, 8)
+    .flatMap((one, place) => [place ? ", " : "", linked({ federate: one }, name, federates)]);
+  return h(
+    "div",
+    { class: "point" },
+    h(
+      "p",
+      {},
+      h("strong", {}, label),
+      h("span", { class: "muted" }, ` ${achieved} of ${achieved + missing.length} there`),
+    ),
     meter(achieved, achieved + missing.length, `${label}: ${achieved} of ${achieved + missing.length}`),
-    h("p", { class: "muted" }, missing.length ? ["missing: ", shown, missing.length > 8 ? ` and ${missing.length - 8} more` : ""].flat() : "all are there"),
+    h(
+      "p",
+      { class: "muted" },
+      missing.length
+        ? ["missing: ", shown, missing.length > 8 ? ` and ${missing.length - 8} more` : ""].flat()
+        : "all are there",
+    ),
   );
 }
 
@@ -195,8 +337,20 @@ function drawSaves(root, federation, name) {
   const found = ["save", "restore"].filter((key) => federation[key] !== undefined).map((key) => [key, federation[key]]);
   whenChanged(root, [found, name], () =>
     found.length
-      ? found.map(([key, one]) => h("div", { class: "point" }, h("p", {}, chip("info", "save", `${key}: ${one.state ?? "under way"}`), " ", h("strong", {}, one.label ?? "")),
-          one.waits_for?.length ? h("p", { class: "muted" }, `waits for ${names(one.waits_for, 6)}`) : ""))
+      ? found.map(([key, one]) =>
+          h(
+            "div",
+            { class: "point" },
+            h(
+              "p",
+              {},
+              chip("info", "save", `${key}: ${one.state ?? "under way"}`),
+              " ",
+              h("strong", {}, one.label ?? ""),
+            ),
+            one.waits_for?.length ? h("p", { class: "muted" }, `waits for ${names(one.waits_for, 6)}`) : "",
+          ),
+        )
       : [note("None is under way.")],
   );
 }
@@ -215,17 +369,30 @@ function detailsOf(federate) {
     ["granted", federate.time === undefined ? undefined : logical(federate.time)],
     ["lookahead", federate.lookahead === undefined ? undefined : logical(federate.lookahead)],
     ["GALT", federate.galt === undefined ? undefined : logical(federate.galt)],
-    ["requested", waits(federate) ? `${logical(federate.requested)}${federate.asks ? ` (${federate.asks})` : ""}` : undefined],
+    [
+      "requested",
+      waits(federate) ? `${logical(federate.requested)}${federate.asks ? ` (${federate.asks})` : ""}` : undefined,
+    ],
     ["blocked by", federate.blocked_by?.length ? names(federate.blocked_by, 6) : undefined],
     ["queued", federate.queued === undefined ? undefined : count(federate.queued)],
-    ["unread", federate.backlog_bytes === undefined ? undefined : `${bytes(federate.backlog_bytes)}${federate.slow ? ", too slow" : ""}`],
+    [
+      "unread",
+      federate.backlog_bytes === undefined
+        ? undefined
+        : `${bytes(federate.backlog_bytes)}${federate.slow ? ", too slow" : ""}`,
+    ],
     ["calls", federate.calls_rate === undefined ? undefined : `${rate(federate.calls_rate)} /s`],
     ["callbacks", federate.callbacks_rate === undefined ? undefined : `${rate(federate.callbacks_rate)} /s`],
     ["bytes from it", federate.bytes_in_rate === undefined ? undefined : `${bytes(federate.bytes_in_rate)}/s`],
     ["bytes to it", federate.bytes_out_rate === undefined ? undefined : `${bytes(federate.bytes_out_rate)}/s`],
-    ["last callback", federate.last_callback ? `${federate.last_callback.name}, ${seconds(federate.last_callback.ago)} ago` : undefined],
-    ["deadlines", federate.deadlines === undefined ? undefined : `${count(federate.deadlines)}, ${count(misses)} missed`],
+    [
+      "last callback",
+      federate.last_callback ? `${federate.last_callback.name}, ${seconds(federate.last_callback.ago)} ago` : undefined,
+    ],
+    [
+      "deadlines",
+      federate.deadlines === undefined ? undefined : `${count(federate.deadlines)}, ${count(misses)} missed`,
+    ],
   ];
   return facts.filter(([, words]) => words !== undefined).map(([term, words]) => [term, String(words)]);
 }
-

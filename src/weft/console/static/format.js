@@ -60,7 +60,8 @@ export const plural = (number, single, several = `${single}s`) =>
 
 /** a, b and 3 others */
 export function names(list, most = 3) {
-  if (list.length <= most) return list.length < 2 ? (list[0] ?? "") : `${list.slice(0, -1).join(", ")} and ${list.at(-1)}`;
+  if (list.length <= most)
+    return list.length < 2 ? (list[0] ?? "") : `${list.slice(0, -1).join(", ")} and ${list.at(-1)}`;
   return `${list.slice(0, most).join(", ")} and ${list.length - most} more`;
 }
 

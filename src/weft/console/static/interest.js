@@ -19,14 +19,22 @@ export function tree(classes, folded) {
   const hidden = (name) => [...folded].some((one) => name.startsWith(`${one}.`));
   return all
     .filter((name) => !hidden(name))
-    .map((name) => ({ name, short: name.slice(name.lastIndexOf(".") + 1), depth: name.split(".").length - 1, parent: parents.has(name), facts: own(classes, name) ?? {}, isFolded: folded.has(name) }));
+    .map((name) => ({
+      name,
+      short: name.slice(name.lastIndexOf(".") + 1),
+      depth: name.split(".").length - 1,
+      parent: parents.has(name),
+      facts: own(classes, name) ?? {},
+      isFolded: folded.has(name),
+    }));
 }
 
 /** Who hears of a class: those who subscribed it or one above it. */
 function hearers(classes, name) {
   const found = new Set();
   const parts = name.split(".");
-  for (let at = parts.length; at > 0; at--) for (const one of own(classes, parts.slice(0, at).join("."))?.subscribers ?? []) found.add(one);
+  for (let at = parts.length; at > 0; at--)
+    for (const one of own(classes, parts.slice(0, at).join("."))?.subscribers ?? []) found.add(one);
   return found;
 }
 
@@ -35,7 +43,9 @@ function remark(classes, { name, facts }) {
   const publishes = facts.publishers?.length ?? 0;
   const subscribes = facts.subscribers?.length ?? 0;
   if (publishes && !hearers(classes, name).size) return ["warn", "warn", "no subscriber"];
-  const below = Object.keys(classes).some((other) => (other === name || other.startsWith(`${name}.`)) && classes[other].publishers?.length);
+  const below = Object.keys(classes).some(
+    (other) => (other === name || other.startsWith(`${name}.`)) && classes[other].publishers?.length,
+  );
   if (subscribes && !below) return ["warn", "warn", "no publisher"];
   return undefined;
 }
@@ -44,6 +54,7 @@ export default {
   id: "interest",
   title: "Interest",
   sections: ["classes", "regions"],
+  needs: "classes",
   ofFederation: true,
 
   mount(root, app) {
@@ -62,12 +73,36 @@ export default {
     this.ownerBox = select("Regions of", (name) => this.choose("owner", name));
     this.owner = "";
     this.channels = new Channels();
-    this.mapTools = h("div", { class: "tools map-tools" }, field("across", this.acrossBox), field("up", this.upBox), this.ownerBox);
+    this.mapTools = h(
+      "div",
+      { class: "tools map-tools" },
+      field("across", this.acrossBox),
+      field("up", this.upBox),
+      this.ownerBox,
+    );
     root.append(
-      h("section", { class: "card list", "aria-label": "Classes" }, h("div", { class: "bar" }, h("h2", {}, "Classes"), box), this.table.element),
-      h("div", { class: "halves" },
-        h("section", { class: "card", "aria-label": "Regions" }, h("div", { class: "bar" }, h("h2", {}, "Regions"), this.mapTools), this.map.element),
-        h("section", { class: "card", "aria-label": "Channels" }, h("div", { class: "bar" }, h("h2", {}, "Channels"), this.channels.bar), this.channels.element)),
+      h(
+        "section",
+        { class: "card list", "aria-label": "Classes" },
+        h("div", { class: "bar" }, h("h2", {}, "Classes"), box),
+        this.table.element,
+      ),
+      h(
+        "div",
+        { class: "halves" },
+        h(
+          "section",
+          { class: "card", "aria-label": "Regions" },
+          h("div", { class: "bar" }, h("h2", {}, "Regions"), this.mapTools),
+          this.map.element,
+        ),
+        h(
+          "section",
+          { class: "card", "aria-label": "Channels" },
+          h("div", { class: "bar" }, h("h2", {}, "Channels"), this.channels.bar),
+          this.channels.element,
+        ),
+      ),
     );
   },
 
@@ -77,7 +112,11 @@ export default {
   },
 
   makeTable() {
-    const list = (key) => cell((row) => row.facts[key], (row) => [people(row.facts[key])]);
+    const list = (key) =>
+      cell(
+        (row) => row.facts[key],
+        (row) => [people(row.facts[key])],
+      );
     return new Table({
       label: "Classes",
       noun: "class",
@@ -86,21 +125,48 @@ export default {
       fixedOrder: true,
       empty: "Nobody publishes or subscribes to anything yet.",
       columns: [
-        { id: "class", title: "Class", width: 184, show: cell((row) => [row.name, row.depth, row.parent, row.isFolded], (row) => [this.nameOf(row)]) },
+        {
+          id: "class",
+          title: "Class",
+          width: 184,
+          show: cell(
+            (row) => [row.name, row.depth, row.parent, row.isFolded],
+            (row) => [this.nameOf(row)],
+          ),
+        },
         { id: "kind", title: "Kind", width: 98, say: (row) => row.facts.kind ?? "" },
         { id: "publishers", title: "Publishers", width: 112, show: list("publishers") },
-        { id: "subscribers", title: "Subscribers", width: 122, show: list("subscribers") },
-        { id: "instances", title: "Instances", width: 84, number: true, say: (row) => (row.facts.kind === "interaction" ? "" : count(row.facts.instances)) },
+        { id: "subscribers", title: "Subscribers", width: 114, show: list("subscribers") },
+        {
+          id: "instances",
+          title: "Instances",
+          width: 84,
+          number: true,
+          say: (row) => (row.facts.kind === "interaction" ? "" : count(row.facts.instances)),
+        },
         { id: "sent", title: "Sent/s", width: 64, number: true, say: (row) => rate(row.facts.sent_rate) },
         { id: "received", title: "Received/s", width: 92, number: true, say: (row) => rate(row.facts.received_rate) },
         { id: "order", title: "Order", width: 112, say: (row) => row.facts.order ?? "" },
-        { id: "remark", title: "Remark", width: 140, show: cell((row) => row.remark, (row) => [row.remark ? chip(...row.remark) : ""]) },
+        {
+          id: "remark",
+          title: "Remark",
+          width: 150,
+          show: cell(
+            (row) => row.remark,
+            (row) => [row.remark ? chip(...row.remark) : ""],
+          ),
+        },
       ],
     });
   },
 
   nameOf(row) {
-    const inside = h("span", { class: "tree", title: row.name }, row.parent ? this.fold(row) : h("span", { class: "nofold" }), row.short);
+    const inside = h(
+      "span",
+      { class: "tree", title: row.name },
+      row.parent ? this.fold(row) : h("span", { class: "nofold" }),
+      row.short,
+    );
     inside.style.paddingInlineStart = `${row.depth * 16}px`;
     return inside;
   },
@@ -110,7 +176,17 @@ export default {
       if (!this.folded.delete(row.name)) this.folded.add(row.name);
       this.app.draw();
     };
-    return h("button", { type: "button", class: "fold", "aria-expanded": String(!row.isFolded), "aria-label": `${row.isFolded ? "Unfold" : "Fold"} ${row.short}`, onclick: turn }, row.isFolded ? "▸" : "▾");
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "fold",
+        "aria-expanded": String(!row.isFolded),
+        "aria-label": `${row.isFolded ? "Unfold" : "Fold"} ${row.short}`,
+        onclick: turn,
+      },
+      row.isFolded ? "▸" : "▾",
+    );
   },
 
   draw({ federation, name }) {
@@ -131,10 +207,14 @@ export default {
   drawMap(federation) {
     const all = byUse(federation);
     if (!all.includes(this.across)) this.across = all[0];
-    if (!all.includes(this.up) || (this.up === this.across && all.length > 1)) this.up = all.find((one) => one !== this.across);
+    if (!all.includes(this.up) || (this.up === this.across && all.length > 1))
+      this.up = all.find((one) => one !== this.across);
     const options = all.map((one) => [one, one]);
     this.acrossBox.offer(options, this.across ?? "");
-    this.upBox.offer(options.filter(([one]) => one !== this.across), this.up ?? "");
+    this.upBox.offer(
+      options.filter(([one]) => one !== this.across),
+      this.up ?? "",
+    );
     const owners = [...new Set(Object.values(federation.regions ?? {}).map((one) => one.owner))].sort();
     if (!owners.includes(this.owner)) this.owner = "";
     this.ownerBox.offer([["", "all federates"], ...owners.map((one) => [one, one])], this.owner);
@@ -146,12 +226,18 @@ export default {
 /** Dimensions, those first that most regions use. */
 function byUse(federation) {
   const uses = new Map();
-  for (const region of Object.values(federation.regions ?? {})) for (const name of Object.keys(region.ranges ?? {})) uses.set(name, (uses.get(name) ?? 0) + 1);
-  return Object.keys(federation.dimensions ?? {}).sort((left, right) => (uses.get(right) ?? 0) - (uses.get(left) ?? 0) || (left < right ? -1 : 1));
+  for (const region of Object.values(federation.regions ?? {}))
+    for (const name of Object.keys(region.ranges ?? {})) uses.set(name, (uses.get(name) ?? 0) + 1);
+  return Object.keys(federation.dimensions ?? {}).sort(
+    (left, right) => (uses.get(right) ?? 0) - (uses.get(left) ?? 0) || (left < right ? -1 : 1),
+  );
 }
 
 const wanted = (row, words) =>
-  !words || [row.name, ...(row.facts.publishers ?? []), ...(row.facts.subscribers ?? [])].some((one) => one.toLowerCase().includes(words));
+  !words ||
+  [row.name, ...(row.facts.publishers ?? []), ...(row.facts.subscribers ?? [])].some((one) =>
+    one.toLowerCase().includes(words),
+  );
 
-const people = (list) => (list?.length ? h("span", { title: list.join(", ") }, names(list, 2)) : h("span", { class: "muted" }, NONE));
-
+const people = (list) =>
+  list?.length ? h("span", { title: list.join(", ") }, names(list, 2)) : h("span", { class: "muted" }, NONE);

@@ -29,8 +29,18 @@ export class Link {
     socket.addEventListener("open", () => {
       if (this.looks !== undefined) socket.send(this.looks);
     });
-    socket.addEventListener("message", (event) => this.heard(JSON.parse(event.data)));
+    socket.addEventListener("message", (event) => this.read(event.data));
     socket.addEventListener("close", () => socket === this.socket && this.lost());
+  }
+
+  /** What cannot be read is as good as lost: better to say so than to show an old picture as if it were live. */
+  read(data) {
+    try {
+      this.heard(JSON.parse(data));
+    } catch (problem) {
+      this.socket.close();
+      throw problem;
+    }
   }
 
   heard(message) {
@@ -67,12 +77,13 @@ export class Link {
     this.state();
   }
 
-  /** What this page shows now: nodes are asked for nothing that nobody looks at. */
+  /** What this page shows now: nodes are asked for nothing that nobody looks at.  True if that is news. */
   look(federation, sections) {
     const words = JSON.stringify({ type: "look", ...(federation === undefined ? {} : { federation }), sections });
-    if (words === this.looks) return;
+    if (words === this.looks) return false;
     this.looks = words;
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(words);
+    return true;
   }
 }
 

@@ -13,10 +13,12 @@ import { own } from "./patch.js";
 import { here, href } from "./routes.js";
 import runs from "./runs.js";
 import steer from "./steer.js";
-import { gone, welcome } from "./welcome.js";
+import { asking, gone, welcome } from "./welcome.js";
 
 const PAGES = [federations, interest, fabric, channel, runs, steer];
 const PAUSE = 500;
+/** So long a page waits for details that nodes were not asked for before. */
+const ASKING = 3000;
 const byId = (id) => document.getElementById(id);
 
 class App {
@@ -25,7 +27,12 @@ class App {
     this.draws = 0;
     this.chooser = select("Federation", (name) => (location.hash = href(this.page.id, name)));
     byId("chooser").append(h("label", { class: "field" }, h("span", {}, "Federation"), this.chooser));
-    put(byId("pages"), PAGES.map((page) => h("li", {}, h("a", { href: href(page.id), "data-page": page.id }, icon(page.id), h("span", {}, page.title)))));
+    put(
+      byId("pages"),
+      PAGES.map((page) =>
+        h("li", {}, h("a", { href: href(page.id), "data-page": page.id }, icon(page.id), h("span", {}, page.title))),
+      ),
+    );
     addEventListener("hashchange", () => this.draw());
     document.addEventListener("visibilitychange", () => document.hidden || this.draw());
     // Skipping to the content must not look like a route.
@@ -54,7 +61,14 @@ class App {
     const name = place.federation ?? (all.includes(this.last) ? this.last : all[0]);
     this.last = name;
     const page = PAGES.find((one) => one.id === place.page) ?? federations;
-    return { picture, all, name, federation: name === undefined ? undefined : own(picture.federations, name), item: place.item, page };
+    return {
+      picture,
+      all,
+      name,
+      federation: name === undefined ? undefined : own(picture.federations, name),
+      item: place.item,
+      page,
+    };
   }
 
   draw() {
@@ -62,7 +76,10 @@ class App {
     this.drawnAt = performance.now();
     const view = this.view();
     this.page = view.page;
-    this.link.look(view.page.ofFederation ? view.name : undefined, view.page.sections);
+    if (this.link.look(view.page.ofFederation ? view.name : undefined, view.page.sections)) {
+      this.lookedAt = performance.now();
+      setTimeout(() => this.draw(), ASKING);
+    }
     this.drawFrame(view);
     const [content, key] = this.contentFor(view);
     if (this.shown !== key) {
@@ -80,6 +97,9 @@ class App {
     if (!view.page.ofFederation) return [view.page, view.page.id];
     if (!view.all.length) return [welcome, "welcome"];
     if (view.federation === undefined) return [gone, "gone"];
+    const { needs } = view.page;
+    const isYoung = performance.now() - this.lookedAt < ASKING;
+    if (needs !== undefined && view.federation[needs] === undefined && isYoung) return [asking, "asking"];
     return [view.page, view.page.id];
   }
 
@@ -92,10 +112,16 @@ class App {
     }
     byId("chooser").hidden = !page.ofFederation || !all.length;
     const options = all.includes(name) || name === undefined ? all : [name, ...all];
-    this.chooser.offer(options.map((one) => [one, one]), name ?? "");
+    this.chooser.offer(
+      options.map((one) => [one, one]),
+      name ?? "",
+    );
     const badges = [];
-    const down = Object.entries(picture.nodes ?? {}).filter(([, node]) => node.state === "down").map(([one]) => one);
-    if (down.length) badges.push(["bad", "bad", down.length === 1 ? `node ${down[0]} is down` : `${down.length} nodes are down`]);
+    const down = Object.entries(picture.nodes ?? {})
+      .filter(([, node]) => node.state === "down")
+      .map(([one]) => one);
+    if (down.length)
+      badges.push(["bad", "bad", down.length === 1 ? `node ${down[0]} is down` : `${down.length} nodes are down`]);
     if (page.ofFederation && federation?.paused) badges.push(["warn", "pause", "paused"]);
     if (picture.console && !picture.console.may_steer) badges.push(["plain", "info", "read-only"]);
     whenChanged(byId("badges"), badges, () => badges.map((one) => chip(...one)));
@@ -108,7 +134,11 @@ class App {
     if (link === undefined) return; // the link tells its first state before it is assigned
     const live = link.phase === "open";
     const lost = link.lostAt !== undefined;
-    const words = live ? ["good", "dot", "live"] : lost ? ["bad", "bad", "connection lost"] : ["plain", "wait", "connecting…"];
+    const words = live
+      ? ["good", "dot", "live"]
+      : lost
+        ? ["bad", "bad", "connection lost"]
+        : ["plain", "wait", "connecting…"];
     whenChanged(byId("connection"), words, () => [chip(...words)]);
     document.body.classList.toggle("stale", lost);
     byId("banner").hidden = !lost;
@@ -118,10 +148,17 @@ class App {
 
   drawLoss(link) {
     const banner = byId("banner");
-    whenChanged(banner, ["built"], () => [icon("bad"), h("span", {}), h("button", { type: "button", onclick: () => this.link.connect() }, "Try now")]);
+    whenChanged(banner, ["built"], () => [
+      icon("bad"),
+      h("span", {}),
+      h("button", { type: "button", onclick: () => this.link.connect() }, "Try now"),
+    ]);
     const ago = (Date.now() - link.lostAt) / 1000;
-    const next = link.tryAt === undefined ? "Trying again…" : `Next try in ${seconds(Math.max(1, Math.ceil((link.tryAt - Date.now()) / 1000)))}.`;
-    const since = `since ${new Date(link.lostAt).toLocaleTimeString("en-GB")} (${seconds(Math.round(ago))})`;
+    const next =
+      link.tryAt === undefined
+        ? "Trying again…"
+        : `Next try in ${Math.max(1, Math.ceil((link.tryAt - Date.now()) / 1000))} s.`;
+    const since = `since ${new Date(link.lostAt).toLocaleTimeString("en-GB")} (${ago < 60 ? `${Math.round(ago)} s` : seconds(ago)})`;
     const why = link.refused
       ? "The console no longer accepts this page: it was started anew. Open the address that it printed."
       : "The console may have been stopped.";
@@ -130,8 +167,18 @@ class App {
 
   drawFirst(lost) {
     whenChanged(byId("content"), ["first", lost], () => [
-      h("div", { class: "hero" }, h("h2", {}, lost ? "The console does not answer" : "Connecting to the console…"),
-        h("p", {}, lost ? "Is it still running? This page tries again by itself." : "The picture of all nodes comes in a moment.")),
+      h(
+        "div",
+        { class: "hero" },
+        h("h2", {}, lost ? "The console does not answer" : "Connecting to the console…"),
+        h(
+          "p",
+          {},
+          lost
+            ? "Is it still running? This page tries again by itself."
+            : "The picture of all nodes comes in a moment.",
+        ),
+      ),
     ]);
   }
 }

@@ -1,7 +1,11 @@
 /* Where one is: #/page/federation/item, each part escaped.  So every place has an address, and the way back works. */
 
 export const href = (page, federation, item) => {
-  const parts = [page, ...(federation === undefined && item === undefined ? [] : [federation ?? ""]), ...(item === undefined ? [] : [item])];
+  const parts = [
+    page,
+    ...(federation === undefined && item === undefined ? [] : [federation ?? ""]),
+    ...(item === undefined ? [] : [item]),
+  ];
   return `#/${parts.map(encodeURIComponent).join("/")}`;
 };
 

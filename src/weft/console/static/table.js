@@ -18,7 +18,17 @@ export function compare(left, right) {
 /** columns: {id, title, width, number, hint, value(row) to sort by, show(cell, row) or say(row)}; what is said is text.
     Widths are in pixels of a narrow page; where there is more room, all grow alike. */
 export class Table {
-  constructor({ label, columns, key, empty, sort, fixedOrder = false, rowClass = () => "", noun = "row", nouns = `${noun}s` }) {
+  constructor({
+    label,
+    columns,
+    key,
+    empty,
+    sort,
+    fixedOrder = false,
+    rowClass = () => "",
+    noun = "row",
+    nouns = `${noun}s`,
+  }) {
     Object.assign(this, { columns, key, empty, rowClass, noun, nouns });
     this.sort = sort ?? { id: columns[0].id, down: false };
     this.fixedOrder = fixedOrder;
@@ -28,11 +38,24 @@ export class Table {
     this.above = h("tr", { class: "spacer", "aria-hidden": "true" }, h("td", { colspan: columns.length }));
     this.below = h("tr", { class: "spacer", "aria-hidden": "true" }, h("td", { colspan: columns.length }));
     this.body = h("tbody", {}, this.above, this.below);
-    this.head = h("tr", {}, columns.map((column) => this.heading(column)));
-    const widths = h("colgroup", {}, columns.map((column) => this.column(column)));
+    this.head = h(
+      "tr",
+      {},
+      columns.map((column) => this.heading(column)),
+    );
+    const widths = h(
+      "colgroup",
+      {},
+      columns.map((column) => this.column(column)),
+    );
     this.table = h("table", { "aria-label": label }, widths, h("thead", {}, this.head), this.body);
     this.none = h("p", { class: "note empty" });
-    this.scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": label }, this.table, this.none);
+    this.scroller = h(
+      "div",
+      { class: "scroller", tabindex: "0", role: "region", "aria-label": label },
+      this.table,
+      this.none,
+    );
     this.scroller.addEventListener("scroll", () => this.drawRows(), { passive: true });
     new ResizeObserver(() => this.drawRows()).observe(this.scroller);
     this.caption = h("p", { class: "caption", "aria-live": "off" });
@@ -50,7 +73,11 @@ export class Table {
     const inside = sorts
       ? h("button", { type: "button", class: "plain", onclick: () => this.sortBy(column.id) }, column.title)
       : column.title;
-    return h("th", { scope: "col", class: `c-${column.id}${column.number ? " number" : ""}`, title: column.hint }, inside);
+    return h(
+      "th",
+      { scope: "col", class: `c-${column.id}${column.number ? " number" : ""}`, title: column.hint },
+      inside,
+    );
   }
 
   sortBy(id) {
@@ -70,7 +97,10 @@ export class Table {
     whenChanged(this.none, [this.empty, of > 0], () => [of > 0 ? `No ${this.noun} matches the filter.` : this.empty]);
     attribute(this.table, "aria-rowcount", rows.length + 1);
     this.caption.hidden = of < 2 && rows.length === of;
-    text(this.caption, rows.length === of ? plural(of, this.noun, this.nouns) : `${rows.length} of ${plural(of, this.noun, this.nouns)}`);
+    text(
+      this.caption,
+      rows.length === of ? plural(of, this.noun, this.nouns) : `${rows.length} of ${plural(of, this.noun, this.nouns)}`,
+    );
     this.drawRows();
   }
 
@@ -81,7 +111,8 @@ export class Table {
     return rows
       .map((row) => [value(row), this.key(row), row])
       .sort((left, right) => {
-        const apart = isMissing(left[0]) || isMissing(right[0]) ? compare(left[0], right[0]) : turn * compare(left[0], right[0]);
+        const apart =
+          isMissing(left[0]) || isMissing(right[0]) ? compare(left[0], right[0]) : turn * compare(left[0], right[0]);
         return apart || compare(left[1], right[1]);
       })
       .map(([, , row]) => row);
@@ -116,14 +147,18 @@ export class Table {
   }
 
   makeRow() {
-    return h("tr", {}, this.columns.map((column) => h("td", { class: `c-${column.id}${column.number ? " number" : ""}` })));
+    return h(
+      "tr",
+      {},
+      this.columns.map((column) => h("td", { class: `c-${column.id}${column.number ? " number" : ""}` })),
+    );
   }
 
   fillRow(element, row, key, place) {
     attribute(element, "aria-rowindex", place + 2);
     attribute(element, "data-key", key);
     const marked = key === this.marked;
-    attribute(element, "aria-selected", marked ? "true" : undefined);
+    attribute(element, "aria-current", marked ? "true" : undefined);
     const styles = `${this.rowClass(row)}${marked ? " marked" : ""}${place % 2 ? " odd" : ""}`.trim();
     if (element.className !== styles) element.className = styles;
     this.columns.forEach((column, at) => {

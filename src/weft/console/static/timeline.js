@@ -26,13 +26,16 @@ export class TimeLine {
     this.last = lanes;
     const shown = lanes.slice(0, MOST_LANES);
     const ends = new Map();
-    for (const lane of shown) for (const [, end] of lane.recent) ends.set(lane.node, Math.max(ends.get(lane.node) ?? -Infinity, end));
+    for (const lane of shown)
+      for (const [, end] of lane.recent) ends.set(lane.node, Math.max(ends.get(lane.node) ?? -Infinity, end));
     const width = Math.max(320, this.element.clientWidth);
     const height = shown.length * LANE + AXIS;
     const pen = this.sheet(width, height);
     const x = (ago) => LEFT + (1 - ago / this.window) * (width - LEFT - RIGHT);
     this.axis(pen, x, shown.length * LANE);
-    shown.forEach((lane, place) => this.lane(pen, lane, place * LANE, (at) => x((ends.get(lane.node) ?? 0) - at), width));
+    shown.forEach((lane, place) =>
+      this.lane(pen, lane, place * LANE, (at) => x((ends.get(lane.node) ?? 0) - at), width),
+    );
   }
 
   sheet(width, height) {
@@ -82,7 +85,10 @@ export class TimeLine {
   }
 
   cross(pen, x, y) {
-    for (const [tone, width] of [["bad", 6], ["on-accent", 2]]) {
+    for (const [tone, width] of [
+      ["bad", 6],
+      ["on-accent", 2],
+    ]) {
       pen.strokeStyle = colour(tone);
       pen.lineWidth = width;
       pen.beginPath();

@@ -7,7 +7,7 @@ import { logical, plural, shorten } from "./format.js";
 
 const ROW = 22;
 const RIGHT = 24;
-const MOST = 10;
+const MOST = 8;
 
 const finite = (value) => typeof value === "number" && Number.isFinite(value);
 
@@ -25,7 +25,12 @@ export class TimeStrip {
     this.hrefOf = hrefOf;
     this.axis = s("g", { class: "axis" });
     this.lanes = s("g");
-    this.svg = s("svg", { class: "strip", role: "group", "aria-label": "Where federates are in logical time" }, this.axis, this.lanes);
+    this.svg = s(
+      "svg",
+      { class: "strip", role: "group", "aria-label": "Where federates are in logical time" },
+      this.axis,
+      this.lanes,
+    );
     this.left = h("p", { class: "caption" });
     this.none = h("p", { class: "note empty" }, "No federate uses logical time.");
     this.element = h("div", { class: "timestrip" }, this.svg, this.left, this.none);
@@ -42,7 +47,7 @@ export class TimeStrip {
     this.svg.style.display = rows.length ? "" : "none";
     this.none.hidden = rows.length > 0;
     this.left.hidden = all.length <= MOST;
-    text(this.left, `The ${MOST} furthest behind; ${plural(all.length - MOST, "more is", "more are")} ahead of them.`);
+    text(this.left, `The ${MOST} furthest behind, of ${plural(all.length, "federate")}.`);
     if (rows.length) this.drawRows(rows);
   }
 
@@ -52,25 +57,48 @@ export class TimeStrip {
     const height = rows.length * ROW + 24;
     attribute(this.svg, "width", width);
     attribute(this.svg, "height", height);
-    const ends = rows.flatMap(({ one }) => [one.time, one.time + (finite(one.lookahead) ? one.lookahead : 0), ...(waits(one) && finite(one.requested) ? [one.requested] : [])]);
+    const ends = rows.flatMap(({ one }) => [
+      one.time,
+      one.time + (finite(one.lookahead) ? one.lookahead : 0),
+      ...(waits(one) && finite(one.requested) ? [one.requested] : []),
+    ]);
     const low = Math.min(...ends);
     const high = Math.max(...ends, low + 1);
     const spare = (high - low) * 0.04;
     const x = (value) => left + ((value - low + spare) / (high - low + 2 * spare)) * (width - left - RIGHT);
     const marks = ticks(low, high).map((value) => ({ value, at: x(value) }));
-    each(this.axis, marks, (one) => one.value, makeTick, (element, { value, at }) => {
-      attribute(element, "transform", `translate(${at.toFixed(1)} 0)`);
-      attribute(element.firstChild, "y2", rows.length * ROW);
-      attribute(element.lastChild, "y", rows.length * ROW + 16);
-      text(element.lastChild, logical(value));
-    });
-    each(this.lanes, rows, (row) => row.name, () => this.makeLane(), (element, row) => this.fill(element, row, rows.indexOf(row), x));
+    each(
+      this.axis,
+      marks,
+      (one) => one.value,
+      makeTick,
+      (element, { value, at }) => {
+        attribute(element, "transform", `translate(${at.toFixed(1)} 0)`);
+        attribute(element.firstChild, "y2", rows.length * ROW);
+        attribute(element.lastChild, "y", rows.length * ROW + 16);
+        text(element.lastChild, logical(value));
+      },
+    );
+    each(
+      this.lanes,
+      rows,
+      (row) => row.name,
+      () => this.makeLane(),
+      (element, row) => this.fill(element, row, rows.indexOf(row), x),
+    );
   }
 
   makeLane() {
-    return s("a", { class: "lane" }, s("title"), s("text", { class: "name", y: 15 }),
-      s("line", { class: "track" }), s("rect", { class: "ahead", y: 8, height: 6, rx: 3 }),
-      s("circle", { class: "asked", cy: 11, r: 4.5 }), s("circle", { class: "at", cy: 11, r: 4.5 }));
+    return s(
+      "a",
+      { class: "lane" },
+      s("title"),
+      s("text", { class: "name", y: 15 }),
+      s("line", { class: "track" }),
+      s("rect", { class: "ahead", y: 8, height: 6, rx: 3 }),
+      s("circle", { class: "asked", cy: 11, r: 4.5 }),
+      s("circle", { class: "at", cy: 11, r: 4.5 }),
+    );
   }
 
   fill(element, { name, one }, place, x) {
@@ -82,14 +110,23 @@ export class TimeStrip {
     attribute(label, "x", this.leftEdge - 12);
     const reach = finite(one.lookahead) ? one.time + one.lookahead : one.time;
     const wants = waits(one) && finite(one.requested);
-    text(title, `${name}: granted ${logical(one.time)}, lookahead ${logical(one.lookahead)}${wants ? `, asks for ${logical(one.requested)}` : ""}`);
+    text(
+      title,
+      `${name}: granted ${logical(one.time)}, lookahead ${logical(one.lookahead)}${wants ? `, asks for ${logical(one.requested)}` : ""}`,
+    );
     attribute(ahead, "x", x(one.time).toFixed(1));
     attribute(ahead, "width", Math.max(0, x(reach) - x(one.time)).toFixed(1));
     attribute(at, "cx", x(one.time).toFixed(1));
     asked.style.display = track.style.display = wants ? "" : "none";
     if (wants) {
       attribute(asked, "cx", x(one.requested).toFixed(1));
-      for (const [key, value] of [["x1", x(one.time)], ["x2", x(one.requested) - 4.5], ["y1", 11], ["y2", 11]]) attribute(track, key, value);
+      for (const [key, value] of [
+        ["x1", x(one.time)],
+        ["x2", x(one.requested) - 4.5],
+        ["y1", 11],
+        ["y2", 11],
+      ])
+        attribute(track, key, value);
     }
   }
 }

@@ -23,14 +23,21 @@ export const welcome = {
     this.code = h("code", {});
     this.copy = h("button", { type: "button", onclick: () => this.copyCode() }, "Copy");
     root.append(
-      h("section", { class: "card hero", "aria-label": "No federation yet" },
+      h(
+        "section",
+        { class: "card hero", "aria-label": "No federation yet" },
         h("h2", {}, "No federation yet"),
-        h("p", {}, "This console shows what federates do as soon as one has joined a federation. It appears here by itself."),
-        h("h3", {}, "1. Where to join"), this.address,
+        h(
+          "p",
+          {},
+          "This console shows what federates do as soon as one has joined a federation. It appears here by itself.",
+        ),
+        h("h3", {}, "1. Where to join"),
+        this.address,
         h("h3", {}, "2. A first federate"),
         h("p", {}, "Save this as ", h("code", {}, "first.py"), " and run ", h("code", {}, "python first.py"), ":"),
         h("div", { class: "code" }, h("pre", {}, this.code), this.copy),
-        note("Or let Weft fly its own: ", h("code", {}, "weft demo"), ". Federates in C++ and Java join at the same address."),
+        note("Federates in C++ and Java join at the same address."),
       ),
     );
   },
@@ -43,9 +50,20 @@ export const welcome = {
 
   draw({ picture }) {
     const all = addresses(picture);
-    whenChanged(this.address, all, () => (all.length ? all.map((one) => h("li", {}, h("code", {}, one))) : [h("li", {}, "No node has answered yet.")]));
+    whenChanged(this.address, all, () =>
+      all.length ? all.map((one) => h("li", {}, h("code", {}, one))) : [h("li", {}, "No node has answered yet.")],
+    );
     text(this.code, example(all[0] ?? "127.0.0.1:15164"));
   },
+};
+
+/** Details come a moment after somebody looks at them. */
+export const asking = {
+  mount(root) {
+    root.append(h("p", { class: "note hero", role: "status" }, "Asking the nodes…"));
+  },
+
+  draw() {},
 };
 
 /** The federation of this address is not there (any more). */
@@ -53,11 +71,30 @@ export const gone = {
   mount(root) {
     this.words = h("p", {});
     this.list = h("ul", {});
-    root.append(h("section", { class: "card hero", "aria-label": "No such federation" }, h("h2", {}, "No such federation"), this.words, this.list));
+    root.append(
+      h(
+        "section",
+        { class: "card hero", "aria-label": "No such federation" },
+        h("h2", {}, "No such federation"),
+        this.words,
+        this.list,
+      ),
+    );
   },
 
   draw({ name, all, page }) {
-    put(this.words, "There is no federation ", h("code", {}, name), " now: it was destroyed, or its node does not answer. If it comes, it appears here. There are:");
-    each(this.list, all, (one) => one, (one) => h("li", {}, h("a", { href: href(page.id, one) }, one)), () => undefined);
+    put(
+      this.words,
+      "There is no federation ",
+      h("code", {}, name),
+      " now: it was destroyed, or its node does not answer. If it comes, it appears here. There are:",
+    );
+    each(
+      this.list,
+      all,
+      (one) => one,
+      (one) => h("li", {}, h("a", { href: href(page.id, one) }, one)),
+      () => undefined,
+    );
   },
 };
