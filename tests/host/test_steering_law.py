@@ -9,6 +9,7 @@ no harm             with all services of time, lookaheads of zero, saves, joins 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from random import Random
 from typing import Any
@@ -19,14 +20,16 @@ from fabric.topologies import some
 from host.fabric import BAD
 from host.mesh import FOM
 from host.test_time_determinism import FEDERATES, NAME, Same, verdict
+from host.test_time_storm import storm
 from support.clockwork import NAME as CLOCKWORK
-from support.clockwork import Run, Timed, check
+from support.clockwork import Run, Timed, check, check_order
 from support.clockwork_saves import restore
 from support.federation import new_directory
 from support.recorder import Recorder
 from weft import CallbackModel, EmbeddedNode, RTIambassador
 from weft.host import NodeHost
 from weft.host.simulated_fabric import FabricNetwork
+from weft.model.errors import RTIexception
 
 
 def operator_at(site: NodeHost) -> RTIambassador:
@@ -178,7 +181,7 @@ class SteeredRun(Run):
         self.paused = False
         self.strict = strict
         super().__init__(*arguments, **named)
-        self.operator = operator_at(named.get("site") or arguments[1][0])
+        self.operator = operator_at(arguments[1][0])
 
     def facts(self) -> dict[str, Any]:
         found: dict[str, Any] = self.operator.query_status()[0]["paused"]
@@ -249,6 +252,27 @@ def test_saves_are_sound_while_it_is_steered(seed: int) -> None:
     check(at_one_node(seed, saves=True))
 
 
+class StormyRun(SteeredRun):
+    """Federations that nobody remembers end with their home; an operator whose node is away tries elsewhere."""
+
+    def act(self) -> None:
+        with suppress(RTIexception):
+            super().act()
+
+    def finish(self) -> None:
+        for one in self.federates:
+            with suppress(RTIexception):
+                one.rti.steer("resume", CLOCKWORK)
+        Run.finish(self)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_who_is_left_by_a_storm_goes_on_when_it_is_resumed(seed: int) -> None:
+    """Nodes crash and come back, the home among them, and links are cut, while an operator steers."""
+    for one in storm(seed, StormyRun).federates:
+        check_order(seed, one)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_it_is_sound_over_a_mesh(seed: int) -> None:
     check(over_a_mesh(seed))
@@ -269,3 +293,5 @@ def test_it_is_sound_over_many(block: int) -> None:
     for seed in range(1000 + 50 * block, 1050 + 50 * block):
         check(at_one_node(seed, saves=bool(seed % 2), steps=400))
         check(over_a_mesh(seed))
+        for one in storm(seed, StormyRun).federates:
+            check_order(seed, one)
