@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 
 from host.mesh_nodes import loopback
 from host.meshes import Meshes, run, until
+from host.test_channel_process import Ear, Mouth, opened
+from host.test_own_node import file
 from support import own
 from support.surveys import asked, look_through
 from weft import CallbackModel, FederateAmbassador, RTIambassador
 from weft.fabric import Topology
 from weft.host.carrier import Port, ServiceClass
 from weft.host.fabric_survey import fabric_facts
+
+__all__ = ["file"]  # a fixture
 
 CHAIN = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 KINDS = (ServiceClass.CAUSAL, ServiceClass.RELIABLE)
@@ -112,3 +116,23 @@ def test_nodes_inside_processes_tell_of_their_links_too() -> None:
             assert one["server"]["sessions"] >= 1
         for rti in rtis:
             rti.disconnect()
+
+
+def test_event_channels_tell_of_their_consumers(file: Path) -> None:
+    """Of processes that are nodes; those that pass events on are not among them."""
+    with opened(file, "S1") as one, opened(file, "S2") as two:
+        mouth, ear = Mouth(one), Ear(two)
+        mouth.waits()
+        for number in range(7):
+            mouth.say(number)
+        ear.hears(*range(7))
+        rti = RTIambassador()
+        rti.connect(FederateAmbassador(), CallbackModel.EVOKED, f"mesh://S2@{file}")
+        found = asked(rti, "consumers")["event_channels"]
+        assert list(found) == ["test"]
+        facts = found["test"]
+        assert (facts["linked"], facts["relays"], facts["queue"]) == (["S1"], False, 0)
+        (consumer,) = facts["consumers"].values()
+        assert (consumer["handed"], consumer["missed"], consumer["suspended"]) == (7, 0, False)
+        assert "event_channels" not in asked(rti, "fabric")
+        rti.disconnect()

@@ -236,7 +236,7 @@ class EmbeddedConnection:
         # For surveys (`weft.host.survey`).
         self.calls = 0
         self.callbacks = 0
-        self.last: Callback | None = None
+        self.last_method = ""
         self.last_at = 0.0
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
@@ -249,7 +249,7 @@ class EmbeddedConnection:
         if isinstance(callback, UrgentCallback) and self._urgent is None:
             self._urgent = LastMile()
         self.callbacks += 1
-        self.last = callback
+        self.last_method = callback.method
         self.last_at = self._host.now
         self._inbox.append(callback)
         if self._asleep:

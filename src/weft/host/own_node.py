@@ -99,7 +99,7 @@ class OwnNode:
         self._keeping: set[threading.Thread] = set()
         self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
         self.connections: dict[int, OwnConnection] = {}
-        self._node.surroundings = EmbeddedSurroundings(self, mesh)
+        self._node.surroundings = EmbeddedSurroundings(self, self._fabric)
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
@@ -401,7 +401,7 @@ class OwnConnection:
         # For surveys (`weft.host.survey`).
         self.calls = 0
         self.callbacks = 0
-        self.last: Callback | None = None
+        self.last_method = ""
         self.last_at = 0.0
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
@@ -414,7 +414,7 @@ class OwnConnection:
         if self._urgent is None and isinstance(callback, UrgentCallback):
             self._urgent = LastMile()
         self.callbacks += 1
-        self.last = callback
+        self.last_method = callback.method
         self.last_at = self._host.now
         self._inbox.append(callback)
         if self._waits:

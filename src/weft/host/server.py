@@ -92,7 +92,7 @@ class Server:
             settings.channel.window,
         )
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
-        self.board.node.surroundings = ServerSurroundings(self, None if fabric is None else fabric.mesh)
+        self.board.node.surroundings = ServerSurroundings(self, fabric)
         self.address = ""  # where federates connect
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Any]] = set()

@@ -10,16 +10,16 @@ from weft.host.survey import Facts, HostSurroundings
 from weft.wire.callback_names import callback_name
 
 if TYPE_CHECKING:
-    from weft.host.mesh import Mesh
+    from weft.host.fabric_node import FabricNode
     from weft.host.recording import NodeRecordings
     from weft.host.server import Server
     from weft.host.serving import Served
 
 
 class ServerSurroundings(HostSurroundings):
-    def __init__(self, server: Server, mesh: Mesh | None) -> None:
+    def __init__(self, server: Server, fabric: FabricNode | None) -> None:
+        super().__init__(fabric)
         self._of = server
-        self._meshed_by = mesh
 
     def _server(self) -> Facts:
         server, board = self._of, self._of.board
@@ -33,9 +33,6 @@ class ServerSurroundings(HostSurroundings):
             "slow": sum(served.slow for served in server.sessions.values()),
             "address": server.address,
         }
-
-    def _mesh(self) -> Mesh | None:
-        return self._meshed_by
 
     def _recordings(self) -> NodeRecordings | None:
         return self._of.recordings

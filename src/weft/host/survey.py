@@ -10,13 +10,14 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from weft.host.channel_survey import channel_facts
 from weft.host.fabric_survey import fabric_facts
 from weft.kernel import Surroundings
 from weft.wire.callback_names import standard_name
 
 if TYPE_CHECKING:
     from weft.host.embedded import EmbeddedConnection, EmbeddedNode
-    from weft.host.mesh import Mesh
+    from weft.host.fabric_node import FabricNode
     from weft.host.own_node import OwnConnection, OwnNode
     from weft.host.recording import NodeRecordings
 
@@ -24,15 +25,20 @@ Facts = dict[str, Any]
 
 
 class HostSurroundings(Surroundings):
-    """What all hosts add."""
+    """What all hosts add; `fabric` is what joins the node to others."""
+
+    def __init__(self, fabric: FabricNode | None) -> None:
+        self._fabric = fabric
 
     def of_node(self, sections: frozenset[str], now: float) -> Facts:
         found: Facts = {"wall": time.time()}
         if "server" in sections:
             found["server"] = {**self._server(), **process_facts()}
-        mesh = self._mesh()
-        if "fabric" in sections and mesh is not None:
-            found["fabric"] = fabric_facts(mesh)
+        fabric = self._fabric
+        if fabric is not None and "fabric" in sections:
+            found["fabric"] = fabric_facts(fabric.mesh)
+        if fabric is not None and "consumers" in sections and fabric.channels.joined:
+            found["event_channels"] = channel_facts(fabric.channels)
         if "recording" in sections:
             recordings = self._recordings()
             found["recording"] = {"on": False} if recordings is None else recordings.facts()
@@ -41,9 +47,6 @@ class HostSurroundings(Surroundings):
     def _server(self) -> Facts:
         raise NotImplementedError
 
-    def _mesh(self) -> Mesh | None:
-        return None
-
     def _recordings(self) -> NodeRecordings | None:
         raise NotImplementedError
 
@@ -51,15 +54,12 @@ class HostSurroundings(Surroundings):
 class EmbeddedSurroundings(HostSurroundings):
     """Of a node inside the process of its federates, alone or in a mesh."""
 
-    def __init__(self, host: EmbeddedNode | OwnNode, mesh: Mesh | None = None) -> None:
+    def __init__(self, host: EmbeddedNode | OwnNode, fabric: FabricNode | None = None) -> None:
+        super().__init__(fabric)
         self._of = host
-        self._meshed_by = mesh
 
     def _server(self) -> Facts:
         return {"sessions": len(self._of.connections)}
-
-    def _mesh(self) -> Mesh | None:
-        return self._meshed_by
 
     def _recordings(self) -> NodeRecordings | None:
         return self._of.recordings
@@ -74,10 +74,9 @@ def _embedded(connection: EmbeddedConnection | OwnConnection, now: float) -> Fac
         "callbacks": connection.callbacks,
         "waiting": connection.waiting(),
     }
-    last = connection.last
-    if last is not None:
+    if connection.last_method:
         ago = round(max(0.0, now - connection.last_at), 3)
-        found["last_callback"] = {"name": standard_name(last.method), "ago": ago}
+        found["last_callback"] = {"name": standard_name(connection.last_method), "ago": ago}
     return found
 
 

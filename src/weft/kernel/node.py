@@ -390,7 +390,7 @@ class Node(Commands):
         elif service == "query_status":
             turn.effects.append(Reply(session.number, number, status(self.federations, self.name, turn.now)))
         elif service == "survey":
-            (asked,) = arguments or ((),)
+            asked = arguments[0] if arguments else ()
             answer = survey(self.federations, self.name, asked, turn.now, self.surroundings)
             turn.effects.append(Reply(session.number, number, answer))
         elif service == "list_federation_executions":

@@ -21,8 +21,9 @@ def federates(
     federation: Federation, node: str, now: float, sessions: Mapping[int, Facts]
 ) -> dict[str, Facts]:
     behind = names_behind(federation, node)
+    paused = federation.saving is not None or federation.restoring is not None
     return {
-        member.name: _federate(federation, member, node, now, behind, sessions)
+        member.name: _federate(federation, member, node, now, behind, sessions, paused)
         for member in federation.members.values()
     }
 
@@ -34,26 +35,20 @@ def _federate(
     now: float,
     behind: list[str],
     sessions: Mapping[int, Facts],
+    paused: bool,
 ) -> Facts:
     timing = member.timing
     found: Facts = {
         "handle": member.handle.number,
         "type": member.kind,
         "node": member.node,
-        "state": _state(federation, member),
+        "state": _state(federation, member) if paused else "joined",
         "regulating": timing.regulating,
         "constrained": timing.constrained,
     }
-    pending = [
-        word
-        for word, waits in (
-            ("regulation", timing.regulation_pending),
-            ("constraint", timing.constrained_pending),
-        )
-        if waits
-    ]
-    if pending:
-        found["pending"] = pending
+    if timing.regulation_pending or timing.constrained_pending:
+        words = ("regulation", timing.regulation_pending), ("constraint", timing.constrained_pending)
+        found["pending"] = [word for word, waits in words if waits]
     if member.node == node:
         found["queued"] = len(timing.queue)
         if member.traffic.channels:
@@ -128,15 +123,22 @@ def names_behind(federation: Federation, node: str) -> list[str]:
 
 def blockers(federation: Federation, member: Member, galt: Bound | None, behind: list[str]) -> list[str]:
     """Whom or what a member that waits for a grant waits for; empty where nobody regulates, or that is not known."""
-    found = [
-        f"{node}, for a change as of {time}"
-        for time, nodes in advancing.settling(member)
-        for node in nodes or [federation.home]
-    ]
-    save = advancing.held_for(federation, member, galt)
-    if save:
-        return [*found, f"the save {save!r}"]
-    return [*found, *[name for name in behind if name != member.name]]
+    found = []
+    if member.timing.changes:
+        found = [
+            f"{node}, for a change as of {time}"
+            for time, nodes in advancing.settling(member)
+            for node in nodes or [federation.home]
+        ]
+    if federation.save_limit is not None:
+        save = advancing.held_for(federation, member, galt)
+        if save:
+            return [*found, f"the save {save!r}"]
+    return [*found, *(behind if member.name not in behind else _without(behind, member.name))]
+
+
+def _without(names: list[str], name: str) -> list[str]:
+    return [one for one in names if one != name]
 
 
 def _nobody(federation: Federation, galt: Bound | None) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from weft.wire.callbacks import callback_forms
-from weft.wire.codec_wire import WireError, read_tag
+from weft.wire.codec_wire import Malformed, read_tag
 from weft.wire.extensions import content_of, is_own
 
 HEAD = 64
@@ -15,10 +15,11 @@ HEAD = 64
 _NAME = re.compile(rb'\["([a-z_]+)"')
 
 
+@cache
 def standard_name(method: str) -> str:
     """`reflect_attribute_values` is reflectAttributeValues."""
     first, *others = method.split("_")
-    return first + "".join([one.capitalize() for one in others])
+    return first + "".join(["RTI" if one == "rti" else one.capitalize() for one in others])
 
 
 def callback_name(head: bytes) -> str:
@@ -28,7 +29,7 @@ def callback_name(head: bytes) -> str:
         return "" if found is None else standard_name(found[1].decode())
     try:
         key, _ = read_tag(head, 0, len(head))
-    except WireError:
+    except Malformed:
         return ""
     return _name(key >> 3)
 
