@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -75,6 +76,8 @@ def test_text_is_what_it_was() -> None:
     said = LogText("link to S2: up", "link-up", peer="S2")
     assert written(TEXT, said) == written(TEXT, "link to S2: up")
     assert written(TEXT, said)[8:] == " link to S2: up\n"
+    again = pickle.loads(pickle.dumps(said))
+    assert (again, again.event, again.about) == (said, "link-up", {"peer": "S2"})
     out = io.StringIO()
     Log("S1", TEXT, out).detail("not for people")
     assert out.getvalue() == ""
