@@ -26,7 +26,8 @@ from weft import CallbackModel, FederateAmbassador, HLAinteger64Time, RTIambassa
 from weft.cli import asking, main
 from weft.cli.asking import Asker, Door, ask_all
 from weft.cli.data import object_model
-from weft.cli.keyboard import Keys
+from weft.cli.keyboard import Keyboard, Keys
+from weft.cli.top import PERIOD, Wake, _wait
 from weft.host.guard import hash_password, read_password_file
 from weft.model.errors import RTIinternalError
 from weft.model.time import HLAinteger64Interval
@@ -274,6 +275,28 @@ def test_top_in_a_terminal(terminals: list[Terminal]) -> None:
     top.raw += os.read(top.ours, 65536)
     assert b"\x1b[?1049l" in top.raw
     assert termios.tcgetattr(top.theirs) == top.before
+
+
+def test_frames_that_no_key_asks_for_are_half_a_second_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many answers come; a key is served at once (in a pipe here, in place of a terminal)."""
+    reads, writes = os.pipe()
+    monkeypatch.setattr(sys, "stdin", None)
+    keyboard = Keyboard()
+    keyboard.descriptor = reads
+    with Wake() as wake:
+        for _ in range(100_000):  # more than the pipe takes
+            wake.up()
+        drawn = time.monotonic()
+        assert _wait(keyboard, wake, drawn) == []
+        assert time.monotonic() >= drawn + PERIOD
+        wake.up()
+        os.write(writes, b"sq")
+        assert _wait(keyboard, wake, time.monotonic() + 3600) == ["s", "q"]
+        os.write(writes, b"\x1b")
+        assert _wait(keyboard, wake, time.monotonic()) == ["escape"]
+    os.close(writes)
+    assert keyboard.read() == ["q"]  # the terminal is gone
+    os.close(reads)
 
 
 def test_top_is_stopped(terminals: list[Terminal]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -75,6 +77,8 @@ def test_text_is_what_it_was() -> None:
     said = LogText("link to S2: up", "link-up", peer="S2")
     assert written(TEXT, said) == written(TEXT, "link to S2: up")
     assert written(TEXT, said)[8:] == " link to S2: up\n"
+    again = pickle.loads(pickle.dumps(said))
+    assert (again, again.event, again.about) == (said, "link-up", {"peer": "S2"})
     out = io.StringIO()
     Log("S1", TEXT, out).detail("not for people")
     assert out.getvalue() == ""
@@ -91,9 +95,11 @@ def test_the_setting() -> None:
 
 
 def test_a_server_that_logs_json(tmp_path: Path) -> None:
-    """Each line of standard error and of server.log, with node, federation and federate."""
+    """Each line of standard error and of server.log, with node, federation and federate; spans go where the environment says."""
+    traced = importlib.util.find_spec("opentelemetry") is not None
+    command = [sys.executable, "-m", "weft.cli", "serve", "--port", "0", "--log", "json", "--no-record"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "weft.cli", "serve", "--port", "0", "--log", "json", "--no-record"],
+        [*command, "--otel"] if traced else command, env={**os.environ, "OTEL_TRACES_EXPORTER": "console"},
         cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -106,10 +112,11 @@ def test_a_server_that_logs_json(tmp_path: Path) -> None:
         talker.leave()
         lost = Talker(f"127.0.0.1:{port}", federation="G")
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=60)
+        printed, told = process.communicate(timeout=60)
         lost.rti.leave()
     finally:
         process.kill()
+    assert not traced or '"name": "weft.join_federation_execution"' in printed
     lines = [json.loads(line) for line in told.splitlines()]
     (log,) = tmp_path.glob("runs/server/*/server.log")
     assert [json.loads(line) for line in log.read_text().splitlines()] == lines

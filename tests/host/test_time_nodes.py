@@ -135,11 +135,11 @@ def test_who_blocks_over_the_federate_protocol(capsys: pytest.CaptureFixture[str
         pair.rti[0].time_advance_request(HLAfloat64Time(9.0))
         assert main(["status", server.address()]) == 0
         shown = capsys.readouterr().out
-        assert "waits" in shown
-        assert "for 9.0 (TAR), blocked by slow" in shown
+        assert "slow blocks fast" in shown
+        assert "fast asked for 9.0 by TAR." in shown
         assert main(["status", server.address(), "--json"]) == 0
-        (federation,) = json.loads(capsys.readouterr().out)
-        assert federation["federates"][0]["blocked_by"] == ["slow"]
+        found = json.loads(capsys.readouterr().out)
+        assert found["federations"]["range"]["federates"]["fast"]["blocked_by"] == ["slow"]
         for rti in pair.rti:
             rti._lose_connection()
 

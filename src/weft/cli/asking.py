@@ -95,7 +95,7 @@ class Asker:
             where = RtiConfiguration(rti_address=self.address, additional_settings=_HASTE)
             rti.connect(FederateAmbassador(), CallbackModel.EVOKED, where, self._credentials)
             self._rti = rti
-            self._knows_surveys = hasattr(rti, "query_survey")
+            self._knows_surveys = True
         if self._knows_surveys:
             try:
                 found: Facts = self._rti.query_survey(tuple(sections))

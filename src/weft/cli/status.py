@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     addresses = arguments.address or [LOCAL]
     answers = ask_all(addresses, door_of(arguments), () if arguments.json else SHORT)
     if not arguments.check and all(answer.why for answer in answers):
-        raise ConnectionFailed("; ".join(answer.why for answer in answers))
+        raise ConnectionFailed("; ".join(answer.why for answer in answers) + _hint(arguments))
     picture = picture_of(answers)
     if arguments.json:
         print(json.dumps(as_data(picture), indent=2, ensure_ascii=False))
@@ -79,6 +79,13 @@ def run(arguments: argparse.Namespace) -> int:
     for trouble in found:
         print(f"weft: {trouble}", file=sys.stderr)
     return 1 if found else 0
+
+
+def _hint(arguments: argparse.Namespace) -> str:
+    """What to do if nobody answers."""
+    if arguments.address:
+        return ""
+    return " (`weft serve` starts a server; or say where one is: weft status HOST:PORT)"
 
 
 def as_data(picture: Facts) -> Facts:

@@ -22,7 +22,7 @@ class LogText(str):
     level: str
     about: dict[str, str]
 
-    def __new__(cls, text: str, event: str, level: str = INFO, **about: str) -> Self:
+    def __new__(cls, text: str, event: str = OTHER, level: str = INFO, **about: str) -> Self:
         made = super().__new__(cls, text)
         made.event = event
         made.level = level
