@@ -53,9 +53,9 @@ LAST = FOLLOWED["tutorial"][-1]
 EXAMPLES = ("README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md")
 COMMANDS = {
     ("docs/joining-from-cpp-and-java.md", "weft serve --host 0.0.0.0"),
-    ("docs/serving.md", "weft serve"),
     ("docs/serving.md", "weft passwd alice >> users.toml"),
 }
+SERVER = ("docs/serving.md", "weft serve")
 RECORDED = "docs/recording.md"
 
 LEFT_OUT: dict[tuple[str, str], str] = {
@@ -102,7 +102,7 @@ def _is_run(block: Block) -> bool:
     if followed or block.document == RECORDED:
         return block.key not in LEFT_OUT
     alone = block.document in EXAMPLES and block.language == "python"
-    return alone or block.key in FRAGMENTS or block.key in COMMANDS
+    return alone or block.key in FRAGMENTS or block.key in COMMANDS or block.key == SERVER
 
 
 def test_every_block_is_run_or_says_why_not() -> None:
@@ -112,7 +112,7 @@ def test_every_block_is_run_or_says_why_not() -> None:
     forgotten = [one.key for one in found if not _is_run(one) and one.key not in LEFT_OUT]
     assert not forgotten, f"neither run nor left out for a reason: {forgotten}"
     there = {one.key for one in found}
-    gone = [key for key in [*LEFT_OUT, *FRAGMENTS, *COMMANDS] if key not in there]
+    gone = [key for key in [*LEFT_OUT, *FRAGMENTS, *COMMANDS, SERVER] if key not in there]
     assert not gone, f"named in a table and in no document: {gone}"
 
 
@@ -144,14 +144,14 @@ def test_the_page_on_recording(tmp_path: Path) -> None:
                 instead = {"weft demo": demo, "runs/Range/20261116T103831Z-11508a1e0b": "".join(recorded)}
                 check_command(ways(command, instead), "", tmp_path)
         elif block.language == "python":
-            (tmp_path / "example.py").write_text(block.text)
-            check_command("python example.py", "", tmp_path)
+            with contextlib.chdir(tmp_path):
+                exec(compile(block.text, RECORDED, "exec"), {})
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """For fragments that connect to one; its address."""
-    with serving("weft serve", tmp_path_factory.mktemp("server")) as address:
+    """As docs/serving.md starts it, for fragments that connect to one; its address."""
+    with serving(SERVER[1], tmp_path_factory.mktemp("server")) as address:
         yield address
 
 

@@ -35,8 +35,8 @@ def checkout(tmp_path: Path) -> Path:
     weft.write_text('#!/bin/sh\necho "called: $* ${WEFT_PURE:-compiled}"\n')
     weft.chmod(0o755)
     (tmp_path / ".venv" / ".ready").touch()
-    for number, name in enumerate(sorted(one for one in tmp_path.rglob("*") if one.is_file())):
-        os.utime(name, (1_000_000 + number, 1_000_000 + number))
+    for number, file in enumerate(sorted(one for one in tmp_path.rglob("*") if one.is_file())):
+        os.utime(file, (1_000_000 + number, 1_000_000 + number))
     os.utime(tmp_path / ".venv" / ".ready", (2_000_000, 2_000_000))
     return tmp_path
 

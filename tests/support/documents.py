@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import io
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -13,10 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.cli import main
+
 ROOT = Path(__file__).resolve().parents[2]
 RUNNABLE = ("python", "py", "console", "bash", "sh", "shell")
 _BLOCK = re.compile(r"(?:as `(?P<name>[\w.]+)`[^`]*)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 LONG_RUNNING = re.compile(r"weft serve\b")
+_PLAIN = re.compile(r"weft (fom|domains|ddm|timeline|journal|runs|export) [^|<>&;$()]*|weft runs")
 
 
 class Block(NamedTuple):
@@ -101,9 +107,20 @@ def serving(command: str, folder: Path) -> Iterator[str]:
 
 
 def check_command(command: str, expected: str, folder: Path) -> None:
-    done = run(command, folder)
+    done = run_here(command, folder) if _PLAIN.fullmatch(command) else run(command, folder)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     assert not expected or done.stdout == expected, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def run_here(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command of Weft that needs no shell, in this process: starting Python takes longer than most of them."""
+    words = []
+    for word in shlex.split(command)[1:]:
+        words += sorted(glob.glob(word, root_dir=folder)) if "*" in word else [word]
+    said, errors = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
+        code = main(words)
+    return subprocess.CompletedProcess(command, code, said.getvalue(), errors.getvalue())
 
 
 def ways(text: str, instead: dict[str, str]) -> str:
