@@ -7,6 +7,7 @@ from typing import Any
 from weft.host.simulated import SimulatedNetwork
 from weft.kernel.snapshot_regions import regions_data, subscriptions_data
 from weft.kernel.state import Federation, Instance, Member
+from weft.kernel.steering import plain
 from weft.model.errors import NotConnected
 
 _SWITCHES = (
@@ -39,6 +40,7 @@ def digest(federation: Federation) -> dict[str, Any]:
             (label, point.tag, list(point.waiting), list(point.achieved.items()), point.everyone)
             for label, point in federation.points.items()
         ],
+        "paused": [] if federation.halt is None else (plain(federation, federation.halt.since) or []),
         "classes": [entry.name for entry in federation.catalog.object_classes.values()],
         "interactions": [entry.name for entry in federation.catalog.interaction_classes.values()],
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +18,8 @@ from support.fom import fom
 from support.recorder import Recorder
 from weft import CallbackModel, Credentials, HLAfloat64Time, ResignAction, RTIambassador, RtiConfiguration
 from weft.host.guard import OPERATOR, OPERATOR_KEY, OperatorKey, hash_password, read_password_file
+from weft.host.server import Server
+from weft.host.settings import Serve, Settings
 from weft.host.socket_lines import _is_local
 from weft.model.errors import InvalidCredentials, NotConnected, SettingsError, Unauthorized
 
@@ -158,6 +162,7 @@ def test_a_server_without_a_run_directory_has_no_operator() -> None:
 
 def test_the_key_is_not_taken_where_others_can_read_it(tmp_path: Path) -> None:
     key = OperatorKey(str(tmp_path))
+    key.keep()
     right = Credentials(OPERATOR, key_of(tmp_path))
     key.admit(right, secure=True)
     with pytest.raises(InvalidCredentials, match="without TLS"):
@@ -172,4 +177,12 @@ def test_the_key_is_not_taken_where_others_can_read_it(tmp_path: Path) -> None:
 def test_a_run_directory_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"serve\.run_directory"):
-        OperatorKey(str(tmp_path / "file"))
+        OperatorKey(str(tmp_path / "file")).keep()
+
+
+def test_a_server_that_cannot_start_leaves_no_key_behind(tmp_path: Path) -> None:
+    with serving() as running:
+        settings = replace(Settings(), serve=replace(Serve(), port=running.ports["tcp"]))
+        with pytest.raises(SettingsError, match="cannot listen"):
+            asyncio.run(Server(settings, print, run_directory=str(tmp_path)).start())
+    assert not (tmp_path / OPERATOR_KEY).exists()

@@ -59,6 +59,28 @@ def test_a_home_that_is_started_again_is_still_paused(steps: int) -> None:
     at_peace(network)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_home_that_dies_during_steps_lets_no_more_through(seed: int) -> None:
+    """A step that the crash has interrupted counts; all nodes agree on what is left, and resume works."""
+    network = fabric(seed=seed)
+    _, two, three = federation(network, "S1", "S2", "S3")
+    timed(network, two, three)
+    steer(network, two, "pause")
+    steer(network, two, "step", 2)
+    for seat in (two, three):
+        seat.call("next_message_request", HLAfloat64Time(1.0))
+    network.run_until(lambda: False, network.clock.now + 0.004 * seed)
+    away(network, "S1", 0.3)
+    at_peace(network)
+    for time in (2.0, 3.0, 4.0):
+        if len(grants(two)) == len(grants(three)) == time - 1:
+            ask(network, time, two, three)
+    assert 1 <= len(grants(two)) == len(grants(three)) <= 2
+    at_peace(network)
+    steer(network, three, "resume")
+    assert len(grants(two)) == len(grants(three)) >= 2
+
+
 def test_a_node_that_comes_later_is_paused_and_may_steer() -> None:
     """Its first federate is told nothing of it, and gets no time; an operator may be at a node without any federate."""
     network = fabric()

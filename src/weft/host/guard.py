@@ -46,12 +46,13 @@ class OperatorKey:
     def __init__(self, directory: str) -> None:
         """Without a run directory there is no key, and no operator."""
         self.path = Path(directory) / OPERATOR_KEY if directory else None
-        self._key = b""
-        if self.path is not None:
-            self._key = secrets.token_urlsafe(32).encode()
-            self._write(self.path)
+        self._key = secrets.token_urlsafe(32).encode() if directory else b""
 
-    def _write(self, path: Path) -> None:
+    def keep(self) -> None:
+        """Write it down: the server has started."""
+        path = self.path
+        if path is None:
+            return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)

@@ -137,6 +137,7 @@ class Server:
             wanted.append(("wss", WebSocketLine, serve.wss_port, context))
         try:
             found = [(name, await self._listen(kind, port, tls)) for name, kind, port, tls in wanted]
+            self._operator_key.keep()
         except SettingsError:
             for listener in self._listeners:
                 listener.close()

@@ -264,9 +264,12 @@ class Peers(Homes):
             if node != self.name:
                 turn.effects.append(Transmit(node, hello))
         for name in back:
-            steering.begin_again(self.federations[name])
             timetable.begin_again(self.federations[name])
             turn.begins = True
+            moved = steering.begin_again(self.federations[name])
+            if moved is not None:
+                rti = self.federations[name].rti.handle
+                self._carry_out(turn, self.federations[name], None, rti, steering.GATE_MOVED, moved)
             self._end_pauses(turn, self.federations[name])
         self._part(turn, self.name, f"its node {self.name!r} was started again")
         for name in back:

@@ -81,13 +81,11 @@ class Proceedings(Peers):
         """At the home: do what the operator asks for, and answer."""
         action, target = request.arguments
         who, command, arguments = steering.command(federation, action, target)
-        answer: dict[str, Any] = {}
+        answer: dict[str, Any] = {}  # it goes out when the turn is over
         self._answer(turn, request.caller, (), answer)
         steering.told(turn, federation, steering.words(action, target), who)
         self._carry_out(turn, federation, None, who.handle, command, arguments)
-        answer.update(
-            steering.answer(federation, action, turn.now)
-        )  # the reply goes out when the turn is over
+        answer.update(steering.answer(federation, action, turn.now))
 
     def _move_gate(self, turn: Turn, federation: Federation) -> None:
         """At the home: let the next time through, for each step that is still to come, as soon as it is known."""

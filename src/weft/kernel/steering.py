@@ -297,14 +297,13 @@ def restore(federation: Federation, data: list[Any] | None, now: float) -> None:
     halt.gate, halt.steps, halt.round, halt.counted = gate, steps, number, counted
 
 
-def begin_again(federation: Federation) -> None:
-    """The home was started again: it does not know any more who may have been granted the time of the gate."""
+def begin_again(federation: Federation) -> tuple[Any, bool] | None:
+    """The home was started again: it does not know any more who may have been granted the time of the gate, so that counts."""
     halt = federation.halt
-    if halt is not None:
-        halt.version = 1
-        if not halt.counted:
-            halt.counted = True
-            halt.steps = max(0, halt.steps - 1)
+    if halt is None:
+        return None
+    halt.version = 1
+    return None if halt.counted else (halt.gate, True)
 
 
 def inherit(federation: Federation, successor: Federation) -> None:
