@@ -14,19 +14,12 @@ from weft.host.recording_files import DEFAULT_DIRECTORY
 from weft.host.settings import Settings, load_settings
 from weft.model.errors import SettingsError
 
-EXAMPLES = """examples:
-  weft console 127.0.0.1                              to look at a server on this machine
-  weft console 127.0.0.1 --key runs/server/…/operator.key --port 8080
-"""
-
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "console",
         help="web pages that show what running nodes do",
         description="Web pages that show what running nodes do. `weft serve` and `weft run` have one already.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "address", nargs="+", metavar="HOST[:PORT]", help="a node that runs; several of one fabric"

@@ -246,11 +246,7 @@ def _read_result(path: Path, name: str) -> Object:
         violations = sum(int(one["violations"]) for one in found["audits"].values())
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return {"state": "failed", "error": f"{path} cannot be read: {error}; start the review again"}
-    return {
-        "state": "done",
-        "progress": 1.0,
-        "stage": "done",
-        "violations": violations,
-        "report": f"/runs/{quote(name, safe='')}/report.html",
-        "reviewed": path.stat().st_mtime,
-    }
+    made: Object = {"state": "done", "progress": 1.0, "stage": "done", "violations": violations}
+    if path.with_name(REPORT).is_file():  # a review on the command line writes one only where it is told to
+        made["report"] = f"/runs/{quote(name, safe='')}/report.html"
+    return {**made, "reviewed": path.stat().st_mtime}
