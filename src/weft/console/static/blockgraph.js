@@ -9,6 +9,7 @@ import { own } from "./patch.js";
 const BOX = { width: 176, height: 46, gap: 12, between: 72, edge: 6 };
 const ALONE = 3;
 const MOST = 36;
+const DEEPEST = 500;
 
 /** Boxes {id, names, known, layer, culprit, holds} and arrows {from, to}: what there is to draw, without where. */
 export function boxes(federates) {
@@ -37,7 +38,7 @@ function arranged(all, edges) {
   const layers = new Map();
   const layer = (box, path) => {
     if (layers.has(box)) return layers.get(box);
-    if (path.has(box)) return 0;
+    if (path.has(box) || path.size > DEEPEST) return 0;
     path.add(box);
     const ahead = (edges.get(box.names[0]) ?? []).map((name) => 1 + layer(boxOf.get(name), path));
     path.delete(box);
