@@ -52,6 +52,7 @@ function heldUpBy(name, waiters) {
         found.add(one);
         open.push(one);
       }
+  found.delete(name); // in a circle one waits for oneself
   return found;
 }
 

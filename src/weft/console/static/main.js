@@ -78,7 +78,7 @@ class App {
     this.page = view.page;
     if (this.link.look(view.page.ofFederation ? view.name : undefined, view.page.sections)) {
       this.lookedAt = performance.now();
-      setTimeout(() => this.draw(), ASKING);
+      if (view.page.needs !== undefined) setTimeout(() => this.draw(), ASKING);
     }
     this.drawFrame(view);
     const [content, key] = this.contentFor(view);
