@@ -555,6 +555,16 @@ def test_pauses_between_tries_grow(screen: Screen) -> None:
     assert pauses == [500, 1000, 2000, 4000, 8000, 15000, 15000, 15000]
 
 
+def test_a_fault_of_the_page_is_told(screen: Screen) -> None:
+    """Facts that no page can draw: it says so, instead of standing still as if it were live."""
+    screen.visit("interest", quiet())
+    screen.stage.change({"federations": {"Range": {"regions": {"tank/1": {"ranges": {"X": 5}}}}}})
+    screen.reads("#banner", "This page has a fault")
+    assert not screen.browser.ask("document.getElementById('banner').hidden")
+    assert all("TypeError" in one for one in screen.browser.complaints)
+    screen.browser.complaints.clear()
+
+
 # What comes from outside
 
 
