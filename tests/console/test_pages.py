@@ -196,6 +196,42 @@ def test_from_blocked_by_to_the_culprit(screen: Screen) -> None:
     screen.browser.wait_for("document.querySelector('.details').hidden")
 
 
+def held_up(waits_for: dict[str, list[str]]) -> dict[str, tuple[int, bool]]:
+    """By trying all ways: how many each culprit holds up, and whether it stands in a circle."""
+    reached = {name: set(blockers) for name, blockers in waits_for.items() if blockers}
+    for _ in reached:
+        for name, beyond in reached.items():
+            reached[name] = beyond.union(*(reached.get(one, set()) for one in beyond))
+    everybody = {one for beyond in reached.values() for one in beyond}
+    ends = everybody - set(reached)
+    circles = {name for name, beyond in reached.items() if name in beyond and not beyond & ends}
+    return {
+        name: (sum(name in beyond for one, beyond in reached.items() if one != name), name in circles)
+        for name in ends | circles
+    }
+
+
+def test_the_culprits_of_all_kinds_of_graphs(screen: Screen) -> None:
+    screen.visit("federations", pictures.picture())
+    chance = random.Random(30)
+    names = "abcdefg"
+    graphs = []
+    for _ in range(300):
+        most = chance.choice((1, 1, 2, 3))
+        graphs.append({
+            name: chance.sample([one for one in names if one != name], chance.randrange(most + 1)) for name in names
+        })  # fmt: skip
+    found = screen.browser.ask(
+        "import('/static/blocking.js').then(({blocking}) => "
+        f"{json.dumps(graphs)}.map(graph => blocking(Object.fromEntries(Object.entries(graph)"
+        ".map(([name, all]) => [name, all.length ? {asks: 'TAR', blocked_by: all} : {}]))).culprits))"
+    )
+    assert [{one["name"]: (one["holds"], one["circle"]) for one in all_of} for all_of in found] == [
+        held_up(graph) for graph in graphs
+    ]
+    assert {one["circle"] for all_of in found for one in all_of} == {True, False}
+
+
 def test_a_circle_is_told_as_one(screen: Screen) -> None:
     """Nobody is at the end of it: whoever waits for one another is named."""
     circle = {
@@ -517,6 +553,16 @@ def test_pauses_between_tries_grow(screen: Screen) -> None:
     screen.visit("federations", pictures.picture())
     pauses = screen.browser.ask(PAUSES)
     assert pauses == [500, 1000, 2000, 4000, 8000, 15000, 15000, 15000]
+
+
+def test_a_fault_of_the_page_is_told(screen: Screen) -> None:
+    """Facts that no page can draw: it says so, instead of standing still as if it were live."""
+    screen.visit("interest", quiet())
+    screen.stage.change({"federations": {"Range": {"regions": {"tank/1": {"ranges": {"X": 5}}}}}})
+    screen.reads("#banner", "This page has a fault")
+    assert not screen.browser.ask("document.getElementById('banner').hidden")
+    assert all("TypeError" in one for one in screen.browser.complaints)
+    screen.browser.complaints.clear()
 
 
 # What comes from outside

@@ -9,8 +9,9 @@ import { own } from "./patch.js";
 const BOX = { width: 176, height: 46, gap: 12, between: 72, edge: 6 };
 const ALONE = 3;
 const MOST = 36;
+const DEEPEST = 500;
 
-/** Boxes {id, names, known, layer, culprit, holds} and arrows {from, to}: what there is to draw, without where. */
+/** Boxes {id, names, known, layer, culprit, circle, holds} and arrows {from, to}: what there is to draw, without where. */
 export function boxes(federates) {
   const { edges, waiters, culprits } = blocking(federates);
   const guilty = new Map(culprits.map((one) => [one.name, one]));
@@ -27,17 +28,25 @@ export function boxes(federates) {
     for (const part of members.length > ALONE ? [members.sort()] : members.map((name) => [name])) {
       const culprit = guilty.get(part[0]);
       const known = own(federates, part[0]) !== undefined;
-      all.push({ id: part.join("\n"), names: part, known, culprit: culprit !== undefined, holds: culprit?.holds ?? 0 });
+      all.push({
+        id: part.join("\n"),
+        names: part,
+        known,
+        culprit: culprit !== undefined,
+        circle: culprit?.circle ?? false,
+        holds: culprit?.holds ?? 0,
+      });
     }
   return arranged(all, edges);
 }
 
 function arranged(all, edges) {
   const boxOf = new Map(all.flatMap((box) => box.names.map((name) => [name, box])));
-  const layers = new Map();
+  // Who stands in a circle stands in one column, at the end.
+  const layers = new Map(all.filter((box) => box.circle).map((box) => [box, 0]));
   const layer = (box, path) => {
     if (layers.has(box)) return layers.get(box);
-    if (path.has(box)) return 0;
+    if (path.has(box) || path.size > DEEPEST) return 0;
     path.add(box);
     const ahead = (edges.get(box.names[0]) ?? []).map((name) => 1 + layer(boxOf.get(name), path));
     path.delete(box);
@@ -95,10 +104,11 @@ export class BlockGraph {
     const layers = [];
     for (const box of [...all].sort((left, right) => (left.id < right.id ? -1 : 1)))
       (layers[box.layer] ??= []).push(box);
-    const columns = layers.filter(Boolean); // a circle has nobody in the last one
+    const columns = layers.filter(Boolean);
     const deep = columns.length;
     const rows = Math.max(...columns.map((column) => column.length));
-    const width = deep * BOX.width + (deep - 1) * BOX.between + 2 * BOX.edge;
+    const around = all.some((box) => box.circle) ? 72 : 0;
+    const width = deep * BOX.width + (deep - 1) * BOX.between + 2 * BOX.edge + around;
     const height = rows * (BOX.height + BOX.gap) - BOX.gap + 2 * BOX.edge;
     columns.forEach((column, layer) =>
       column.forEach((box, row) => {
@@ -123,9 +133,11 @@ export class BlockGraph {
   arrow({ from, to }) {
     const back = to.x <= from.x;
     const start = [from.x + BOX.width, from.y + BOX.height / 2];
-    const end = back ? [to.x + BOX.width, to.y + BOX.height / 2 + 8] : [to.x - 3, to.y + BOX.height / 2];
-    const bend = back ? 60 : BOX.between / 2;
-    const middle = [(start[0] + end[0]) / 2 + (back ? 46 : -4), (start[1] + end[1]) / 2 + 4];
+    const side = to.y < from.y ? 8 : -8;
+    const end = back ? [to.x + BOX.width + 3, to.y + BOX.height / 2 + side] : [to.x - 3, to.y + BOX.height / 2];
+    // In a circle, who is further away is passed by further outside.
+    const bend = back ? 36 + 0.1 * Math.abs(to.y - from.y) : BOX.between / 2;
+    const middle = [(start[0] + end[0]) / 2 + (back ? 0.75 * bend : -4), (start[1] + end[1]) / 2 + 4];
     const label = s("text", { class: "since", x: middle[0], y: middle[1] });
     this.labels.set(`${from.id}\t${to.id}`, label);
     const path = `M${start}C${start[0] + bend} ${start[1]} ${end[0] + (back ? bend : -bend)} ${end[1]} ${end}`;
@@ -172,15 +184,9 @@ export class BlockGraph {
 
   say(box, federates) {
     const words = this.words.get(box.id);
-    const first = own(federates, box.names[0]);
-    const group = box.names.length > 1;
-    text(words.name, group ? plural(box.names.length, first ? "federate" : "reason") : shorten(box.names[0], 19));
-    const holds = box.culprit ? `holds up ${box.holds}` : "";
-    const where = !first ? "" : box.culprit ? standingShort(first) : `waits for ${logical(first.requested)}`;
-    text(
-      words.state,
-      shorten(group && !box.culprit ? box.names.join(", ") : [where, holds].filter(Boolean).join(" · "), 23),
-    );
+    const [name, state] = box.known ? linesOf(box, own(federates, box.names[0])) : linesOfReason(box);
+    text(words.name, shorten(name, 19));
+    text(words.state, shorten(state, 23));
     const facts = box.names
       .slice(0, 12)
       .map((name) => (own(federates, name) ? `${name}: ${standing(own(federates, name))}` : name));
@@ -188,7 +194,21 @@ export class BlockGraph {
   }
 }
 
-const standingShort = (federate) => (federate.time === undefined ? "" : `at ${logical(federate.time)}`);
+function linesOf(box, first) {
+  if (box.names.length > 1 && !box.culprit) return [plural(box.names.length, "federate"), box.names.join(", ")];
+  const where = first.time === undefined ? "" : `at ${logical(first.time)}`;
+  const held = [where, `holds up ${box.holds}`].filter(Boolean).join(" · ");
+  const name = box.names.length > 1 ? plural(box.names.length, "federate") : box.names[0];
+  return [name, box.culprit ? held : `waits for ${logical(first.requested)}`];
+}
+
+/** What is no federate is a sentence: it takes both lines. */
+function linesOfReason(box) {
+  if (box.names.length > 1) return [plural(box.names.length, "reason"), box.names.join(", ")];
+  const whole = box.names[0];
+  const space = whole.length > 19 ? whole.lastIndexOf(" ", 19) : whole.length;
+  return space > 0 ? [whole.slice(0, space), whole.slice(space).trim() || `holds up ${box.holds}`] : [whole, ""];
+}
 
 const longest = (box, federates) => {
   const most = Math.max(...box.names.map((name) => own(federates, name)?.seconds ?? -1));

@@ -10,8 +10,16 @@ export const PATIENCE = 2;
 
 export const waits = (federate) => Boolean(federate.asks) || (federate.blocked_by?.length ?? 0) > 0;
 
-/** edges: name -> those it waits for; behind: name -> how many wait for it, directly or through others. */
+const found = new WeakMap();
+
+/** Of the federates of a picture, which never change: a new picture has new ones. */
 export function blocking(federates) {
+  if (!found.has(federates)) found.set(federates, graphOf(federates));
+  return found.get(federates);
+}
+
+/** edges: name -> those it waits for; waiters: name -> those that wait for it; culprits: with how many each holds up. */
+function graphOf(federates) {
   const edges = new Map();
   for (const [name, federate] of Object.entries(federates))
     if (waits(federate) && federate.blocked_by?.length) edges.set(name, federate.blocked_by);
@@ -44,6 +52,7 @@ function heldUpBy(name, waiters) {
         found.add(one);
         open.push(one);
       }
+  found.delete(name); // in a circle one waits for oneself
   return found;
 }
 

@@ -204,6 +204,8 @@ export class Map2 {
     const words = about(region);
     text(title, words);
     attribute(element, "aria-label", words);
+    // Among thousands nobody wants to stop at each with the tabulator; the choice of one federate makes them few.
+    attribute(element, "tabindex", labelled ? 0 : -1);
     text(label, labelled && width > 44 && height > 16 ? shorten(region.owner ?? "", Math.floor(width / 7)) : "");
     attribute(label, "x", (x + 6).toFixed(1));
     attribute(label, "y", (y + 14).toFixed(1));

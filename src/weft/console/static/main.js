@@ -34,6 +34,7 @@ class App {
       ),
     );
     addEventListener("hashchange", () => this.draw());
+    addEventListener("error", (event) => this.drawFault(event.message));
     document.addEventListener("visibilitychange", () => document.hidden || this.draw());
     // Skipping to the content must not look like a route.
     document.querySelector(".skip").addEventListener("click", (event) => {
@@ -78,7 +79,7 @@ class App {
     this.page = view.page;
     if (this.link.look(view.page.ofFederation ? view.name : undefined, view.page.sections)) {
       this.lookedAt = performance.now();
-      setTimeout(() => this.draw(), ASKING);
+      if (view.page.needs !== undefined) setTimeout(() => this.draw(), ASKING);
     }
     this.drawFrame(view);
     const [content, key] = this.contentFor(view);
@@ -144,6 +145,14 @@ class App {
     byId("banner").hidden = !lost;
     if (lost) this.drawLoss(link);
     if (link.picture === undefined) this.drawFirst(lost);
+  }
+
+  /** Better than a page that stands still and looks live. */
+  drawFault(message) {
+    const words = `This page has a fault and may show old figures: ${message}. Load it again; if it comes again, please report it.`;
+    const again = h("button", { type: "button", onclick: () => location.reload() }, "Load again");
+    whenChanged(byId("banner"), ["fault", message], () => [icon("bad"), h("span", {}, words), again]);
+    byId("banner").hidden = false;
   }
 
   drawLoss(link) {

@@ -64,7 +64,7 @@ export default {
         {
           id: "run",
           title: "Run",
-          width: 206,
+          width: 188,
           value: (row) => row.name,
           show: cell(
             (row) => [row.name, row.run.path],
@@ -74,7 +74,7 @@ export default {
         {
           id: "federation",
           title: "Federations",
-          width: 100,
+          width: 118,
           value: (row) => federationsOf(row.run),
           say: (row) => federationsOf(row.run),
         },
@@ -104,7 +104,7 @@ export default {
         {
           id: "runstate",
           title: "State",
-          width: 124,
+          width: 132,
           value: (row) => row.run.state,
           show: cell(
             (row) => row.run.state,
@@ -151,7 +151,7 @@ export default {
       );
     return [
       report && review.state === "done"
-        ? h("a", { class: "button small", href: report, target: "_blank", rel: "noopener" }, "Open report")
+        ? h("a", { class: "button small", href: report, target: "_blank", rel: "noopener" }, "Report")
         : "",
       review.state === "running"
         ? button("Stop…", () => this.stop(row.name))
