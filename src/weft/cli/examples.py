@@ -119,7 +119,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     ),
     "weft bench mesh": _examples("weft bench mesh", "weft bench mesh --repeats 1 --json", kind=LONG),
     "weft bench orders": _examples(
-        "weft bench orders --federates 2 --repeats 1", "weft bench orders --federates 2 --steps 50 --step-ms 1 --repeats 1", kind=LONG
+        "weft bench orders --federates 2 --repeats 1",
+        "weft bench orders --federates 2 --steps 50 --step-ms 1 --repeats 1",
+        kind=LONG,
     ),
     "weft bench record": _examples(
         "weft bench record --repeats 1", "weft bench record --no-pure --repeats 1 --json", kind=LONG
