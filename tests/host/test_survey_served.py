@@ -34,7 +34,7 @@ def federates(rti: RTIambassador) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("settings", ["", "weft.answers=gathered"], ids=["answered", "gathered"])
+@pytest.mark.parametrize("settings", ["", "asyncUpdates=true"], ids=["answered", "gathered"])
 def test_what_a_server_says_is_what_its_clients_did(settings: str) -> None:
     """Messages by a lane and messages with a turn of the kernel each are counted alike."""
     with serving() as running:

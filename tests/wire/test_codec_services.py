@@ -152,7 +152,7 @@ def ambassador_calls() -> list[tuple[str, tuple[Any, ...]]]:
     rti.list_federation_execution_members("F")
     for action in enums.ResignAction:
         rti.resign_federation_execution(action)
-    return notebook.calls
+    return [call for call in notebook.calls if call[0] not in OWN]
 
 
 CALLS = ambassador_calls()
