@@ -109,26 +109,28 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft bench fedpro", "weft bench fedpro --repeats 1 --json", kind=LONG
     ),
     "weft bench ddm": _examples(
-        "weft bench ddm", "weft bench ddm --boxes 10000 --regions 1000 --moves 1000 --repeats 1", kind=LONG
+        "weft bench ddm --part moves", "weft bench ddm --part matching --boxes 10000 --repeats 1", kind=LONG
     ),
     "weft bench channel": _examples(
-        "weft bench channel", "weft bench channel --part push --repeats 1 --json", kind=LONG
+        "weft bench channel --part periodic", "weft bench channel --part push --repeats 1 --json", kind=LONG
     ),
     "weft bench domains": _examples(
         "weft bench domains --servers 16 --simulated 144", "weft bench domains --servers 0 --simulated 64 --repeats 1", kind=LONG
     ),
     "weft bench mesh": _examples("weft bench mesh", "weft bench mesh --repeats 1 --json", kind=LONG),
     "weft bench orders": _examples(
-        "weft bench orders", "weft bench orders --federates 2 --steps 50 --step-ms 1 --repeats 1", kind=LONG
+        "weft bench orders --federates 2 --repeats 1",
+        "weft bench orders --federates 2 --steps 50 --step-ms 1 --repeats 1",
+        kind=LONG,
     ),
     "weft bench record": _examples(
-        "weft bench record", "weft bench record --no-pure --repeats 1 --json", kind=LONG
+        "weft bench record --repeats 1", "weft bench record --no-pure --repeats 1 --json", kind=LONG
     ),
     "weft bench review": _examples(
         "weft bench review --rows 100000", "weft bench review --rows 10000 --no-skew --no-duckdb --json", kind=LONG
     ),
     "weft bench tso": _examples(
-        "weft bench tso", "weft bench tso --federates 2 --steps 100 --no-growth --repeats 1", kind=LONG
+        "weft bench tso --no-growth", "weft bench tso --federates 2 --steps 100 --no-growth --repeats 1", kind=LONG
     ),
     "weft doctor": _examples("weft doctor", "weft doctor --json"),
     "weft completion": _examples("weft completion bash", "weft completion zsh > _weft"),

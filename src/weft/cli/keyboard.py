@@ -1,11 +1,12 @@
-"""Keys of a terminal, without waiting for a whole line: what bytes mean (pure), and how they are read (termios)."""
+"""Keys of a terminal, without waiting for a whole line: what bytes mean (pure), and how they are read.
+
+termios is imported only where a terminal is read: not every system has it.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-import termios
-import tty
 from types import TracebackType
 from typing import Any, Self
 
@@ -75,6 +76,9 @@ class Keyboard:
 
     def __enter__(self) -> Self:
         if self.descriptor >= 0:
+            import termios
+            import tty
+
             self._before = termios.tcgetattr(self.descriptor)
             tty.setcbreak(self.descriptor)
         return self
@@ -83,6 +87,8 @@ class Keyboard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._before:
+            import termios
+
             termios.tcsetattr(self.descriptor, termios.TCSADRAIN, self._before)
 
     @property

@@ -1,7 +1,7 @@
 """`weft top`: nodes and federations, live in a terminal (docs/status.md).
 
 Each node is asked by a thread of its own, twice a second, so that one that hangs holds up nobody; the main thread waits for keys,
-answers and changes of the window's size at once, and draws.  Without a terminal there is one plain frame.
+answers and changes of the window's size at once, and draws.  Without a terminal of POSIX there is one plain frame.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not sys.stdout.isatty():
+    if not sys.stdout.isatty() or os.name != "posix":
         return run_status(argparse.Namespace(**vars(arguments), json=False, check=False, patience=0.0))
     credentials = door_of(arguments).credentials()
     askers = [Asker(address, credentials) for address in arguments.address or [LOCAL]]
