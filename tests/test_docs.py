@@ -49,6 +49,10 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     "tls": ("docs/tls.md",),
     "steering": ("docs/steering.md",),
 }
+_NEXT_RUN = (
+    "$ weft run harbour.toml --rid weft.rid --quiet 3 "
+    '--federate "tower=python light.py" --federate "quay=python tug.py" > next.txt'
+)
 LAST = FOLLOWED["tutorial"][-1]
 EXAMPLES = ("README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md")
 COMMANDS = {
@@ -82,7 +86,8 @@ LEFT_OUT: dict[tuple[str, str], str] = {
     ("docs/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b"): SPARK,
     ("docs/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b --follow"): SPARK,
     (LAST, "$ weft review runs/Harbour/* --html report.html"): SPARK,
-    (LAST, "$ weft tune runs/Harbour/* --out tuned"): SPARK,
+    (LAST, "$ weft tune runs/Harbour/* --domains harbour.toml"): SPARK,
+    (LAST, _NEXT_RUN): "begins with what the command before it wrote, on Spark: soak",
     **{
         ("docs/notebook.md", first): "Spark: tests/review/test_notebook.py runs the page cell by cell"
         for first in (
@@ -131,7 +136,9 @@ def test_the_tutorial_to_its_end(tmp_path: Path) -> None:
     for page in FOLLOWED["tutorial"]:
         follow(page, tmp_path, set(), {})
     assert (tmp_path / "report.html").exists()
-    assert (tmp_path / "tuned" / "domains.toml").exists()
+    said = [one.read_text() for one in tmp_path.glob("runs/mesh/*/federate-1.log")]
+    assert len(said) == 2
+    assert said[0] == said[1], "with the advised settings federates hear the same"
 
 
 def test_the_page_on_recording(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class ChannelError(WeftError):
 
 
 class ScheduleError(SettingsError):
-    """A schedule cannot be made, or its file is at fault.  `place` is `file` or `file:line`."""
+    """A schedule cannot be made, or its file is at fault.  Correct it at `place`, `file` or `file:line`."""
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(f"{place}: {message}" if place else message)
