@@ -21,8 +21,10 @@ import pytest
 import weft
 from host.mesh_nodes import write_file
 from support.console import WAIT
+from support.schemas import faults
 from weft.cli import main
 from weft.cli.console import console_for, reachable
+from weft.cli.data import object_model
 from weft.console import child
 from weft.console.child import check, guard_of, listen
 from weft.fabric import Topology
@@ -61,11 +63,14 @@ class Command:
         return next(line.split()[1] for line in self.said if line.startswith("  tcp"))
 
     def picture(self) -> dict[str, Any]:
+        return self.get("/api/picture")
+
+    def get(self, path: str) -> dict[str, Any]:
         place = urlsplit(self.url)
         connection = http.client.HTTPConnection(place.netloc, timeout=WAIT)
         try:
             token = place.query.removeprefix("token=")
-            connection.request("GET", "/api/picture", headers={"Authorization": f"Bearer {token}"})
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
             found: dict[str, Any] = json.loads(connection.getresponse().read())
             return found
         finally:
@@ -111,13 +116,21 @@ def test_a_console_that_dies_is_reported_and_nobody_else_is_concerned(tmp_path: 
         address = server.address()
         federate = weft.RTIambassador()
         federate.connect(weft.FederateAmbassador(), weft.CallbackModel.EVOKED, address)
-        picture = server.picture()
+        federate.create_federation_execution("Range", [object_model("range.xml")])
+        federate.join_federation_execution("one", "test", "Range")
+        federate.publish_interaction_class(federate.get_interaction_class_handle("Fire"))
+        picture, described = server.picture(), server.get("/api/openapi.json")
+        assert faults(picture, described["components"]["schemas"]["Picture"], described) == []
+        assert picture["federations"]["Range"]["federates"]["one"]["type"] == "test"
+        assert picture["federations"]["Range"]["classes"]["HLAinteractionRoot.Fire"]["publishers"] == ["one"]
+        assert picture["nodes"]["server"]["server"]["sessions"] == 2
         assert picture["nodes"]["server"]["state"] == "up"
         assert picture["nodes"]["server"]["address"] == address
         assert picture["console"]["may_steer"] is True
         (pid,) = server.consoles()
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: "the console has ended" in server.errors.read_text(), "reported")
+        federate.resign_federation_execution(weft.ResignAction.NO_ACTION)
         federate.disconnect()
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(WAIT) == 0

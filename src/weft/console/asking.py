@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from weft.console import standin
 from weft.console.picture import Painter
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.model.enums import CallbackModel
@@ -56,8 +55,6 @@ class NodeLink:
         self._rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, credentials)
 
     def survey(self, sections: tuple[str, ...]) -> dict[str, Any]:
-        if not hasattr(self._rti, "query_survey"):
-            return standin.survey(self._rti.query_status())
         found: dict[str, Any] = self._rti.query_survey(sections)
         return found
 
