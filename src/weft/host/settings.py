@@ -30,7 +30,7 @@ class Serve:
     cert: str = ""  # the certificate chain, a PEM file
     key: str = ""  # its private key, a PEM file
     run_directory: str = "runs"  # where the server's log and recordings go
-    save_directory: str = ""  # where saves go; none: saves in the run directory, for the next run of the server
+    save_directory: str = ""  # none: saves in the run directory, where the next run finds them
 
     @property
     def saves(self) -> Path:
