@@ -121,6 +121,19 @@ def test_every_block_is_run_or_says_why_not() -> None:
     assert not gone, f"named in a table and in no document: {gone}"
 
 
+def test_no_block_can_hide() -> None:
+    """A fence that is indented, or of another kind, would not be seen; a block in a page of prose is not run by itself."""
+    for page in documents.documents():
+        text = (ROOT / page).read_text()
+        assert not re.search(r"^(?:[ >]+```|\s*~~~|````)", text, re.M), page
+        fences = re.findall(r"^```(\w*)$", text, re.M)
+        assert len(fences) == len(re.findall(r"^```", text, re.M)), f"{page}: a fence with more than a word"
+        assert [one for one in fences[::2] if one] == [block.language for block in blocks(page)], page
+        assert not any(fences[1::2]), page
+    assert not _is_run(Block("docs/design.md", "", "python", "print(1)"))
+    assert not _is_run(Block("README.md", "", "sh", "weft demo"))
+
+
 @pytest.mark.parametrize("series", FOLLOWED)
 def test_a_document_word_for_word(series: str, tmp_path: Path) -> None:
     """A stranger's federate: the documents' files and commands, as they stand there."""

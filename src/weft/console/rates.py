@@ -54,6 +54,9 @@ def rated(survey: Object, before: Object | None) -> Object:
         links = _each(
             survey["fabric"].get("links", {}), old.get("fabric", {}).get("links", {}), seconds, LINK
         )
+        for link in links.values():
+            if "since" in link:  # on the node's own clock, which no page has
+                link["since"] = max(0, round(float(survey.get("now", 0.0)) - float(link["since"])))
         made["fabric"] = {**survey["fabric"], **({"links": links} if "links" in survey["fabric"] else {})}
     known = old.get("federations", {})
     made["federations"] = {

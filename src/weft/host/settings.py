@@ -31,9 +31,7 @@ class Serve:
     cert: str = ""  # the certificate chain, a PEM file
     key: str = ""  # its private key, a PEM file
     run_directory: str = "runs"  # where the server's log and recordings go
-    save_directory: str = (
-        ""  # where saves go; none: saves in the run directory, for the next run of the server
-    )
+    save_directory: str = ""  # none: saves in the run directory, where the next run finds them
     log: str = "text"  # or json: an object for each line (docs/logs.md)
     otel: bool = False  # spans of OpenTelemetry (docs/logs.md)
 

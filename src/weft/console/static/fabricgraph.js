@@ -173,16 +173,18 @@ export class FabricGraph {
     whenChanged(this.groups, domains, () =>
       Object.entries(domains).flatMap(([name, members]) => {
         const points = members.map((one) => this.at.get(one)).filter(Boolean);
+        if (!points.length) return [];
         const path = `M${hull(points)
           .map((point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
           .join("L")}Z`;
-        const top = points.reduce((one, other) => (other.y < one.y ? other : one), points[0]);
-        return points.length
-          ? [
-              s("g", { class: "domain" }, s("path", { d: path })),
-              s("text", { class: "domain-name", x: top.x.toFixed(1), y: (top.y - 38).toFixed(1) }, name),
-            ]
-          : [];
+        // The name stands at a node that is in no other domain, if there is one: several domains may meet in the highest.
+        const elsewhere = new Set(Object.entries(domains).flatMap(([other, all]) => (other === name ? [] : all)));
+        const own = members.filter((one) => !elsewhere.has(one)).map((one) => this.at.get(one)).filter(Boolean);
+        const top = (own.length ? own : points).reduce((one, other) => (other.y < one.y ? other : one));
+        return [
+          s("g", { class: "domain" }, s("path", { d: path })),
+          s("text", { class: "domain-name", x: top.x.toFixed(1), y: (top.y - 38).toFixed(1) }, name),
+        ];
       }),
     );
   }
