@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from host.served import serving
+from host.served import Talker, serving
 from interest.paper import FED, GRID_OF_TWO
 from weft import EmbeddedNode
 from weft.cli import main, parser
 from weft.cli.demo import Story, play
-from weft.cli.examples import EXAMPLES, LIVE, LONG, QUICK, SERVES, Example, parsers
+from weft.cli.examples import ATTACHES, EXAMPLES, LIVE, LONG, QUICK, SERVES, STEERS, Example, parsers
 from weft.fabric import parse_domains
 from weft.host.channel_run import write_run
 from weft.host.journal import Journal
@@ -58,7 +58,9 @@ def test_every_help_ends_with_two_examples(one: argparse.ArgumentParser) -> None
 
 def test_there_are_no_examples_of_commands_that_are_gone() -> None:
     assert set(EXAMPLES) == {one.prog for one in parsers(parser())}
-    assert {example.kind for shown in EXAMPLES.values() for example in shown} == {QUICK, SERVES, LIVE, LONG}
+    assert {example.kind for shown in EXAMPLES.values() for example in shown} == {
+        QUICK, SERVES, LIVE, STEERS, ATTACHES, LONG,
+    }  # fmt: skip
 
 
 # A folder as a person has it
@@ -169,6 +171,33 @@ def test_examples_that_ask_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FEDPRO_CLIENT_OVERRIDES", f"connect.port={server.ports['tcp']}")
         for command in of_kind(LIVE):
             assert "Nobody waits." in shell(command)
+
+
+def test_examples_that_steer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other, as they stand there, with the key that a server has left below runs."""
+    mine = home / "runs" / "server" / "20010101-000000-000000"
+    with serving(run_directory=str(mine)) as server:
+        talker = Talker(server.address(), federation="Range")
+        monkeypatch.setenv("FEDPRO_CLIENT_OVERRIDES", f"connect.port={server.ports['tcp']}")
+        said = [shell(example.command) for example in EXAMPLES["weft steer"]]
+        assert said[0].startswith("Range: paused by the operator")
+        assert "10 steps to come" in said[1]
+        assert said[2] == "Range: time advances\n"
+        talker.rti.leave()
+
+
+def test_examples_of_a_console(home: Path) -> None:
+    """They say where the pages are, and end when they are told to."""
+    with serving() as server:
+        environment = {**os.environ, "FEDPRO_CLIENT_OVERRIDES": f"connect.port={server.ports['tcp']}"}
+        for command in of_kind(ATTACHES):
+            words = [sys.executable, "-m", "weft.cli", *shlex.split(command)[1:]]
+            with subprocess.Popen(
+                words, cwd=home, env=environment, text=True, stdout=subprocess.PIPE
+            ) as process:
+                assert process.stdout is not None
+                assert any("http://127.0.0.1:" in line for line in process.stdout)
+                process.send_signal(signal.SIGTERM)
 
 
 def test_examples_that_serve(home: Path) -> None:

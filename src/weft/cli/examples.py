@@ -16,6 +16,10 @@ SERVES: Final = "serves"
 """Runs until somebody stops it."""
 LIVE: Final = "live"
 """Asks a running server."""
+STEERS: Final = "steers"
+"""Steers the federation Range of a running server."""
+ATTACHES: Final = "attaches"
+"""Asks a running server until somebody stops it."""
 LONG: Final = "long"
 """Takes more than a second or two, or needs Spark: in the long tests."""
 
@@ -98,6 +102,12 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft status", "weft status 127.0.0.1:15164 localhost:15164 --check --patience 30", kind=LIVE
     ),
     "weft top": _examples("weft top", "weft top 127.0.0.1:15164 localhost:15164", kind=LIVE),
+    "weft steer": _examples(
+        "weft steer pause Range", "weft steer step Range 10", "weft steer resume Range", kind=STEERS
+    ),
+    "weft console": _examples(
+        "weft console 127.0.0.1:15164", "weft console localhost --runs runs", kind=ATTACHES
+    ),
     "weft timeline": _examples(
         f"weft timeline {_LAST}", f"weft timeline {_LAST} --from 0 --to 2 --json --out part.html"
     ),
@@ -113,6 +123,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     ),
     "weft bench channel": _examples(
         "weft bench channel --part periodic", "weft bench channel --part push --repeats 1 --json", kind=LONG
+    ),
+    "weft bench console": _examples(
+        "weft bench console", "weft bench console --repeats 1 --json", kind=LONG
     ),
     "weft bench domains": _examples(
         "weft bench domains --servers 16 --simulated 144", "weft bench domains --servers 0 --simulated 64 --repeats 1", kind=LONG

@@ -13,22 +13,11 @@ from weft.model.enums import CallbackModel
 from weft.model.errors import SettingsError
 from weft.model.records import Credentials, RtiConfiguration
 
-EXAMPLES = """examples:
-  weft steer pause Exercise                      paused; `weft status` says so
-  weft steer step Exercise 10                    the next ten logical times, then it is paused again
-  weft steer resume Exercise
-  weft steer resign Exercise slow --server 192.0.2.7:15164 --key /path/to/operator.key
-"""
 RUNS = Path("runs") / "server"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "steer",
-        help="pause, step and resume a federation, or resign a federate",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = commands.add_parser("steer", help="pause, step and resume a federation, or resign a federate")
     parser.add_argument("action", choices=("pause", "resume", "step", "resign"))
     parser.add_argument("federation", metavar="FEDERATION", help="the name of the federation")
     parser.add_argument(
