@@ -18,7 +18,11 @@ RUNS = Path("runs") / "server"
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("steer", help="pause, step and resume a federation, or resign a federate")
-    parser.add_argument("action", choices=("pause", "resume", "step", "resign"))
+    parser.add_argument(
+        "action",
+        choices=("pause", "resume", "step", "resign"),
+        help="stop logical time, let it go on, let so many times through, or resign a federate as if it were lost",
+    )
     parser.add_argument("federation", metavar="FEDERATION", help="the name of the federation")
     parser.add_argument(
         "target",

@@ -165,12 +165,12 @@ class Record:
 class Console:
     """Pages that show what nodes do; see docs/console.md."""
 
-    on: bool = True
-    host: str = "127.0.0.1"
+    on: bool = True  # whether `weft serve` and `weft run` start one
+    host: str = "127.0.0.1"  # the address to listen on; another only with TLS, or `insecure`
     port: int = 0  # 0: any that is free
-    cert: str = ""  # with `key`: TLS, without which it listens for this machine alone …
-    key: str = ""
-    insecure: bool = False  # … unless this is said
+    cert: str = ""  # the certificate chain, a PEM file; with `key`: TLS
+    key: str = ""  # its private key, a PEM file
+    insecure: bool = False  # listen for other machines without TLS
     names: str = ""  # further names by which it is reached, separated by commas
 
     def __post_init__(self) -> None:
