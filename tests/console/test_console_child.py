@@ -37,7 +37,7 @@ class Command:
 
     def __init__(self, folder: Path, *arguments: str, console: str = "1") -> None:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", "WEFT_CONSOLE_ON": console}
-        with (folder / "errors").open("w") as errors:
+        with (folder / f"errors of {arguments[0]}").open("w") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "weft.cli", *arguments],
                 cwd=folder,
@@ -46,10 +46,10 @@ class Command:
                 stderr=errors,
                 text=True,
             )
+        self.errors = folder / f"errors of {arguments[0]}"
         self.said: list[str] = []
         self.url = self._find(r"console\s+(http\S+)")
         self.looking = self._find(r"to look\s+(http\S+)")
-        self.errors = folder / "errors"
 
     def _find(self, pattern: str) -> str:
         assert self.process.stdout is not None
@@ -130,6 +130,10 @@ def test_a_console_that_dies_is_reported_and_nobody_else_is_concerned(tmp_path: 
         (pid,) = server.consoles()
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: "the console has ended" in server.errors.read_text(), "reported")
+        with command(tmp_path, "console", address) as another:
+            assert another.picture()["nodes"]["server"]["state"] == "up"
+            another.process.send_signal(signal.SIGINT)
+            assert another.process.wait(WAIT) == 130
         federate.resign_federation_execution(weft.ResignAction.NO_ACTION)
         federate.disconnect()
         server.process.send_signal(signal.SIGTERM)
@@ -138,19 +142,6 @@ def test_a_console_that_dies_is_reported_and_nobody_else_is_concerned(tmp_path: 
     log += server.errors.read_text()
     for url in (server.url, server.looking):
         assert url.partition("token=")[2] not in log
-
-
-def test_a_console_ends_with_its_server_and_one_for_a_server_that_runs_does_not(tmp_path: Path) -> None:
-    serve = command(tmp_path, "serve", "--port", "0", "--no-record")
-    with serve as server, command(tmp_path, "console", server.address()) as console:
-        assert console.picture()["nodes"]["server"]["state"] == "up"
-        (pid,) = server.consoles()
-        server.process.kill()
-        server.process.wait(WAIT)
-        eventually(lambda: not Path(f"/proc/{pid}").exists(), "the server's own has ended")
-        assert console.picture()["nodes"]["server"]["state"] == "down"
-        console.process.send_signal(signal.SIGINT)
-        assert console.process.wait(WAIT) == 130
 
 
 def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path: Path) -> None:
@@ -178,8 +169,9 @@ def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path:
         eventually(lambda: states() == {"S1": "down", "S2": "up"}, "seen")
         assert time.monotonic() - began < 10.0
         eventually(lambda: "died (SIGKILL)" in mesh.picture()["nodes"]["S1"]["why"], "why")
-        mesh.process.send_signal(signal.SIGTERM)
-        mesh.process.wait(WAIT)
+        (pid,) = mesh.consoles()
+        mesh.process.kill()
+        eventually(lambda: not Path(f"/proc/{pid}").exists(), "the console ends with whoever started it")
 
 
 def _lines(mesh: Command, until: str) -> list[str]:

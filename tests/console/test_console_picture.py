@@ -44,7 +44,7 @@ def exact(value: Any) -> str:
 # --- patches -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.lists(PICTURES, min_size=1, max_size=6))
 def test_the_first_picture_and_all_patches_make_the_last(course: list[Object]) -> None:
     shown = course[0]
@@ -55,7 +55,7 @@ def test_the_first_picture_and_all_patches_make_the_last(course: list[Object]) -
     assert exact(shown) == exact(course[-1])
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(PICTURES, PICTURES)
 def test_a_patch_names_only_what_differs(old: Object, new: Object) -> None:
     for name in difference(old, new):
@@ -84,7 +84,7 @@ LOOKS = st.builds(Look, st.sampled_from([None, "F", "G"]), st.frozensets(st.samp
 STEPS = st.lists(st.one_of(FEDERATIONS, LOOKS), max_size=12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(FEDERATIONS, STEPS, st.sampled_from([0, pages.LARGE]), st.data())
 def test_a_page_has_what_it_looks_at_whatever_it_missed(
     first: Object, steps: list[Any], large: int, data: st.DataObject

@@ -20,14 +20,14 @@ from weft.model.enums import CallbackModel
 from weft.model.records import Credentials, RtiConfiguration
 
 INTERVAL = 0.5
-MOST_INTERVAL = 2.0
-REST = 4.0  # a node that takes long to answer is left alone for so many times as long, up to that
+MOST_INTERVAL = 1.5
+REST = 15.0  # a node that takes long to answer is left alone for so many times as long, up to that
 LEASE = 2.0  # a page or a scrape counts as looking for so long
 LINGER = 10.0  # … and the connection is kept for so long after that
 OPERATOR = "WeftOperator"
 # Nothing is worth resuming: whoever asks again gets a newer answer from a new session.
 _PATIENCE = (
-    "FedPro.connect.timeout=3,FED_TIMEOUT_RECONNECT=1,FED_INT_HEART=1,FED_TIMEOUT_HEART=6,"
+    "FedPro.connect.timeout=3,FED_TIMEOUT_RECONNECT=0.3,FED_INT_HEART=1,FED_TIMEOUT_HEART=6,"
     "FedPro.resume.retryDelayMillis=200"
 )
 
@@ -120,8 +120,7 @@ class _Station:
                 self._work(*self._jobs.popleft())
                 following = 0.0  # what it changed is to be seen at once
             elif began < self._wanted_until:
-                self._ask()
-                following = next_time(began, time.monotonic())
+                following = next_time(self._ask(), time.monotonic())
         if self._link is not None:
             self._link.close()
 
@@ -143,15 +142,19 @@ class _Station:
                     link.close()
             return not self._closed
 
-    def _ask(self) -> None:
-        began = time.monotonic()
-        self._tell(lambda: self._painter.asked(self._place, began))
+    def _ask(self) -> float:
+        """Since when the node was busy with it: to connect costs it nothing."""
+        due = time.monotonic()
+        self._tell(lambda: self._painter.asked(self._place, due))
         try:
-            survey = self._connected().survey(self._sections)
+            link = self._connected()
+            began = time.monotonic()
+            survey = link.survey(self._sections)
         except Exception as error:
             self._lost(error)
-            return
+            return time.monotonic()
         self._tell(lambda: self._painter.answered(self._place, survey, time.monotonic()))
+        return began
 
     def _work(self, job: Callable[[Link], Any], done: Future[Any]) -> None:
         try:

@@ -78,30 +78,31 @@ class Page:
     """Looks, and counts what it gets."""
 
     def __init__(self, url: str) -> None:
-        from websockets.sync.client import connect
-
         place, _, token = url.partition("/?token=")
-        headers = {"Authorization": f"Bearer {token}"}
-        address = place.replace("http", "ws", 1) + "/ws"
-        self._socket = connect(address, additional_headers=headers, compression=None, max_size=None)
+        self._address = place.replace("http", "ws", 1) + "/ws"
+        self._headers = {"Authorization": f"Bearer {token}"}
         self.updates = 0
         self.bytes = 0
+        self._ended = threading.Event()
         self._began = time.monotonic()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
-        from websockets.exceptions import ConnectionClosed
+        from websockets.sync.client import connect
 
-        with contextlib.suppress(ConnectionClosed):
-            for text in self._socket:
-                self.updates += 1
-                self.bytes += len(text)
+        with connect(
+            self._address, additional_headers=self._headers, compression=None, max_size=None
+        ) as page:
+            while not self._ended.is_set():
+                with contextlib.suppress(TimeoutError):
+                    self.bytes += len(page.recv(timeout=0.5))
+                    self.updates += 1
 
     def close(self) -> tuple[float, float]:
         """Updates a second, and bytes of each."""
         took = time.monotonic() - self._began
-        self._socket.close()
+        self._ended.set()
         self._thread.join(10.0)
         if not self.updates:
             raise RuntimeError("the page got no update; the console does not show this server")
