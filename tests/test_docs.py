@@ -56,6 +56,7 @@ _NEXT_RUN = (
 LAST = FOLLOWED["tutorial"][-1]
 EXAMPLES = ("README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md")
 COMMANDS = {
+    ("docs/console.md", "weft serve"),
     ("docs/joining-from-cpp-and-java.md", "weft serve --host 0.0.0.0"),
     ("docs/serving.md", "weft passwd alice >> users.toml"),
 }
