@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export UV_PYTHON_DOWNLOADS := never
 HOT := $(shell sed 's/\#.*//' hot_modules.txt)
 
-.PHONY: help setup build demo test check soak bench docs format lock clean
+.PHONY: help setup build browser demo test check soak bench docs format lock clean
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
@@ -40,7 +40,18 @@ build: $(VENV)/.built ## compile the hot modules (pure Python where there is no 
 demo: setup ## run the mixed scenario (aircraft, tank, observer), and review it on Spark
 	@if $(BUILT); then $(BIN)/weft demo; else echo "weft: pure Python, as nothing is compiled; 'make build' takes some minutes and makes it faster"; WEFT_PURE=1 $(BIN)/weft demo; fi
 
-test: build ## run all tests
+# Tests of pages run in a real browser.  It is installed where that is allowed; elsewhere one line says what is left out.
+BROWSER = test -n "$$WEFT_CHROMIUM$$(for one in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$one; done)"
+browser:
+	@if ! $(BROWSER); then \
+	  if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+	    echo "weft: installing chromium for the tests of pages"; \
+	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 || true; \
+	  fi; \
+	  $(BROWSER) || echo "weft: no browser, so the tests of the console's pages, of reports and of the site are left out (on Debian: apt install chromium)"; \
+	fi
+
+test: build browser ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate
 
