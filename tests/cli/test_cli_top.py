@@ -200,7 +200,9 @@ class Terminal:
         self.ours, theirs = pty.openpty()
         self.size(columns, rows)
         self.before = termios.tcgetattr(theirs)
-        environment = {**os.environ, "TERM": "xterm-256color"}
+        # Whoever runs tests may have said how wide a terminal is; here it is as wide as it is.
+        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        environment["TERM"] = "xterm-256color"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "weft.cli", "top", *arguments],
             stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
