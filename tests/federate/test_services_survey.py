@@ -388,7 +388,7 @@ def test_a_save_that_waits_for_its_time_is_named_to_whom_it_holds() -> None:
     # All have come, so everybody is told to save; nobody goes on before.
     for one in of_federates(everywhere(f)).values():
         assert one["blocked_by"] == ["the save 'late'"]
-    assert "blocked by the save 'late'" in "\n".join(lines(f.rti[0].query_status()))
+    assert "the save 'late' blocks federate 0" in "\n".join(lines(f.rti[0].query_status()))
     f.drain()
     f.close()
 

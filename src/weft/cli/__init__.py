@@ -6,36 +6,21 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import weft
-from weft.cli import (
-    bench,
-    completion,
-    console,
-    ddm,
-    demo,
-    doctor,
-    domains,
-    export,
-    fom,
-    journal,
-    passwd,
-    review,
-    run,
-    runs,
-    serve,
-    services,
-    status,
-    steer,
-    timeline,
-    top,
-    tune,
-)
 from weft.cli.examples import add_examples
 from weft.model.errors import WeftError
 
+COMMANDS = (
+    "demo", "serve", "run", "console", "runs", "export", "review", "tune", "journal", "passwd", "domains", "ddm", "fom",
+    "services", "status", "steer", "top", "timeline", "bench", "doctor", "completion",
+)  # fmt: skip
+"""Each a module of this package, in the order of the help."""
 
-def parser() -> argparse.ArgumentParser:
+
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """`only`: the one command that was asked for; the others need not be loaded, which takes as long as to start a server."""
     made = argparse.ArgumentParser(
         prog="weft",
         description="A run-time infrastructure (RTI) for distributed simulation.",
@@ -43,30 +28,8 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (
-        demo,
-        serve,
-        run,
-        console,
-        runs,
-        export,
-        review,
-        tune,
-        journal,
-        passwd,
-        domains,
-        ddm,
-        fom,
-        services,
-        status,
-        steer,
-        top,
-        timeline,
-        bench,
-        doctor,
-        completion,
-    ):
-        module.register(commands)
+    for name in [only] if only else COMMANDS:
+        import_module(f"weft.cli.{name}").register(commands)
     add_examples(made)
     return made
 
@@ -74,7 +37,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Errors of Weft end in one line on stderr and exit code 2; a traceback is a defect."""
     try:
-        chosen = parser().parse_args(arguments)
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        only = words[0] if words and words[0] in COMMANDS else ""
+        chosen = parser(only).parse_args(words)
         code: int = chosen.func(chosen)
         sys.stdout.flush()
         return code
