@@ -261,5 +261,9 @@ def test_details_go_only_to_who_looks_at_them() -> None:
 
 def test_how_long_a_link_is_up_is_told_in_seconds() -> None:
     """A node says since when on its own clock, which no page knows."""
-    survey = {"node": "S1", "now": 1000.0, "fabric": {"links": {"S2": {"up": True, "since": 940.0, "sent": 1}}}}
+    survey = {
+        "node": "S1",
+        "now": 1000.0,
+        "fabric": {"links": {"S2": {"up": True, "since": 940.0, "sent": 1}}},
+    }
     assert rated(survey, None)["fabric"]["links"]["S2"]["since"] == 60

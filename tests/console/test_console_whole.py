@@ -72,7 +72,9 @@ class Person:
 
     def steers(self, action: str, says: str, steps: int = 0) -> None:
         """Asks for it on the page Steer, and says yes when asked back."""
-        self.clicks(f'[data-{action}]:not(:disabled)' if "=" in action else f"[data-action={action}]:not(:disabled)")
+        self.clicks(
+            f"[data-{action}]:not(:disabled)" if "=" in action else f"[data-action={action}]:not(:disabled)"
+        )
         self.sees("dialog[open] h2", says)
         if steps:
             self.browser.ask(f"void (document.querySelector('dialog input').value = '{steps}')")
@@ -148,12 +150,21 @@ def on_the_map(person: Person, at: int) -> None:
 
 def test_a_person_before_the_console(tmp_path: Path, browser: Browser, reviewed: str) -> None:
     write_file(tmp_path, TOPOLOGY)
-    arguments = ("run", "domains.toml", "--settings", "settings.toml", "--no-journal", "--plain")
+    arguments = (
+        "run",
+        "domains.toml",
+        "--settings",
+        "settings.toml",
+        "--no-journal",
+        "--no-record",
+        "--plain",
+    )
     with ExitStack() as after:
         mesh = after.enter_context(command(tmp_path, *arguments))
         addresses, pids = processes(mesh)
         drivers = {
-            name: Driver(name, addresses[node], 20 + 30 * lane) for lane, (name, node) in enumerate(AT.items())
+            name: Driver(name, addresses[node], 20 + 30 * lane)
+            for lane, (name, node) in enumerate(AT.items())
         }
         drivers["tank"].create()
         for one in drivers.values():
@@ -212,7 +223,7 @@ def time_is_paused_stepped_and_resumed(person: Person, drivers: dict[str, Driver
     person.sees(".paused", "paused")
     at = all_at_rest(person, drivers)
     on_the_map(person, at)
-    for steps in (1, 10):
+    for steps in (1, 4):
         person.go("steer")
         person.steers("step", f"Step {NAME}?", steps)
         person.sees(".paused", f"paused at {at + steps}")

@@ -11,9 +11,9 @@ from support.saves import LABEL, begin_restore
 from support.timed import GRANT, Timed, short
 from weft.model.errors import (
     FederateNotExecutionMember,
-    NotConnected,
     FederationExecutionDoesNotExist,
     NameNotFound,
+    NotConnected,
     RTIinternalError,
 )
 

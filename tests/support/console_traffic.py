@@ -19,7 +19,7 @@ from weft.model.records import RangeBounds
 
 NAME = "Range"
 PATIENCE = 60.0
-PACE = 0.05  # real seconds of a logical one, so that a browser beside it has the machine as well
+PACE = 0.1  # real seconds of a logical one, so that a browser beside it has the machine as well
 
 
 class _Ears(FederateAmbassador):

@@ -31,8 +31,8 @@ def _ref(name: str) -> Object:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-_LINK = _object({"up": FLAG, "why": TEXT, "since": {**NUMBER, "description": "seconds that it is so"}, "sent": COUNT, "received": COUNT, "backlog": COUNT,
-                 "sent_rate": NUMBER, "received_rate": NUMBER})  # fmt: skip
+_LINK = _object({"up": FLAG, "why": TEXT, "since": {**NUMBER, "description": "seconds that it is so"},
+                 "sent": COUNT, "received": COUNT, "backlog": COUNT, "sent_rate": NUMBER, "received_rate": NUMBER})  # fmt: skip
 _NODE = _object(
     {
         "state": {"enum": ["up", "down", "starting"]},
