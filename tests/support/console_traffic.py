@@ -106,16 +106,19 @@ class Driver:
         except BaseException as error:
             self.failure = error
 
+    def _is_over(self) -> bool:
+        return bool(self.ears.resigned) or self._over.is_set()
+
     def _drive(self) -> None:
         while not self._over.wait(PACE):
-            while not self.may.wait(0.1) and not self.ears.resigned:
+            while not self.may.wait(0.1) and not self._is_over():
                 self._rti.evoke_callback(0.0)
-            if self.ears.resigned or self._over.is_set():
+            if self._is_over():
                 return
             self._move(self.last)
             heard = len(self.ears.granted)
             self._rti.time_advance_request(HLAinteger64Time(self.last + 1))
-            while len(self.ears.granted) == heard and not self.ears.resigned and not self._over.is_set():
+            while len(self.ears.granted) == heard and not self._is_over():
                 self._rti.evoke_callback(0.1)
 
     def _move(self, time: int) -> None:
