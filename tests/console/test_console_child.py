@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 import weft
 from host.mesh_nodes import write_file
 from support.console import WAIT
+from support.console_process import Command, command
 from support.schemas import faults
 from weft.cli import main
 from weft.cli.console import console_for, reachable
@@ -30,76 +25,6 @@ from weft.console.child import check, guard_of, listen
 from weft.fabric import Topology
 from weft.host.settings import Console, Settings, load_settings
 from weft.model.errors import SettingsError
-
-
-class Command:
-    """A `weft` process that has said where its console is."""
-
-    def __init__(self, folder: Path, *arguments: str, console: str = "1") -> None:
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1", "WEFT_CONSOLE_ON": console}
-        with (folder / f"errors of {arguments[0]}").open("w") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "weft.cli", *arguments],
-                cwd=folder,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
-        self.errors = folder / f"errors of {arguments[0]}"
-        self.said: list[str] = []
-        self.url = self._find(r"console\s+(http\S+)")
-        self.looking = self._find(r"to look\s+(http\S+)")
-
-    def _find(self, pattern: str) -> str:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.said.append(line)
-            if match := re.search(pattern, line):
-                return match[1]
-        raise AssertionError(f"it did not say {pattern}: {''.join(self.said)}")
-
-    def address(self) -> str:
-        return next(line.split()[1] for line in self.said if line.startswith("  tcp"))
-
-    def picture(self) -> dict[str, Any]:
-        return self.get("/api/picture")
-
-    def get(self, path: str) -> dict[str, Any]:
-        place = urlsplit(self.url)
-        connection = http.client.HTTPConnection(place.netloc, timeout=WAIT)
-        try:
-            token = place.query.removeprefix("token=")
-            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
-            found: dict[str, Any] = json.loads(connection.getresponse().read())
-            return found
-        finally:
-            connection.close()
-
-    def consoles(self) -> list[int]:
-        """The processes that this one has started for its console."""
-        found = []
-        for status in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                parent = int(status.read_text().rpartition(")")[2].split()[1])
-                words = (status.parent / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if parent == self.process.pid and b"weft.console" in words:
-                found.append(int(status.parent.name))
-        return found
-
-
-@contextmanager
-def command(folder: Path, *arguments: str) -> Iterator[Command]:
-    one = Command(folder, *arguments)
-    try:
-        yield one
-    finally:
-        one.process.kill()
-        one.process.wait(WAIT)
-        assert one.process.stdout is not None
-        one.process.stdout.close()
 
 
 def eventually(condition: Callable[[], Any], what: str) -> None:
@@ -175,7 +100,7 @@ def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path:
 
 
 def _lines(mesh: Command, until: str) -> list[str]:
-    mesh._find(f"({until})")
+    mesh.find(f"({until})")
     return mesh.said
 
 

@@ -135,6 +135,24 @@ def test_from_blocked_by_to_the_culprit(screen: Screen) -> None:
     screen.browser.wait_for("document.querySelector('.details').hidden")
 
 
+def test_who_does_not_wait_is_named_first_and_labels_lie_over_arrows(screen: Screen) -> None:
+    """Of several blockers a click leads to the one where the trouble begins; an arrow past a box strikes no label out."""
+    chain = {
+        "a": pictures.waiting("S1", 1, 2, 5.0, "b", "c"),
+        "b": pictures.waiting("S1", 1, 2, 4.0, "c"),
+        "c": pictures.federate("S1", time=1),
+    }
+    screen.visit("federations", pictures.picture(Range=pictures.federation(federates=chain)))
+    assert screen.text("tr[data-key=a] .c-blocked") == "c +1"
+    assert "for 2, blocked by c (at 1" in screen.text(".finding.first")
+    assert screen.has(".blockgraph .arrow") == screen.has(".blockgraph .since") == 3
+    assert screen.browser.ask(
+        "[...document.querySelectorAll('.blockgraph .since')].every(label => "
+        "[...document.querySelectorAll('.blockgraph .arrow')].every(arrow => "
+        "arrow.compareDocumentPosition(label) & Node.DOCUMENT_POSITION_FOLLOWING))"
+    )
+
+
 def held_up(waits_for: dict[str, list[str]]) -> dict[str, tuple[int, bool]]:
     """By trying all ways: how many each culprit holds up, and whether it stands in a circle."""
     reached = {name: set(blockers) for name, blockers in waits_for.items() if blockers}
@@ -273,6 +291,20 @@ def test_the_map_follows_a_region(screen: Screen) -> None:
     assert {"none", "6px, 4px"} <= set(screen.browser.ask(styles))
     screen.browser.click('[data-region="tank/1"] .ground')
     screen.reads(".map .caption", "Overlaps 2 regions, of lance and observer.")
+
+
+def test_regions_that_are_neither_published_nor_subscribed_have_a_legend(screen: Screen) -> None:
+    """Those by which interactions are sent; the entry is there only with one."""
+    screen.visit("interest", quiet())
+    shown = "[...document.querySelectorAll('.legend li:not([hidden])')].map(one => one.textContent)"
+    assert "other" not in screen.browser.ask(shown)
+    one = pictures.region("tank", [700, 800], [10, 90])
+    screen.stage.change({"federations": {"Range": {"regions": {"tank/9": one}}}})
+    screen.browser.wait_for("document.querySelector('[data-region=\"tank/9\"]')")
+    assert "other" in screen.browser.ask(shown)
+    fills = [f"getComputedStyle(document.querySelector('{what} .ground')).fill" for what in
+             ('[data-region="tank/9"]', ".swatch.other")]  # fmt: skip
+    assert screen.browser.ask(" === ".join(fills))
 
 
 def test_what_overlaps_against_all_points(screen: Screen) -> None:

@@ -13,6 +13,7 @@ from weft.model.errors import (
     FederateNotExecutionMember,
     FederationExecutionDoesNotExist,
     NameNotFound,
+    NotConnected,
     RTIinternalError,
 )
 
@@ -276,6 +277,17 @@ def test_a_resigned_federate_is_treated_as_lost_and_may_come_back() -> None:
         f.rti[1].query_logical_time()
     f.join(1)
     assert f.rti[1].query_logical_time().value == 0
+
+
+def test_a_resigned_federate_may_disconnect() -> None:
+    """Clause 4.13: it is no member any more, and nobody asks it to resign first."""
+    f = Timed(2)
+    f.all_timed(1)
+    steer(f, "resign", "federate 1")
+    assert f.take(1, "federate_resigned")
+    f.rti[1].disconnect()
+    with pytest.raises(NotConnected):
+        f.rti[1].query_logical_time()
 
 
 def test_what_cannot_be_done_is_said() -> None:

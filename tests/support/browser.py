@@ -58,11 +58,7 @@ class Browser:
         self._rest = b""
         self._session: str | None = None
         self._loaded = False
-        pages = [one for one in self.call("Target.getTargets")["targetInfos"] if one["type"] == "page"]
-        attached = self.call("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
+        self._attach(self._pages()[0]["targetId"])
         width, height = size
         self.call(
             "Emulation.setDeviceMetricsOverride",
@@ -92,6 +88,23 @@ class Browser:
         finally:
             os.close(self._write)
             os.close(self._read)
+
+    def _pages(self) -> list[dict[str, Any]]:
+        return [one for one in self.call("Target.getTargets")["targetInfos"] if one["type"] == "page"]
+
+    def _attach(self, target: str) -> None:
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def turn_to(self, ending: str) -> None:
+        """To the tab that a link has opened, by how its address ends."""
+        self._session = None
+        deadline = time.monotonic() + PATIENCE
+        while not (found := [one for one in self._pages() if one["url"].endswith(ending)]):
+            assert time.monotonic() < deadline, f"no tab has {ending}: {self._pages()}"
+            time.sleep(0.01)  # between two looks at a condition
+        self._attach(found[0]["targetId"])
 
     def call(self, method: str, **parameters: Any) -> Any:
         self._number += 1

@@ -32,8 +32,7 @@ def _ref(name: str) -> Object:
 
 
 _LINK = _object({"up": FLAG, "why": TEXT, "since": {**NUMBER, "description": "seconds that it is so"},
-                 "sent": COUNT, "received": COUNT, "backlog": COUNT,
-                 "sent_rate": NUMBER, "received_rate": NUMBER})  # fmt: skip
+                 "sent": COUNT, "received": COUNT, "backlog": COUNT, "sent_rate": NUMBER, "received_rate": NUMBER})  # fmt: skip
 _NODE = _object(
     {
         "state": {"enum": ["up", "down", "starting"]},

@@ -403,6 +403,10 @@ class RTIambassador(
             if connection is not None:
                 connection.close()
             self._paused = None
+        elif callback.method == "federate_resigned":
+            # Clause 4.13: from here on the federate is no member; it may join again, or disconnect.
+            self._time_name = None
+            self._paused = None
         elif callback.method in _PAUSING:
             self._paused = _PAUSING[callback.method]
         arguments = callback.arguments

@@ -123,6 +123,8 @@ export class BlockGraph {
       { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Who waits for whom" },
       s("defs", {}, head("tip", ""), head("tip-culprit", "culprit")),
       arrows.map((arrow) => this.arrow(arrow)),
+      // After all arrows: one that goes past a box runs along those before it, and would strike their labels through.
+      s("g", {}, [...this.labels.values()]),
       all.map((box) => this.box(box)),
     );
     // Where there is little room it shrinks, but never so far that it cannot be read.
@@ -146,7 +148,6 @@ export class BlockGraph {
       "g",
       { class: `arrow${guilty && " culprit"}` },
       s("path", { d: path, "marker-end": `url(#tip${guilty})` }),
-      label,
     );
   }
 

@@ -10,6 +10,12 @@ export const PATIENCE = 2;
 
 export const waits = (federate) => Boolean(federate.asks) || (federate.blocked_by?.length ?? 0) > 0;
 
+/** Whom it waits for, who does not wait itself first: that is where the trouble is. */
+export const blockersOf = (federate, federates) => {
+  const held = (name) => Number(waits(own(federates, name) ?? {}));
+  return [...(federate.blocked_by ?? [])].sort((one, other) => held(one) - held(other));
+};
+
 const found = new WeakMap();
 
 /** Of the federates of a picture, which never change: a new picture has new ones. */
@@ -151,7 +157,7 @@ function waitOf(name, federates) {
     { federate: name },
     ` waits ${seconds(federate.seconds)} for ${logical(federate.requested)}, blocked by `,
   ];
-  federate.blocked_by.slice(0, 3).forEach((blocker, place) => {
+  blockersOf(federate, federates).slice(0, 3).forEach((blocker, place) => {
     const other = own(federates, blocker);
     parts.push(place ? ", " : "");
     if (!other) parts.push(blocker);

@@ -1,5 +1,5 @@
 /* The map of regions: two dimensions of the routing space, what is published (solid, hatched) and what is subscribed (dashed, clear).
-   A region without a range in a dimension takes all of it.  With one dimension, every region has a lane of its own. */
+   What is neither, for instance where interactions are sent, is "other".  A region without a range in a dimension takes all of it.  With one dimension, every region has a lane of its own. */
 
 import { attribute, each, h, note, s, text } from "./dom.js";
 import { count, logical, names, plural, shorten } from "./format.js";
@@ -45,12 +45,14 @@ export class Map2 {
       this.axes,
       s("g", { "clip-path": "url(#space)" }, this.grid, this.regions),
     );
+    this.other = entry("other", "other");
     this.legend = h(
       "ul",
       { class: "legend", "aria-label": "Legend" },
       entry("publishes", "published"),
       entry("subscribes", "subscribed"),
       entry("both", "both"),
+      this.other,
       entry("cell", "cells of the strategy"),
     );
     this.chosen = h("p", { class: "caption", role: "status" });
@@ -77,6 +79,7 @@ export class Map2 {
     // Small ones lie on top, so that each can be pointed at.
     boxes.sort((one, other) => other.width * other.height - one.width * one.height || (one.id < other.id ? -1 : 1));
     const labelled = boxes.length <= LABELLED;
+    this.other.hidden = all.every(([, one]) => one.publishes?.length || one.subscribes?.length);
     each(
       this.regions,
       boxes,

@@ -1,6 +1,6 @@
 /* Federations: what is the matter, who waits for whom, where everybody is in logical time, and every federate with its facts. */
 
-import { blocking, findings, waits } from "./blocking.js";
+import { blockersOf, blocking, findings, waits } from "./blocking.js";
 import { BlockGraph } from "./blockgraph.js";
 import { card, chip, each, filterBox, h, icon, note, text, whenChanged } from "./dom.js";
 import { bytes, count, logical, names, NONE, rate, seconds } from "./format.js";
@@ -133,9 +133,9 @@ export default {
           id: "blocked",
           title: "Blocked by",
           width: 112,
-          value: (row) => row.federate.blocked_by?.[0],
+          value: (row) => blockersOf(row.federate, row.all)[0],
           show: cell(
-            (row) => [row.federate.blocked_by, this.federation],
+            (row) => [blockersOf(row.federate, row.all), this.federation],
             (row) => blockers(row, hrefOf),
           ),
         },
@@ -238,7 +238,7 @@ function matches({ name, federate, holds }, words) {
 }
 
 function blockers(row, hrefOf) {
-  const all = row.federate.blocked_by ?? [];
+  const all = blockersOf(row.federate, row.all);
   if (!waits(row.federate) || !all.length) return [NONE];
   const known = (name) => own(row.all, name) !== undefined;
   const first = known(all[0])
