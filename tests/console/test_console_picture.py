@@ -267,3 +267,18 @@ def test_how_long_a_link_is_up_is_told_in_seconds() -> None:
         "fabric": {"links": {"S2": {"up": True, "since": 940.0, "sent": 1}}},
     }
     assert rated(survey, None)["fabric"]["links"]["S2"]["since"] == 60
+
+
+def test_whom_a_federate_waits_for_is_for_the_home_to_say() -> None:
+    """A node elsewhere knows who was behind when the bound last changed; texts that are no federates are its own."""
+    waits = {"requested": 27, "asks": "TAR"}
+    home = {"tank": {"node": "S1"} | waits | {"blocked_by": ["radar"]}, "radar": {"node": "S2"}}
+    home["sub"] = {"node": "S3"} | waits | {"blocked_by": ["radar"]}
+    there = {"sub": {"node": "S3"} | waits | {"blocked_by": ["the operator (paused)", "tank", "radar"]}}
+    told = [
+        Told(node, {"federations": {"F": {"home": "S1", "federates": federates}}}, True)
+        for node, federates in (("S1", home), ("S3", there))
+    ]
+    found = federations(told)["F"]["federates"]
+    assert found["sub"]["blocked_by"] == ["the operator (paused)", "radar"]
+    assert found["tank"]["blocked_by"] == ["radar"]

@@ -61,8 +61,23 @@ def _federates(parts: list[tuple[Told, Object]]) -> Object:
             if name not in found or (told.is_up and one.get("node") == told.node):
                 found[name] = one
     if home is not None:
-        found = {name: one for name, one in found.items() if name in home.get("federates", {})}
+        known = home.get("federates", {})
+        found = {name: _blocked(one, known[name], known) for name, one in found.items() if name in known}
     return {name: _marked(one, answering) for name, one in sorted(found.items())}
+
+
+def _blocked(one: Object, at_home: Object, members: Object) -> Object:
+    """Whom a federate waits for is for the home to say: other nodes know who was behind when the bound last changed."""
+    if (
+        one.get("blocked_by")
+        and at_home.get("blocked_by")
+        and one.get("requested") == at_home.get("requested")
+    ):
+        others = [name for name in one["blocked_by"] if name not in members]
+        whom = [name for name in at_home["blocked_by"] if name in members]
+        if whom:
+            return {**one, "blocked_by": [*others, *whom]}
+    return one
 
 
 def _marked(one: Object, answering: dict[str, bool]) -> Object:
