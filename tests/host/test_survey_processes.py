@@ -63,7 +63,14 @@ def test_a_mesh_is_known_by_asking_all_its_nodes(looks: dict[str, tuple[str, RTI
         talker.rti.enable_time_regulation(HLAfloat64Interval(1.0))
         talker.rti.enable_time_constrained()
     assert eventually(
-        lambda: not any("pending" in one for one in surveys()["S1"]["federations"]["F"]["federates"].values())
+        lambda: (
+            not any(
+                "pending" in one
+                for survey in surveys().values()
+                for federation in survey["federations"].values()
+                for one in federation["federates"].values()
+            )
+        )
     )
     far.rti.time_advance_request(HLAfloat64Time(5.0))
 

@@ -6,6 +6,7 @@ network, as tests for one node expect it.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from weft.fabric import Topology
@@ -25,29 +26,42 @@ over = ""
 
 
 class Peaceful(SimulatedConnection):
-    """Nothing is under way any more when a call has ended."""
+    """Nothing is under way any more when a call has ended.
+
+    A simulated network is for one thread; immediate callbacks have one of their own, so whoever drives it holds `driving`.
+    """
+
+    driving: threading.RLock
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
-        try:
-            return super().call(service, arguments)
-        finally:
-            self._network.settle()
+        with self.driving:
+            try:
+                return super().call(service, arguments)
+            finally:
+                self._network.settle()
+
+    def wait(self, seconds: float | None) -> bool:
+        with self.driving:
+            return super().wait(seconds)
 
     def lose(self) -> None:
-        super().lose()
-        self._network.settle()
+        with self.driving:
+            super().lose()
+            self._network.settle()
 
 
 class Site:
-    def __init__(self, network: FabricNetwork, node: str) -> None:
+    def __init__(self, network: FabricNetwork, node: str, driving: threading.RLock) -> None:
         self._network = network
         self._node = node
+        self._driving = driving
 
     def kernels(self) -> list[Node]:
         return [self._network.node(name) for name in TWO_DOMAINS.servers]
 
     def connect(self) -> SimulatedConnection:
         made = Peaceful(self._network, self._node, self._network.node(self._node).open_session())
+        made.driving = self._driving
         self._network.adopt(made)
         return made
 
@@ -55,4 +69,5 @@ class Site:
 def sites(count: int) -> list[NodeHost]:
     """Where federates connect, in turn; the first creates the federation, so its home is not the router's."""
     network = FabricNetwork(TWO_DOMAINS, 1, LINKS)
-    return [Site(network, TWO_DOMAINS.servers[-(number % 3) - 1]) for number in range(count)]
+    driving = threading.RLock()
+    return [Site(network, TWO_DOMAINS.servers[-(number % 3) - 1], driving) for number in range(count)]
