@@ -65,6 +65,9 @@ def test_every_command_has_help(arguments: list[str], capsys: pytest.CaptureFixt
 
 def _command_that_raises(error: BaseException) -> Any:
     class Parser:
+        def __init__(self, only: str) -> None:
+            pass
+
         def parse_args(self, arguments: Any) -> Any:
             return self
 

@@ -179,18 +179,22 @@ class RTIambassador(
         if self._time_name is not None:
             raise FederateIsExecutionMember("this federate is joined; resign first")
         self._connection = None
-        connection.close()
-        self._stop_pump()
+        try:
+            connection.close()
+        finally:
+            self._stop_pump()
 
     def leave(self) -> None:
-        """Disconnect whatever the state: a federate that is still joined resigns by its automatic resign directive."""
+        """Disconnect whatever the state: a federate that is still joined resigns by its automatic resign directive.
+
+        Nothing is asked of an RTI that may be gone, as after `federate_resigned` by a server that stops.
+        """
         if self._time_name is None:
-            self.disconnect()
-        else:
-            connection = self._cut_off()
-            if connection is not None:
-                connection.leave()
-                self._stop_pump()
+            self._refuse_within_callback("disconnect")
+        connection = self._cut_off()
+        if connection is not None:
+            connection.leave()
+            self._stop_pump()
 
     def _lose_connection(self) -> None:
         """Break off as a crash would."""
