@@ -17,12 +17,11 @@ from typing import Any
 from weft.cli.facts import Answer, Facts, survey_of_status
 from weft.console.rates import rated
 from weft.federate import FederateAmbassador, RTIambassador
-from weft.host.guard import PLAIN_PASSWORD
+from weft.host.guard import OPERATOR, PLAIN_PASSWORD
 from weft.model.enums import CallbackModel
 from weft.model.errors import RTIexception, SettingsError
 from weft.model.records import Credentials, RtiConfiguration
 
-OPERATOR = "WeftOperator"
 LOCAL = "127.0.0.1:15164"
 SHORT = ("federates", "server", "fabric", "recording")
 """The sections that a person is shown; the rest is for programs."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.guard import OPERATOR, OPERATOR_KEY
+from weft.kernel.steering import ACTIONS
 from weft.model.enums import CallbackModel
 from weft.model.errors import SettingsError
 from weft.model.records import Credentials, RtiConfiguration
@@ -20,7 +21,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser("steer", help="pause, step and resume a federation, or resign a federate")
     parser.add_argument(
         "action",
-        choices=("pause", "resume", "step", "resign"),
+        choices=ACTIONS,
         help="stop logical time, let it go on, let so many times through, or resign a federate as if it were lost",
     )
     parser.add_argument("federation", metavar="FEDERATION", help="the name of the federation")

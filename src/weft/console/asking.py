@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from weft.console.picture import Painter
 from weft.federate import FederateAmbassador, RTIambassador
+from weft.host.guard import OPERATOR
 from weft.model.enums import CallbackModel
 from weft.model.records import Credentials, RtiConfiguration
 
@@ -24,7 +25,6 @@ MOST_INTERVAL = 1.5
 REST = 15.0  # a node that takes long to answer is left alone for so many times as long, up to that
 LEASE = 2.0  # a page or a scrape counts as looking for so long
 LINGER = 10.0  # … and the connection is kept for so long after that
-OPERATOR = "WeftOperator"
 # Nothing is worth resuming: whoever asks again gets a newer answer from a new session.
 _PATIENCE = (
     "FedPro.connect.timeout=3,FED_TIMEOUT_RECONNECT=0.3,FED_INT_HEART=1,FED_TIMEOUT_HEART=6,"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft.console.answers import Problem
-
-ACTIONS = ("pause", "resume", "step", "resign")
-MOST_STEPS = 1_000_000
+from weft.kernel.steering import ACTIONS, MOST_STEPS
 
 
 class Steering(NamedTuple):
