@@ -23,12 +23,12 @@ import pytest
 
 from host.served import Talker, serving
 from weft import CallbackModel, FederateAmbassador, HLAinteger64Time, RTIambassador, RtiConfiguration
-from weft.cli import asking, main
+from weft.cli import main
 from weft.cli.asking import Asker, Door, ask_all
 from weft.cli.data import object_model
 from weft.cli.keyboard import Keyboard, Keys
 from weft.cli.top import PERIOD, Wake, _wait
-from weft.host.guard import hash_password, read_password_file
+from weft.host.guard import OPERATOR, hash_password, read_password_file
 from weft.model.errors import RTIinternalError
 from weft.model.time import HLAinteger64Interval
 
@@ -157,7 +157,7 @@ def test_the_operator_key(tmp_path: Path) -> None:
     (tmp_path / "operator.key").write_text("secret\n")
     found = Door(operator_key=str(tmp_path / "operator.key")).credentials()
     assert found is not None
-    assert (found.type, found.data) == (asking.OPERATOR, b"secret")
+    assert (found.type, found.data) == (OPERATOR, b"secret")
 
 
 # Keys

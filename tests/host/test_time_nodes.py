@@ -113,6 +113,30 @@ def test_who_blocks_over_a_mesh() -> None:
     assert slow.query_blocking().requested is None
 
 
+def test_away_from_the_home_only_the_culprit_is_named() -> None:
+    """Who asks to advance changes no bound as long as another is behind; but it blocks nobody any more, and nodes hear that."""
+    network = fabric(of("ABCD"))
+    made = [connected(network.at(name)) for name in "ABCD"]
+    made[0][0].create_federation_execution(NAME, [FOM])
+    for (rti, _), name in zip(made, ("culprit", "b", "c", "d"), strict=True):
+        rti.join_federation_execution(name, "test", NAME)
+        rti.enable_time_regulation(ONE)
+        network.settle()
+        rti.enable_time_constrained()
+        network.settle()
+    waiting = [rti for rti, _ in made[1:]]
+    for step in (5.0, 6.0):
+        for rti in waiting:
+            rti.time_advance_request(HLAfloat64Time(step))
+            network.settle()
+        for rti in waiting:
+            assert [one.federate for one in rti.query_blocking().blocked_by] == ["culprit"]
+        made[0][0].time_advance_request(HLAfloat64Time(step))
+        network.settle()
+        for rti in waiting:
+            assert rti.query_blocking().blocked_by == ()
+
+
 def test_regulation_is_pending_until_all_nodes_have_answered() -> None:
     network = fabric(of("AB"))
     pair = Pair(connected(network.at("A")), connected(network.at("B")))

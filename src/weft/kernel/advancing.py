@@ -488,7 +488,6 @@ def _settle_here(turn: Turn, federation: Federation, table: Timetable) -> None:
     view = timetable.view_of(table)
     while view != horizon.view:
         horizon.view = view
-        horizon.since = turn.now
         _look_at_all(turn, federation)
         view = timetable.view_of(table)
         _passed(federation, timetable.past(federation))
@@ -533,7 +532,6 @@ def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
     horizon.behind = bound.behind
     _passed(federation, bound.past)
     horizon.seen = bound.version
-    horizon.since = turn.now
     before = len(turn.effects)
     _look_at_all(turn, federation)
     reported = any(
@@ -596,7 +594,8 @@ def arm(turn: Turn, member: Member) -> None:
 
 
 def next_due(federation: Federation, node: str) -> float | None:
-    due: float | None = None
+    table = federation.timetable
+    due = table.review if table is not None and table.review else None
     for handle in federation.horizon.waiting:
         member = federation.members.get(handle)
         if member is not None and member.node == node and member.timing.alarm:
@@ -605,7 +604,8 @@ def next_due(federation: Federation, node: str) -> float | None:
 
 
 def remind(turn: Turn, federation: Federation) -> None:
-    """Tell those who have waited too long, and again after as long."""
+    """Tell those who have waited too long, and again after as long; and nodes who it is by now that blocks."""
+    timetable.name_again(turn, federation)
     for handle in list(federation.horizon.waiting):
         member = federation.members.get(handle)
         if member is None or member.node != turn.node or not member.timing.alarm:

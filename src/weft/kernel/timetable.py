@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from weft.kernel.effects import Transmit
+from weft.kernel.effects import Alarm, Transmit
 from weft.kernel.parcels import TimeBound, TimeReport
 from weft.kernel.report_bytes import pack_report, unpack_reports
 from weft.kernel.state import Federation, Member
@@ -45,6 +45,9 @@ from weft.model.handles import FederateHandle
 from weft.ordering.galt import Bound
 
 _NAMED: Final = 8  # so many federates are named as those who block
+_STALE: Final = (
+    0.25  # for so many seconds a node may take somebody for behind who has asked to advance meanwhile
+)
 
 
 def report_of(member: Member) -> Report:
@@ -217,6 +220,7 @@ def node_gone(federation: Federation, node: str) -> None:
     if table is not None:
         table.seen.pop(node, None)
         table.told.pop(node, None)
+        table.named.pop(node, None)
         table.under_way.pop(node, None)
         table.asking.pop(node, None)
 
@@ -232,8 +236,8 @@ def view_of(table: Timetable) -> View:
     return View(least, 0, None) if alone is None else View(least, alone.number, table.bounds.galt(alone))
 
 
-def publish(turn: Turn, federation: Federation) -> None:
-    """At the home: tell the other nodes what they do not know yet."""
+def publish(turn: Turn, federation: Federation, behind: bytes | None = None) -> None:
+    """At the home: tell the other nodes what they do not know yet, and if it is given also who is behind."""
     table = federation.timetable
     if table is None:
         return
@@ -247,6 +251,7 @@ def publish(turn: Turn, federation: Federation) -> None:
     if federation.halt is not None:
         frozen = max(frozen, federation.halt.version)
     due = table.version + 1
+    stale = False
     for node in federation.nodes:
         if node == turn.node:
             continue
@@ -255,25 +260,48 @@ def publish(turn: Turn, federation: Federation) -> None:
         under_way = table.under_way.get(node)
         news = under_way is not None and len(under_way) > 0 and under_way[-1][0] > version
         ask = frozen > version or (news and bool(table.asking.get(node)))
-        if view == told and not ask:
+        if view == told and not ask and (behind is None or behind == table.named.get(node, b"")):
+            stale = behind is None
             continue
+        bound = bounds.get((view, ask))
+        if bound is None:  # the same for all who are told the same
+            bound = bounds[view, ask] = _made(federation, table, due, view, ask)
         table.version = due
         table.told[node] = (view, due)
-        bound = bounds.get((view, ask))
-        if bound is None:
-            behind = b"".join([pack_report(one) for one in _behind(federation, table)])
-            bound = TimeBound(
-                federation.name,
-                federation.execution,
-                federation.sequence,
-                due,
-                view,
-                behind,
-                ask,
-                past(federation),
-            )
-            bounds[view, ask] = bound  # the same for all who are told the same
+        table.named[node] = bound.behind
         turn.effects.append(Transmit(node, bound))
+    if stale and not table.review:
+        table.review = turn.now + _STALE
+        turn.effects.append(Alarm(0, table.review))
+
+
+def _made(federation: Federation, table: Timetable, version: int, view: View, ask: bool) -> TimeBound:
+    return TimeBound(
+        federation.name,
+        federation.execution,
+        federation.sequence,
+        version,
+        view,
+        _packed_behind(federation, table),
+        ask,
+        past(federation),
+    )
+
+
+def name_again(turn: Turn, federation: Federation) -> None:
+    """At the home, a moment after reports that changed no bound: who has asked to advance meanwhile does not block any more.
+
+    While time advances nodes are told anyway; so this is said once when it has come to a halt, and never in the way of a grant.
+    """
+    table = federation.timetable
+    if table is None or not table.review or table.review > turn.now:
+        return
+    table.review = 0.0
+    publish(turn, federation, _packed_behind(federation, table))
+
+
+def _packed_behind(federation: Federation, table: Timetable) -> bytes:
+    return b"".join([pack_report(one) for one in _behind(federation, table)])
 
 
 def _behind(federation: Federation, table: Timetable) -> tuple[Report, ...]:

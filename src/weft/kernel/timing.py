@@ -180,6 +180,8 @@ class Timetable:
         self.version = 0  # counts what was told
         self.seen: dict[str, int] = {}  # by node: up to which version it has been told, as it says itself
         self.told: dict[str, tuple[View, int]] = {}  # by node: the last view, and with which version
+        self.named: dict[str, bytes] = {}  # by node: who is behind, as it was told
+        self.review = 0.0  # when to look if nodes know who is behind; 0: nobody could have become another
         # To a node: the smallest time stamps under way, and which version it must have seen to have got them.
         self.under_way: dict[str, list[tuple[int, Any]]] = {}
         self.asking: dict[str, dict[FederateHandle, None]] = {}  # by node: who asks for the next message
@@ -199,7 +201,6 @@ class Horizon:
         self.view = NO_VIEW
         self.seen = 0
         self.behind = b""  # whom the others wait for (`weft.kernel.report_bytes`)
-        self.since = 0.0  # when that was heard
         self.announce: dict[str, Any] = {}  # smallest time stamp sent to that node since the last report
         self.granted: tuple[Any] | None = None  # what was last granted: many are granted the same
         self.past: Any = None  # nothing is sent or changed before that time any more; None: that is not known
