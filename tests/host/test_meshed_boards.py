@@ -10,7 +10,8 @@ from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.guard import OpenGuard
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.parcel_codec import decode_parcel
-from weft.host.serving import Served, Switchboard
+from weft.host.served import Served
+from weft.host.serving import Switchboard
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Effect
 from weft.kernel.parcels import Data

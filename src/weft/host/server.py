@@ -21,11 +21,13 @@ from typing import Any, cast
 from weft.host.fabric_node import FabricNode
 from weft.host.guard import Guard, OpenGuard, OperatorKey, own_guard, read_password_file
 from weft.host.meshed import MeshedNode, meshed_node
+from weft.host.outbox import NEVER
 from weft.host.recording import NodeRecordings, recordings_of
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
+from weft.host.served import Served
 from weft.host.server_survey import ServerSurroundings
-from weft.host.serving import NEVER, Served, Switchboard, trace_of
+from weft.host.serving import Switchboard, trace_of
 from weft.host.settings import Settings, read_rid
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits

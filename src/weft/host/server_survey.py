@@ -12,8 +12,8 @@ from weft.wire.callback_names import callback_name
 if TYPE_CHECKING:
     from weft.host.fabric_node import FabricNode
     from weft.host.recording import NodeRecordings
+    from weft.host.served import Served
     from weft.host.server import Server
-    from weft.host.serving import Served
 
 
 class ServerSurroundings(HostSurroundings):

@@ -13,37 +13,18 @@ updates and interactions may wait a little longer, if the client said that it do
 
 from __future__ import annotations
 
-import time
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from weft.host.backlog import Backlog, Encoded
-from weft.host.call_watch import CallWatch
 from weft.host.causes import RECORDED, AnsweredCauses, Causes, NamedCauses
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
 from weft.host.guard import OPERATOR, Guard, OperatorKey
-from weft.host.line import Line
 from weft.host.meshed import MeshedNode
-from weft.host.reports import ReportFiles
+from weft.host.outbox import WINDOW, Outbox
+from weft.host.served import Served, SplicedLane
 from weft.host.unpacking import ModuleLimits, unpack_modules
-from weft.kernel import (
-    PAUSES,
-    Alarm,
-    Callback,
-    Carried,
-    Effect,
-    Fetch,
-    Lane,
-    Node,
-    Notice,
-    Record,
-    Refuse,
-    Reply,
-    Store,
-    UrgentCallback,
-)
-from weft.kernel.recording import message_of
+from weft.kernel import Fetch, Node, Reply, Store
 from weft.model.enums import AdditionalSettingsResultCode
 from weft.model.errors import (
     AlreadyConnected,
@@ -55,11 +36,7 @@ from weft.model.errors import (
     rti_exception,
 )
 from weft.model.log_text import ERROR, WARNING, LogText
-from weft.model.packed import PackedValues
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
-from weft.model.time import time_factory
-from weft.wire.callback_names import HEAD
-from weft.wire.codec import Codec
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
     EMPTY_UPDATE_RESPONSE,
@@ -72,100 +49,16 @@ from weft.wire.codec_hot import (
     read_hot,
 )
 from weft.wire.codec_wire import WireError
-from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
-from weft.wire.hot_fields import handle_number, has_handles, lane_content
-from weft.wire.packed import Splicer, packed, read_advance
-from weft.wire.session_server import ServerSession
-from weft.wire.urgent_fields import with_urgent
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
+from weft.wire.hot_fields import handle_number, lane_content
+from weft.wire.packed import packed, read_advance
 
-if TYPE_CHECKING:
-    from mypy_extensions import i64
-
-NEVER = float("inf")
 EVOLVED = "API.version=IEEE 1516-2010"
-_GATHERED = 16 << 10  # bytes of answers that are sent without waiting longer
 _LANES = 4096  # of one session
-_FULL = (
-    64 << 10
-)  # bytes under way to a federate, above which what can be sorted waits; where asyncio pauses writing
-_WINDOW = 16  # callbacks under way to a federate that takes them as they come
 _ALIKE = 4  # lanes of one class or instance: as many sets of parameters or attributes
 
 
-class SplicedLane:
-    """A lane, and what is spliced to the messages that go along it."""
-
-    def __init__(
-        self,
-        target: int,
-        is_update: bool,
-        handles: list[int],
-        way: Lane | None,
-        generation: int,
-        receivers: list[Served],
-        tail: bytes,
-    ) -> None:
-        self.target = target  # the class or instance
-        self.is_update = is_update
-        self.handles = handles  # the parameters or attributes
-        self.way = way  # None: there is no lane, and none is looked for until the generation changes
-        self.generation = generation
-        self.receivers = receivers
-        self.tail = tail
-        self.length = -1  # of the last message
-        self.head = b""  # of a callback of this length
-
-    def suits(self, target: int, is_update: bool, data: bytes, content: i64, end: i64) -> bool:
-        """Is this the lane of the call whose fields are there?"""
-        if self.target != target or self.is_update != is_update:
-            return False
-        return has_handles(data, content, end, self.handles)
-
-
-class Served:
-    """One session of the Federate Protocol, and the federate behind it."""
-
-    def __init__(self, wire: ServerSession, line: Line, number: int, now: float = 0.0) -> None:
-        self.wire = wire
-        self.line: Line | None = line
-        self.secure = line.secure
-        self.began = now
-        self.admitted = False  # it has connected, in the standard's sense, once at least
-        self.number = number  # how the log calls it; the session id is a secret
-        self.codec = Codec()
-        self.kernel_session = 0  # 0: not connected, in the standard's sense
-        self.calls: dict[int, int] = {}  # unanswered: the frame's number -> the number of the call
-        self.dirty = False
-        self.heard = False
-        self.slow = False
-        self.joining = NONE  # the number of a call to join that is under way
-        self.pauses: dict[int, str] = {}  # callbacks that pause the federate, and that it has not answered
-        self.federate = ""  # who it is, as the guard says
-        self.operator = False  # it has shown the operator key
-        self.federation = ""
-        self.patient = False  # it does not wait for the answers to its updates and interactions
-        self.answers_wait = False
-        self.lane: SplicedLane | None = None  # the one used last
-        self.lanes: dict[int, list[SplicedLane]] = {}  # by class or instance
-        self.backlog: Backlog | None = None  # since there was something urgent for it
-        self.sorts = False  # its client sorts what waits for the federate
-        self.resigning = NONE  # the number of a call to resign that is under way
-        self.causes: Causes | None = None  # if what happens here is recorded
-        # For surveys (`weft.host.survey`).
-        self.calls_made = 0
-        self.bytes_in = 0
-        self.bytes_out = 0
-        self.last_callback = b""  # how it begins
-        self.callback_at = 0.0  # when it went out
-
-    @property
-    def unread(self) -> int:
-        """Bytes that wait to be taken by the client."""
-        waiting = 0 if self.line is None else self.line.queued()
-        return waiting if self.backlog is None else waiting + self.backlog.bytes
-
-
-class Switchboard:
+class Switchboard(Outbox):
     def __init__(
         self,
         node: Node,
@@ -177,35 +70,18 @@ class Switchboard:
         calls_in_a_row: int = 1 << 30,
         meshed: MeshedNode | None = None,
         most_unread: int = 1 << 62,
-        window: int = _WINDOW,
+        window: int = WINDOW,
         operator_key: OperatorKey | None = None,
     ) -> None:
-        self.node = node
-        self._meshed = meshed  # joins the node to others; it hands `perform` what they bring about
-        self.reports = ReportFiles(report, report_bytes)
-        self._keep = keep  # has the saves; it answers with `stored` and `fetched` of the node
+        super().__init__(node, report, report_bytes, keep, meshed, most_unread, window)
         self._guard = guard
         self._operator_key = operator_key or OperatorKey("")
         self._limits = limits
-        self._report = report
         self._calls_in_a_row = calls_in_a_row
-        self._by_kernel: dict[int, Served] = {}
-        self._dirty: list[Served] = []
-        self._patient: list[Served] = []
-        self.hurries = False
-        self._splicer = Splicer()
-        # What was done so far, for `weft serve` to say at its end and `weft bench fedpro` to show.
+        # Like those of what was sent.
         self.messages = 0  # updates and interactions
         self.spliced = 0  # of these, the ones that took a lane
-        self.frames = 0  # sent
-        self.writes = 0  # and in how many pieces
         self.bytes_in = 0
-        self.bytes_out = 0
-        self.overfull: list[Served] = []  # they leave too much unread, and are to be dropped
-        self._most_unread = most_unread
-        self._window = window
-        self.watch: CallWatch | None = None  # who wants to know how long calls take
-        self.alarm = NEVER  # when the node is to be ticked, as far as it has said since somebody last looked
 
     # --- from the federate ------------------------------------------------------------------------------------
 
@@ -519,248 +395,6 @@ class Switchboard:
         self.node.close_session(served.kernel_session)
         del self._by_kernel[served.kernel_session]
         served.kernel_session = 0
-
-    # --- to federates -----------------------------------------------------------------------------------------
-
-    def perform(self, effects: list[Effect]) -> None:
-        for effect in effects:
-            if isinstance(effect, Reply):
-                served = self._by_kernel.get(effect.session)
-                if served is not None:
-                    self._replied(served, effect.number, effect.value)
-            elif isinstance(effect, Refuse):
-                served = self._by_kernel.get(effect.session)
-                if served is not None:
-                    self._refused(served, effect.number, effect.error)
-            elif isinstance(effect, (Store, Fetch)):
-                self._keep(effect)
-            elif isinstance(effect, Notice):
-                self._report(effect.text)
-        self._callbacks(effects)
-
-    def _callbacks(self, effects: list[Effect]) -> None:
-        if self.watch is not None:
-            self.watch.heard(effects)
-        last: tuple[Any, ...] = ()
-        payload = b""
-        made: dict[int, bytes] | None = {} if len(effects) > 3 else None  # by the identity of the arguments
-        for effect in effects:
-            if isinstance(effect, Callback):
-                served = self._by_kernel.get(effect.session)
-                if served is not None:
-                    arguments = effect.arguments
-                    if arguments is not last or not payload:
-                        found = None if made is None else made.get(id(arguments))
-                        if found is None:
-                            payload = self._encode(served, effect.method, arguments)
-                            if made is not None:
-                                made[id(arguments)] = payload
-                        else:
-                            payload = found
-                        last = arguments
-                    if served.backlog is not None or isinstance(effect, UrgentCallback):
-                        self._queue(served, effect, payload)
-                        continue
-                    sent = served.wire.send_callback(payload)
-                    if served.causes is not None:
-                        self._put_cause(served.causes, sent, effect)
-                    if self.node.holding and effect.method in PAUSES:
-                        served.pauses[sent] = effect.method
-                    self._touch(served)
-            elif isinstance(effect, Alarm):
-                self.alarm = min(self.alarm, effect.when)
-            elif isinstance(effect, Record):
-                self.reports.write(effect.file, effect.line)
-            elif isinstance(effect, Carried) and self._meshed is not None:
-                self._meshed.carry(effect)
-
-    def _put_cause(self, causes: Causes, sent: int, effect: Callback) -> None:
-        source, message = message_of(effect)
-        causes.put(sent, source, message)
-
-    # --- what can be sorted (weft.host.backlog) ---------------------------------------------------------------
-
-    def _queue(self, served: Served, effect: Callback, payload: bytes) -> None:
-        backlog = served.backlog
-        if backlog is None:
-            backlog = served.backlog = Backlog()
-            self.node.attend(served.kernel_session)  # lanes would pass what waits here
-        if isinstance(effect, UrgentCallback):
-            watched = effect.ticket > 0
-            payload = with_urgent(
-                payload, (effect.priority, effect.order, effect.dynamic, effect.sub, watched)
-            )
-        backlog.put(Encoded(effect, payload))
-        self.drain(served)
-        if backlog.bytes > self._most_unread and served not in self.overfull:
-            self.overfull.append(served)
-
-    def drain(self, served: Served) -> None:
-        """Send of what waits for it as much as it may have under way, the most urgent first."""
-        backlog = served.backlog
-        line = served.line
-        if backlog is None:
-            return
-        self._touch(served)
-        while backlog.waiting and line is not None:
-            if not served.sorts and len(backlog.sent) >= self._window:
-                break
-            if line.queued() + served.wire.waiting_bytes > _FULL:
-                break
-            found = backlog.take()
-            if found is None:
-                break
-            sent = served.wire.send_callback(found.payload)
-            if served.causes is not None:
-                self._put_cause(served.causes, sent, found)
-            if found.ticket or not served.sorts:
-                backlog.sent[sent] = found.ticket
-            if self.node.holding and found.method in PAUSES:
-                served.pauses[sent] = found.method
-            if found.ticket and self.node.watched:
-                self.node.began(served.kernel_session, found.ticket, time.monotonic())
-
-    def _dealt_with(self, served: Served, backlog: Backlog, number: int, now: float) -> None:
-        for ticket in backlog.answered(number, not served.sorts):
-            self.perform(self.node.done(served.kernel_session, ticket, now))
-        if backlog.waiting:
-            self.drain(served)
-
-    def _end_backlog(self, served: Served, joined: bool) -> None:
-        """It has resigned, or joins anew: what is left goes out, and nothing is sorted until there is something urgent."""
-        backlog = served.backlog
-        if backlog is None:
-            return
-        served.backlog = None
-        if not joined:
-            for found in backlog.leave_federation():
-                served.wire.send_callback(found.payload)
-            return
-        left = backlog.take()
-        while left is not None:
-            served.wire.send_callback(left.payload)
-            left = backlog.take()
-
-    def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
-        if len(arguments) > 1 and isinstance(arguments[1], PackedValues):
-            if len(arguments) > 5 and arguments[5] is not None:  # regions are conveyed: not a common form
-                plain = (arguments[0], arguments[1].unpack(), *arguments[2:])
-                return served.codec.encode_callback(method, plain)
-            if method == "receive_interaction":
-                return self._splicer.receive(arguments)
-            if method == "reflect_attribute_values":
-                return self._splicer.reflect(arguments)
-        return served.codec.encode_callback(method, arguments)
-
-    def _replied(self, served: Served, sequence: int, value: Any) -> None:
-        number = served.calls.pop(sequence)
-        if self.watch is not None:
-            self.watch.replied(served.kernel_session, sequence)
-        if sequence == served.joining:
-            served.joining = NONE
-            served.codec.time = time_factory(value[1])
-            self._end_backlog(served, True)
-        elif sequence == served.resigning:
-            served.resigning = NONE
-            self._end_backlog(served, False)
-        served.wire.send_call_response(sequence, served.codec.encode_response(number, value))
-        self._touch(served)
-
-    def _refused(self, served: Served, sequence: int, error: Exception) -> None:
-        served.calls.pop(sequence, None)
-        if self.watch is not None:
-            self.watch.refused(served.kernel_session, sequence, error)
-        if sequence == served.resigning:
-            served.resigning = NONE
-        name = type(error).__name__ if isinstance(error, RTIexception) else RTIinternalError.__name__
-        served.wire.send_call_response(sequence, served.codec.encode_exception(name, str(error)))
-        self._touch(served)
-
-    def _touch(self, served: Served) -> None:
-        if not served.dirty:
-            served.dirty = True
-            self._dirty.append(served)
-
-    def _touch_later(self, served: Served) -> None:
-        if served.wire.waiting_bytes > _GATHERED:
-            self._touch(served)
-        elif not served.answers_wait:
-            served.answers_wait = True
-            self._patient.append(served)
-
-    # --- what waits to be read --------------------------------------------------------------------------------
-
-    def note_waiting(self, served: Served) -> None:
-        if served.kernel_session:
-            behind = 0 if served.backlog is None else served.backlog.waiting
-            self.node.note_waiting(served.kernel_session, served.wire.unacknowledged + behind)
-
-    def report_waiting(self, served: Served, now: float) -> None:
-        """It has become slow, or has caught up: the MOM tells all who want to know, itself too."""
-        if served.kernel_session:
-            self.note_waiting(served)
-            self.perform(self.node.report_waiting(served.kernel_session, now))
-
-    # --- the end of a turn ------------------------------------------------------------------------------------
-
-    def flush(self, now: float) -> list[Served]:
-        """Send what has gathered; returns the sessions whose peers leave something unread, or did so."""
-        busy: list[Served] = []
-        dirty = self._dirty
-        self._dirty = []
-        # Who was touched last first: receivers before the sender, which only gets an answer it may not even wait for.
-        dirty.reverse()
-        for served in dirty:
-            served.dirty = False
-            served.answers_wait = False
-            heard = served.heard
-            served.heard = False
-            parts = served.wire.take_outgoing(now)
-            if served.wire.last_callback:
-                served.last_callback = served.wire.last_callback[:HEAD]
-                served.wire.last_callback = b""
-                served.callback_at = now
-            line = served.line
-            if line is not None:
-                if parts:
-                    for part in parts:
-                        served.bytes_out += len(part)
-                        self.bytes_out += len(part)
-                    self.frames += served.wire.take_count()
-                    self.writes += 1
-                    if line.send(parts) or served.slow:
-                        busy.append(served)
-                elif heard:
-                    line.acknowledge_soon()
-                if served.backlog is not None and served.backlog.waiting:
-                    if served not in busy:
-                        busy.append(served)
-                    if parts and not line.queued():
-                        self.drain(served)
-        return busy
-
-    def hurry(self) -> None:
-        """Answers that could wait have waited long enough: they go with the next flush."""
-        self.hurries = False
-        patient = self._patient
-        self._patient = []
-        for served in patient:
-            if served.answers_wait:
-                self._touch(served)
-
-    @property
-    def is_restless(self) -> bool:
-        """Is there something to do soon: answers that wait, or an alarm?"""
-        return self.has_waiting or self.alarm < NEVER or bool(self.overfull)
-
-    @property
-    def has_waiting(self) -> bool:
-        """Are there answers that wait?  Then `hurry` is to be called in a few milliseconds, and `hurries` to be set till then."""
-        return bool(self._patient) and not self.hurries
-
-    @property
-    def has_outgoing(self) -> bool:
-        return bool(self._dirty)
 
     # --- the end of a session ---------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
-from weft.host.serving import Served
+from weft.host.served import Served
 from weft.wire.frames import ProtocolError, split
 from weft.wire.session_greeting import MAX_GREETING, Greeting
 from weft.wire.session_state import State

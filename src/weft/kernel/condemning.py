@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, placements, rates, require, time_services
+from weft.kernel import placements, queueing, rates, require, time_services
 from weft.kernel.overrides import attribute_order
 from weft.kernel.state import Condemned, Federation, Instance, Member
 from weft.kernel.time_services import NO_RETRACTION
@@ -50,7 +50,7 @@ def delete(
     for other in knowing:
         arguments = (instance.handle, tag, member.handle, *stamp)
         if other.node == turn.node:
-            advancing.arrived(turn, federation, other, member, "remove_object_instance", arguments, stamp)
+            queueing.arrived(turn, federation, other, member, "remove_object_instance", arguments, stamp)
             other.tally.removed += 1
         if not other.timing.constrained:
             _forget(federation, instance, other)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.kernel import advancing, in_time, overrides, recording, require, time_services
+from weft.kernel import in_time, overrides, queueing, recording, require, time_services
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.routes import DELAYED
@@ -148,6 +148,6 @@ def hand_at(
     add(member.tally.directed_received, interaction_class, transportation)
     method = "receive_directed_interaction"
     if time_services.is_stamped(stamp):
-        advancing.arrived(turn, federation, member, sender, method, arguments, stamp)
+        queueing.arrived(turn, federation, member, sender, method, arguments, stamp)
     else:
-        advancing.hand(turn, member, method, arguments, order)
+        queueing.hand(turn, member, method, arguments, order)

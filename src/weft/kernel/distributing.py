@@ -16,17 +16,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import SpaceTime
-from weft.kernel import (
-    advancing,
-    asof,
-    legs,
-    matching,
-    overrides,
-    rates,
-    recording,
-    routes,
-    time_services,
-)
+from weft.kernel import asof, legs, matching, overrides, queueing, rates, recording, routes, time_services
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data, unshared
 from weft.kernel.placing import Extents, OwnedRegion
@@ -304,7 +294,7 @@ def _take_interaction(
     if not timing.queue.retract(retraction):  # it comes again, and may be received at another class
         add(member.tally.interactions_received, message.target, message.transportation)
     condition = Condition((message.target, message.where), timing.untimed)
-    advancing.arrived(
+    queueing.arrived(
         turn,
         federation,
         member,
@@ -348,7 +338,7 @@ def _take_update(
         content = (instance.handle, kept, message.tag, leg.transportation, sender.handle, leg.regions)
         if not waiting:
             add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
-        advancing.arrived(
+        queueing.arrived(
             turn,
             federation,
             member,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.interest import Declared
-from weft.kernel import advancing, directed, matching, rates
+from weft.kernel import directed, matching, queueing, rates
 from weft.kernel.legs import legs_to, paced_legs
 from weft.kernel.state import Federation, Instance, Member, add
 from weft.kernel.turn import Turn
@@ -39,7 +39,7 @@ def hand_interaction(
     if stamp:
         arguments += stamp
     add(member.tally.interactions_received, interaction_class, transportation)
-    advancing.hand(turn, member, "receive_interaction", arguments, OrderType.CAUSAL)
+    queueing.hand(turn, member, "receive_interaction", arguments, OrderType.CAUSAL)
 
 
 def hand_directed(
@@ -85,7 +85,7 @@ def hand_update(
         arguments = (instance.handle, kept, tag, leg.transportation, producer, leg.regions, *stamp)
         add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
         instance.reflected |= member.bit
-        advancing.hand(turn, member, "reflect_attribute_values", arguments, OrderType.CAUSAL)
+        queueing.hand(turn, member, "reflect_attribute_values", arguments, OrderType.CAUSAL)
 
 
 def sender_of(federation: Federation, handle: FederateHandle) -> Member:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.kernel import advancing, matching, rates, time_services
+from weft.kernel import matching, queueing, rates, time_services
 from weft.kernel.parcels import unshared
 from weft.kernel.placing import Where
 from weft.kernel.routes import DELAYED
@@ -60,9 +60,9 @@ def hear_in_time(
         if audience.regions is not None and member.switches.convey_region_designator_sets:
             handed = (*arguments[:5], audience.regions, *stamp)
         if stamped:
-            advancing.arrived(turn, federation, member, sender, "receive_interaction", handed, stamp)
+            queueing.arrived(turn, federation, member, sender, "receive_interaction", handed, stamp)
         else:
-            advancing.hand(turn, member, "receive_interaction", handed)
+            queueing.hand(turn, member, "receive_interaction", handed)
 
 
 def reflect_in_time(
@@ -92,11 +92,11 @@ def reflect_in_time(
         member = leg.member
         arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, leg.regions, *stamp)
         if stamped:
-            advancing.arrived(
+            queueing.arrived(
                 turn, federation, member, sender, "reflect_attribute_values", arguments, stamp, part
             )
         else:
-            advancing.hand(turn, member, "reflect_attribute_values", arguments)
+            queueing.hand(turn, member, "reflect_attribute_values", arguments)
 
 
 def await_time(
@@ -110,4 +110,4 @@ def await_time(
     """For every time-constrained member here: if it wants the message is asked when its time has come."""
     for member in federation.members.values():
         if member.node == turn.node and member.timing.constrained and member is not sender:
-            advancing.arrived(turn, federation, member, sender, service, arguments, stamp)
+            queueing.arrived(turn, federation, member, sender, service, arguments, stamp)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, matching, rates
+from weft.kernel import matching, queueing, rates
 from weft.kernel.directed import directed_to
 from weft.kernel.legs import legs_of
 from weft.kernel.state import Federation, Member, add
@@ -17,7 +17,7 @@ from weft.model.packed import PackedValues
 
 def interaction(
     federation: Federation, member: Member, message: tuple[Any, ...], count: bool
-) -> advancing.Callbacks:
+) -> queueing.Callbacks:
     sent_class, values, tag, transportation, producer, boxes, *stamp = message
     at = None if boxes is None else matching.from_boxes(boxes)
     received = matching.hears(federation, member, federation.catalog.interaction_classes[sent_class], at)
@@ -37,7 +37,7 @@ def interaction(
 
 def update(
     federation: Federation, member: Member, message: tuple[Any, ...], count: bool
-) -> advancing.Callbacks:
+) -> queueing.Callbacks:
     """Of different transportation, or conveyed regions, in separate callbacks."""
     handle, values, tag, producer, carried, *stamp = message
     instance = federation.instances.get(handle)
@@ -48,7 +48,7 @@ def update(
     subscribed = matching.wishes(federation, member, known, where) or {}
     sent = list(values) if isinstance(values, dict) else values.handles
     wanted = [attribute for attribute in sent if attribute in subscribed]
-    callbacks: advancing.Callbacks = []
+    callbacks: queueing.Callbacks = []
     for leg in legs_of(instance, member, wanted, where):
         kept = rates.part_of(values, leg.attributes or ())
         arguments = (handle, kept, tag, leg.transportation, producer, leg.regions, *stamp)
@@ -61,7 +61,7 @@ def update(
 
 def directed(
     federation: Federation, member: Member, message: tuple[Any, ...], count: bool
-) -> advancing.Callbacks:
+) -> queueing.Callbacks:
     sent_class, handle, values, tag, transportation, *rest = message
     instance = federation.instances.get(handle)
     if instance is None or not instance.knowledge.mask & member.bit:

@@ -17,7 +17,7 @@ from typing import Any
 
 from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
 from weft.interest import Extent
-from weft.kernel import advancing, advisories, condemning, discovery, path, support, time_services
+from weft.kernel import advisories, condemning, discovery, path, queueing, support, time_services
 from weft.kernel.mom_reports import encoded, report_file
 from weft.kernel.placing import Placement
 from weft.kernel.state import MOM_INSTANCES, Counts, Federation, Instance, Member, mom_handle
@@ -240,7 +240,7 @@ def _time(time: LogicalTime | None) -> bytes:
 
 
 def _bound_value(federation: Federation, value: Any) -> bytes:
-    return b"" if value is None else advancing.wrapped(federation, value).encode()
+    return b"" if value is None else queueing.wrapped(federation, value).encode()
 
 
 def _lookahead(federation: Federation, member: Member) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any
 from weft.fom import EnumeratedType, standard_mim
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import Extent
-from weft.kernel import advancing, changing, path, routes
+from weft.kernel import changing, path, queueing, routes
 from weft.kernel.effects import Callback, Effect, Record
 from weft.kernel.placing import Extents
 from weft.kernel.state import Federation, Member
@@ -199,7 +199,7 @@ def _as_called(federation: Federation, service: str, arguments: tuple[Any, ...])
         arguments = (frozenset(handle for handle, _ in arguments[0]), *arguments[1:])
     place = changing.PLACES.get(service)
     if place is not None and len(arguments) > place and type(arguments[place]) is tuple:
-        arguments = (*arguments[:place], advancing.wrapped(federation, arguments[place][0]))
+        arguments = (*arguments[:place], queueing.wrapped(federation, arguments[place][0]))
     return arguments
 
 

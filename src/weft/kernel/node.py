@@ -23,6 +23,7 @@ from typing import Any
 
 from weft.kernel import (
     advancing,
+    blocking,
     changing,
     condemning,
     data_distribution,
@@ -167,7 +168,7 @@ class Node(Commands):
         """When `tick` is next to be called; None if nothing waits for time to pass."""
         soonest: float | None = None
         for federation in self.federations.values():
-            waited = advancing.next_due(federation, self.name)
+            waited = blocking.next_due(federation, self.name)
             missed = qos.next_due(federation) if federation.attended else None
             for due in (mom_objects.next_due(federation), rates.next_due(federation), waited, missed):
                 if due is not None and (soonest is None or due < soonest):
@@ -181,7 +182,7 @@ class Node(Commands):
                 mom_objects.report_due(turn, federation)
             if federation.paces is not None:
                 rates.release(turn, federation)
-            advancing.remind(turn, federation)
+            blocking.remind(turn, federation)
             for attended in list(federation.attended.values()):
                 attended.tick(turn)
         return self._end(turn)

@@ -14,7 +14,7 @@ In, at another node: the same interest question, asked of the members there (`ar
 A message in time stamp order whose class or attributes have dimensions goes to those who want it as of its time, also if they
 come to want it later by a change as of an earlier time: `weft.kernel.distributing` takes it from there.
 
-A message in time stamp order waits for a time-constrained member until its time comes (`weft.kernel.advancing`), and
+A message in time stamp order waits for a time-constrained member until its time comes (`weft.kernel.queueing`), and
 is handed to any other at once.  One in another order waits while a constrained member is granted.  A time stamp from a sender
 that does not regulate is only carried along, and both order types in the callback say so.
 

@@ -2,7 +2,7 @@
 
     send, arrive    where a message begins its way at a node: `path`, `causal`, `distributing`.  If it is handed on as it is, the
                     deliveries are entered with it, as one shape; that is found once for all messages that are alike
-    hold, release   where a message begins to wait (`advancing`, `causal`), and where that ends
+    hold, release   where a message begins to wait (`queueing`, `causal`), and where that ends
     deliver, grant  at the end of a turn, from the callbacks that come of it (`given`)
     call, declare   where a call has been carried out, at the node of its federate (`called`)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, timed_saves
+from weft.kernel import queueing, timed_saves
 from weft.kernel.pauses import Saving
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import GRANTED
@@ -62,7 +62,7 @@ def save_due(turn: Turn, federation: Federation, member: Member) -> None:
         value: Any = time.value
         for one in federation.members.values():
             if one.node == turn.node and one.timing.constrained and one.timing.mode != GRANTED:
-                advancing.deliver_until(turn, federation, one, (value, 1))
+                queueing.deliver_until(turn, federation, one, (value, 1))
         initiate(turn, federation, label, time)
 
 

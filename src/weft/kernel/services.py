@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.kernel import (
-    advancing,
     causal,
     condemning,
     data_distribution,
@@ -25,6 +24,7 @@ from weft.kernel import (
     ownership,
     path,
     qos_services,
+    queueing,
     restoring,
     saving,
     steering,
@@ -58,7 +58,7 @@ INTERNAL = frozenset(
 """Commands that are no service of the standard: the RTI gives them itself."""
 
 
-advancing.LATE.update(late.CALLBACKS)
+queueing.LATE.update(late.CALLBACKS)
 
 
 class Service:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import advancing, recording_calls, timed_saves, timetable
+from weft.kernel import advancing, blocking, recording_calls, timed_saves, timetable
 from weft.kernel.effects import Notice
 from weft.kernel.homes import STEER
 from weft.kernel.parcels import Caller, Request
@@ -269,7 +269,7 @@ def could_have(federation: Federation, table: Timetable, member: Member, report:
         return None if federation.save_limit is not None else report.requested
     if not member.timing.constrained:
         return report.requested
-    if galt is None and not advancing.may_advance_alone(federation, member):
+    if galt is None and not blocking.may_advance_alone(federation, member):
         return None
     if federation.save_limit is not None:
         galt = federation.save_limit if galt is None else min(galt, federation.save_limit)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from weft.kernel import advancing, timetable
+from weft.kernel import blocking, timetable
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import FLUSH, GRANTED, SERVICE_NAMES, Report
 from weft.model.handles import FederateHandle
@@ -111,7 +111,7 @@ def waits_for_grant(
     limit = federation.save_limit
     if limit is not None and member.timing.constrained and report.requested > limit[0]:
         return True
-    if galt is None and not advancing.may_advance_alone(federation, member):
+    if galt is None and not blocking.may_advance_alone(federation, member):
         return True
     return not timetable.may_have(federation, report, galt)
 
@@ -135,16 +135,16 @@ def blockers(
 ) -> list[str]:
     """Whom or what a member that waits for a grant waits for; empty where nobody regulates, or that is not known."""
     found = _operator(federation, member, node, report)
-    if found and member.node == node and advancing.only_halted(federation, member, galt):
+    if found and member.node == node and blocking.only_halted(federation, member, galt):
         behind = []
     if member.timing.changes:
         found += [
             f"{node}, for a change as of {time}"
-            for time, nodes in advancing.settling(member)
+            for time, nodes in blocking.settling(member)
             for node in nodes or [federation.home]
         ]
     if federation.save_limit is not None:
-        save = advancing.held_for(federation, member, galt)
+        save = blocking.held_for(federation, member, galt)
         if save:
             return [*found, f"the save {save!r}"]
     return [*found, *(behind if member.name not in behind else _without(behind, member.name))]
@@ -155,7 +155,7 @@ def _operator(federation: Federation, member: Member, node: str, report: Report)
     halt = federation.halt
     if halt is None:
         return []
-    by = advancing.halted_by(federation, member) if member.node == node else halt.by
+    by = blocking.halted_by(federation, member) if member.node == node else halt.by
     if member.node != node and report.mode != GRANTED and halt.lets(report.requested):
         by = ""
     return [PAUSED_BY.format(by)] if by else []

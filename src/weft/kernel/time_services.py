@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from weft.kernel import advancing, timetable
+from weft.kernel import advancing, blocking, queueing, timetable
 from weft.kernel.effects import Callback, Transmit
 from weft.kernel.parcels import Retraction
 from weft.kernel.state import Federation, Member
@@ -159,11 +159,11 @@ def _begin_at(turn: Turn, federation: Federation, member: Member, time: Any, exc
     """Its time may jump; what waits for it up to there comes first."""
     timing = member.timing
     if time > timing.time:
-        advancing.deliver_until(turn, federation, member, (time, 1 if exclusive else 0))
+        queueing.deliver_until(turn, federation, member, (time, 1 if exclusive else 0))
         timing.time = time
         timing.exclusive = exclusive
     timing.exclusive = timing.exclusive or exclusive
-    told = (advancing.wrapped(federation, timing.time),)
+    told = (queueing.wrapped(federation, timing.time),)
     turn.effects.append(Callback(member.session, "time_regulation_enabled", told))
 
 
@@ -224,7 +224,7 @@ def time_constrained_begun(turn: Turn, federation: Federation, member: Member, f
     found.holds = True
     federation.changed()  # lanes to it end here
     if found.node == turn.node:
-        told = (advancing.wrapped(federation, timing.time),)
+        told = (queueing.wrapped(federation, timing.time),)
         turn.effects.append(Callback(found.session, "time_constrained_enabled", told))
         federation.horizon.waiting.pop(found.handle, None)
 
@@ -246,8 +246,8 @@ def time_constrained_ended(turn: Turn, federation: Federation, member: Member) -
     member.holds = member.qos is not None
     federation.changed()
     if member.node == turn.node:
-        advancing.release_held(turn, federation, member)
-        advancing.deliver_rest(turn, federation, member)
+        queueing.release_held(turn, federation, member)
+        queueing.deliver_rest(turn, federation, member)
         advancing.check(turn, federation, member)
     if federation.home == turn.node:
         timetable.flags_changed(federation, member)
@@ -325,7 +325,7 @@ def enable_asynchronous_delivery(turn: Turn, federation: Federation, member: Mem
             raise AsynchronousDeliveryAlreadyEnabled(f"{member!r} has enabled asynchronous delivery")
         member.timing.asynchronous = True
         turn.note(federation, member, "HLAasynchronousDelivery")
-        advancing.release_held(turn, federation, member)
+        queueing.release_held(turn, federation, member)
 
 
 def disable_asynchronous_delivery(turn: Turn, federation: Federation, member: Member) -> None:
@@ -354,7 +354,7 @@ def lits_value(node: str, federation: Federation, member: Member) -> Any:
 def _answer(federation: Federation, value: Any) -> TimeQueryReturn:
     if value is None:
         return TimeQueryReturn(False, None)
-    return TimeQueryReturn(True, advancing.wrapped(federation, value))
+    return TimeQueryReturn(True, queueing.wrapped(federation, value))
 
 
 def query_galt(turn: Turn, federation: Federation, member: Member) -> TimeQueryReturn:
@@ -364,7 +364,7 @@ def query_galt(turn: Turn, federation: Federation, member: Member) -> TimeQueryR
 
 def query_logical_time(turn: Turn, federation: Federation, member: Member) -> LogicalTime:
     """Clause 8.18."""
-    return advancing.wrapped(federation, member.timing.time)
+    return queueing.wrapped(federation, member.timing.time)
 
 
 def query_lits(turn: Turn, federation: Federation, member: Member) -> TimeQueryReturn:
@@ -400,7 +400,7 @@ def query_lookahead(turn: Turn, federation: Federation, member: Member) -> Logic
 
 def query_blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, Any]:
     """No service of the standard: whom the federate waits for."""
-    return advancing.blocking(turn, federation, member)
+    return blocking.blocking(turn, federation, member)
 
 
 def set_time_advance_patience(turn: Turn, federation: Federation, member: Member, seconds: float) -> None:
@@ -411,7 +411,7 @@ def set_time_advance_patience(turn: Turn, federation: Federation, member: Member
     timing.patience = float(seconds)
     timing.alarm = 0.0
     if timing.patience and timing.mode != GRANTED:
-        advancing.arm(turn, member)
+        blocking.arm(turn, member)
 
 
 # --- sending in time stamp order ----------------------------------------------------------------------------------

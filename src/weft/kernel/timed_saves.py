@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from weft.kernel import advancing, time_services, timetable
+from weft.kernel import advancing, blocking, time_services, timetable
 from weft.kernel.parcels import Caller
 from weft.kernel.pauses import AskedSave
 from weft.kernel.plain import from_plain, to_plain
@@ -205,7 +205,7 @@ def _has_come(federation: Federation, member: Member, value: Any) -> bool:
     if timetable.next_time(table, member, report) <= value:
         return False
     galt = table.bounds.galt(member.handle)
-    return advancing.may_advance_alone(federation, member) if galt is None else galt >= (value, 1)
+    return blocking.may_advance_alone(federation, member) if galt is None else galt >= (value, 1)
 
 
 # --- as plain data (weft.kernel.snapshot) ---------------------------------------------------------------------------
