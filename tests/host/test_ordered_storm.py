@@ -128,19 +128,19 @@ def storm(seed: int) -> Town:
 def test_crashes_end_views_and_nothing_hangs(block: int) -> None:
     """S0-14, S0-16: a node that dies takes messages with it; survivors keep causal order, and nobody waits for ever."""
     views = 0
-    for seed in range(block * 20, block * 20 + 20):
+    for seed in range(block * 12, block * 12 + 12):
         town = crashes(seed)
         views += max(
             (f.orders.settled for n in town.network._nodes.values() for f in n.federations.values()),
             default=0,
         )
-    assert views > 10
+    assert views > 5
 
 
 @pytest.mark.parametrize("block", range(4))
 def test_storms_over_domains(block: int) -> None:
     """S0-16, S1-9: routers and homes among those that die and come back."""
-    for seed in range(block * 6, block * 6 + 6):
+    for seed in range(block * 4, block * 4 + 4):
         storm(seed)
 
 

@@ -21,7 +21,7 @@ from weft.host import NodeHost
 from weft.host.simulated_fabric import FabricNetwork
 
 FEDERATES = 4
-END = 25
+END = 18
 NAME = "the same"
 
 

@@ -18,7 +18,7 @@ KINDS = [
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_random_calls_are_advised_as_the_oracle_says(kind: Kind) -> None:
     """Clauses 5.14 to 5.17, 6.19, 6.20, 6.22 to 6.24, 10.34 to 10.41 and 10.52."""
-    check(kind, range(120), steps=80)
+    check(kind, range(60), steps=80)
 
 
 @pytest.mark.soak

@@ -13,7 +13,7 @@ PLAIN = Kind()
 
 def test_random_calls_are_answered_as_the_oracle_says() -> None:
     """Clauses 4.11 to 4.18, 5 and 6: every call is refused or heard exactly as the rules say."""
-    check(PLAIN, range(200), steps=80)
+    check(PLAIN, range(100), steps=80)
 
 
 @pytest.mark.soak

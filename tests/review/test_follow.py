@@ -62,7 +62,7 @@ class Growing:
 @pytest.mark.timeout(600)
 def test_a_growing_run_is_followed_to_its_end(spark: Any, tmp_path: Path) -> None:
     """What is told meanwhile is all that is wrong, and nothing else; how far it has come is told, too."""
-    rows = faulty_run(seed=7, steps=250, times=1)
+    rows = faulty_run(seed=7, steps=150, times=1)
     growing = Growing(tmp_path, number(with_ends(rows)))
     found: list[Finding] = []
     said: list[str] = []
