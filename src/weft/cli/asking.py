@@ -17,7 +17,7 @@ from typing import Any
 from weft.cli.facts import Answer, Facts, survey_of_status
 from weft.console.rates import rated
 from weft.federate import FederateAmbassador, RTIambassador
-from weft.host.guard import OPERATOR, PLAIN_PASSWORD
+from weft.host.guard import OPERATOR
 from weft.model.enums import CallbackModel
 from weft.model.errors import RTIexception, SettingsError
 from weft.model.records import Credentials, RtiConfiguration
@@ -46,14 +46,9 @@ class Door:
                     "run directory"
                 ) from error
         if self.password is not None:
-            return Credentials(PLAIN_PASSWORD, _unicode_string(self.password))
+            name, _, password = self.password.partition(":")
+            return Credentials.password(name, password)
         return None
-
-
-def _unicode_string(text: str) -> bytes:
-    """An HLAunicodeString."""
-    data = text.encode("utf-16-be")
-    return (len(data) // 2).to_bytes(4, "big") + data
 
 
 class Asker:
