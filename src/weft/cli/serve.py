@@ -16,11 +16,12 @@ from typing import Any
 
 import weft
 from weft.cli.arguments import add_console, add_record, console_flags, real, record_flags
-from weft.cli.console import console_for, operator_key, reachable
+from weft.cli.console import console_for, reachable
 from weft.cli.serve_node import NodePlan, node_plan
 from weft.host.call_log import log_call
 from weft.host.call_watch import CallWatch, WatchedCall
 from weft.host.log import FORMS, JSON, Log
+from weft.host.operator_keys import key_of_run
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
 from weft.host.tracing import flush, provider_of, span_sink
@@ -149,7 +150,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
         recorded = settings.recordings if settings.record.on else ""
         print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
         if console is not None:
-            here = {"address": reachable(listeners), "key": operator_key(run_directory)}
+            here = {"address": reachable(listeners), "key": key_of_run(run_directory)}
             await console.start([here], settings.recordings)
         code = 0
         if plan is None or node is None:
