@@ -49,6 +49,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft run": _examples(
         "weft run domains.toml --seconds 5",
         "weft run domains.toml --plain --no-journal --no-record --seconds 2",
+        "weft run domains.toml --log json --seconds 2 2> nodes.jsonl",
         kind=LONG,
     ),
     "weft runs": _examples("weft runs", "weft runs runs --json"),
