@@ -19,7 +19,7 @@ import pytest
 import weft
 from support.browser import WHY_NOT, Browser, find_browser
 from weft import FederateAmbassador, RTIambassador
-from weft.cli import main, parser
+from weft.cli import COMMANDS, main, parser
 from weft.cli.errors import all_errors
 from weft.cli.errors_told import FAMILIES
 from weft.federate.refusals import errors_of
@@ -152,6 +152,24 @@ def test_causes_name_services_and_settings_that_there_are() -> None:
             for name in re.findall(r"`([\w.]+)`", text):
                 short = name.removeprefix("weft.")
                 assert short in words | KNOWN_WORDS, f"{family.title}: {name}"
+
+
+def test_the_page_of_errors_says_what_is_refused() -> None:
+    """docs/errors.md: the console's status codes are all there, commands exist, and what servers say is what they say."""
+    page = (DOCS / "errors.md").read_text()
+    sources = {one: one.read_text() for one in (ROOT / "src" / "weft").rglob("*.py")}
+    console = "".join(text for one, text in sources.items() if one.parent.name == "console")
+    given = set(re.findall(r"\b(?:Problem|Refused|RunError|problem)\(\s*([45]\d\d)\b", console)) - {"500"}
+    shown = _sections(page)["What the console refuses"]
+    assert given <= set(re.findall(r"\b([45]\d\d)\b", shown)), given
+    told = _sections(page)["Exit codes"]
+    assert set(re.findall(r"`weft (\w+)", told)) <= set(COMMANDS)
+    for refusal in (
+        "a password on a connection without TLS can be read by others",
+        "this server has no password file",
+    ):
+        assert refusal in page
+        assert any(refusal in text for text in sources.values()), refusal
 
 
 def test_one_error_or_service_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
