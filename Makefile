@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export UV_PYTHON_DOWNLOADS := never
+# What requirements/dev.txt comes to on Linux (x86-64), pyspark 456 MB of it; look again after `make lock`.
+FETCHED := about 700 MB
+# uv shows bars on a terminal; elsewhere it would list every package.
+UV_SAYS = quiet=--quiet; if test -t 1 && test -t 2; then quiet=; fi;
 HOT := $(shell sed 's/\#.*//' hot_modules.txt)
 
 .PHONY: help setup build browser demo test check soak bench docs format lock clean
@@ -13,11 +17,12 @@ $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "missing: $(PYTHON); install Python 3.11 or newer, or say make PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "missing: Python 3.11 or newer ($(PYTHON) is $$($(PYTHON) -V)); say make PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "missing: Python's venv module (on Debian: apt install python3-venv)"; exit 1; }
-	@echo "weft: setting up $(VENV) ($$($(PYTHON) -V))"
+	@echo "weft: setting up $(VENV) ($$($(PYTHON) -V)) with $$(grep -c == requirements/dev.txt) packages: $(FETCHED) to fetch, two thirds of it Spark, unless uv has them in its cache"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(UV_SAYS) $(BIN)/uv pip install $$quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@WEFT_PURE=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@echo "weft: $(VENV) is ready"
 	@touch $@
 
 # Compiled in place.  Pure Python stands in where there is no compiler, so this step may do nothing but never fails.
@@ -71,8 +76,9 @@ bench: build ## the benchmark table of docs/benchmarks.md
 
 SITE := WEFT_PURE=1 $(BIN)/sphinx-build -q -W --keep-going -d build/doctrees docs build/site
 
-docs: setup ## the documentation as a site, in build/site; docs/services.md anew
+docs: setup ## the documentation as a site, in build/site; docs/services.md and docs/exceptions.md anew
 	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/services.md
+	@WEFT_PURE=1 $(BIN)/weft errors --markdown > docs/exceptions.md
 	@$(SITE)
 	@echo "weft: the site is there, open build/site/index.html"
 

@@ -48,6 +48,7 @@ FOLLOWED: dict[str, tuple[str, ...]] = {
     "hangs": ("docs/hangs.md",),
     "tls": ("docs/tls.md",),
     "steering": ("docs/steering.md",),
+    "errors": ("docs/errors.md",),
 }
 _NEXT_RUN = (
     "$ weft run harbour.toml --rid weft.rid --quiet 3 "
@@ -259,6 +260,13 @@ def test_the_list_of_services_is_true() -> None:
     from weft.cli.services import all_services, markdown
 
     assert (ROOT / "docs" / "services.md").read_text() == markdown(all_services()), "run: make docs"
+
+
+def test_the_list_of_exceptions_is_true() -> None:
+    """docs/exceptions.md has every exception with its services."""
+    from weft.cli.errors import all_errors, markdown
+
+    assert (ROOT / "docs" / "exceptions.md").read_text() == markdown(all_errors()), "run: make docs"
 
 
 @pytest.mark.parametrize("word", re.findall(r"make (\w+)$", (ROOT / "README.md").read_text(), re.M))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shutil
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +83,49 @@ def test_the_demo_passes_over_a_build_of_modules_that_are_gone(checkout: Path) -
     _stamp(checkout, 3_000_000)
     (checkout / HOT[1]).unlink()
     assert _demo(checkout) == "1"
+
+
+def _set_up(checkout: Path, **streams: Any) -> subprocess.CompletedProcess[str]:
+    """With a Python and a uv that only say how they were called."""
+    (checkout / ".venv" / ".ready").unlink()
+    for name in ("python", "uv"):
+        tool = checkout / ".venv" / "bin" / name
+        tool.write_text(f'#!/bin/sh\necho "{name}: $*"\n')
+        tool.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    return subprocess.run(
+        ["make", "setup", f"PYTHON={sys.executable}"],
+        cwd=checkout, env=environment, text=True, check=True, timeout=60, **streams,
+    )  # fmt: skip
+
+
+def test_setting_up_says_how_much_is_fetched(checkout: Path) -> None:
+    """In a log that, and nothing of each package; what is ready is said, too."""
+    said = _set_up(checkout, capture_output=True).stdout.splitlines()
+    packages = len(re.findall(r"^[\w.-]+==", (ROOT / "requirements" / "dev.txt").read_text(), re.M))
+    assert re.fullmatch(
+        rf"weft: setting up \.venv .* {packages} packages: about \d+ MB to fetch, .*Spark.*", said[0]
+    )
+    assert said[-1] == "weft: .venv is ready"
+    installs = [line for line in said if line.startswith("uv: pip install ")]
+    assert len(installs) == 2
+    assert all(" --quiet " in line for line in installs)
+    assert (checkout / ".venv" / ".ready").exists()
+
+
+def test_on_a_terminal_uv_shows_its_progress(checkout: Path) -> None:
+    """Of the many packages; the project itself takes no time."""
+    master, slave = pty.openpty()
+    try:
+        _set_up(checkout, stdout=slave, stderr=slave)
+        said = os.read(master, 1 << 16).decode()
+    finally:
+        os.close(master)
+        os.close(slave)
+    many, own = (line for line in said.splitlines() if line.startswith("uv: pip install "))
+    assert " --quiet " not in many
+    assert "requirements/dev.txt" in many
+    assert " --quiet " in own
 
 
 @pytest.mark.soak

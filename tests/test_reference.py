@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
+import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -13,14 +16,32 @@ from types import ModuleType
 
 import pytest
 
+import weft
 from support.browser import WHY_NOT, Browser, find_browser
-from weft.cli import parser
+from weft import FederateAmbassador, RTIambassador
+from weft.cli import COMMANDS, main, parser
+from weft.cli.errors import all_errors
+from weft.cli.errors_told import FAMILIES
+from weft.federate.refusals import errors_of
 from weft.host import client_settings, settings
 from weft.model import errors
 from weft.recorder import schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+KNOWN_WORDS = {
+    *(
+        "RECEIVE",
+        "TimeStamp",
+        "HLAreceive",
+        "HLAtimestamp",
+        "reliable",
+        "HLAreliable",
+        "HLAstandardMIM",
+        "NO_ACTION",
+    ),
+    *("Vehicle.Tank", "HLAreportServiceInvocation", "ServiceGroup", "fom", "wire"),
+}
 
 
 def _load(name: str) -> ModuleType:
@@ -100,19 +121,70 @@ def test_the_settings_of_connections_are_complete() -> None:
     assert [name for name, _, _ in rows] == list(client_settings._KEYS)
 
 
-def test_the_page_of_errors_is_complete() -> None:
-    """Every exception of weft.errors with what it means and what to do."""
-    text = reference.all_errors()
-    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)]
-    assert len(kinds) > 100
-    for kind in kinds:
-        assert re.search(rf"^\| `{kind.__name__}` \| [^|]+\. \| [^|]+[^| ] \|$", text, re.M), kind.__name__
+def _all_kinds(kind: type[errors.WeftError]) -> set[type[errors.WeftError]]:
+    return {kind}.union(*(_all_kinds(below) for below in kind.__subclasses__()))
+
+
+def test_the_page_of_exceptions_is_complete() -> None:
+    """Every error of the package once, with what it means, what leads to it and what to do."""
+    for module in pkgutil.walk_packages(weft.__path__, "weft."):
+        # What asks for optional packages, or is run as a program, raises nothing of its own.
+        if not re.search(r"review\.|console\.|benchmarks|__main__", module.name):
+            importlib.import_module(module.name)
+    ours = {one.__name__ for one in _all_kinds(errors.WeftError) if one.__module__.startswith("weft.")}
+    told = all_errors()
+    assert len(ours) > 110
+    assert sorted(ours) == sorted(one.name for one in told)
+    for one in told:
+        assert one.meaning.endswith("."), one.name
+        assert one.cause.endswith("."), one.name
+        assert one.remedy or one.module != "weft.errors", one.name
+        assert (one.module == "weft.errors") is hasattr(errors, one.name), one.name
+
+
+def test_causes_name_services_and_settings_that_there_are() -> None:
+    """What is in the text as code is a service, a callback, a setting, a command, or a word of Python or an object model."""
+    words = {name for kind in (RTIambassador, FederateAmbassador) for name in dir(kind)} | set(dir(weft))
+    words |= {one.name for one in all_errors()}
+    words |= {f"{section}.{one.name}" for section, kind in settings._SECTIONS.items() for one in fields(kind)}
+    for family in FAMILIES:
+        for text in (family.about, *family.causes.values()):
+            for name in re.findall(r"`([\w.]+)`", text):
+                short = name.removeprefix("weft.")
+                assert short in words | KNOWN_WORDS, f"{family.title}: {name}"
+
+
+def test_the_page_of_errors_says_what_is_refused() -> None:
+    """docs/errors.md: the console's status codes are all there, commands exist, and what servers say is what they say."""
+    page = (DOCS / "errors.md").read_text()
+    sources = {one: one.read_text() for one in (ROOT / "src" / "weft").rglob("*.py")}
+    console = "".join(text for one, text in sources.items() if one.parent.name == "console")
+    given = set(re.findall(r"\b(?:Problem|Refused|RunError|problem)\(\s*([45]\d\d)\b", console)) - {"500"}
+    shown = _sections(page)["What the console refuses"]
+    assert given <= set(re.findall(r"\b([45]\d\d)\b", shown)), given
+    told = _sections(page)["Exit codes"]
+    assert set(re.findall(r"`weft (\w+)", told)) <= set(COMMANDS)
+    for refusal in (
+        "a password on a connection without TLS can be read by others",
+        "this server has no password file",
+    ):
+        assert refusal in page
+        assert any(refusal in text for text in sources.values()), refusal
+
+
+def test_one_error_or_service_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """`weft errors NAME`: of an exception all that is known, of a service what it raises; else what is near."""
+    assert main(["errors", "InvalidLookahead"]) == 0
+    assert "Raised by enable_time_regulation, modify_lookahead." in capsys.readouterr().out
+    assert main(["errors", "retract", "--json"]) == 0
+    assert {one["name"] for one in json.loads(capsys.readouterr().out)} == set(errors_of("retract"))
+    assert main(["errors", "retrakt"]) == 2
+    assert "is it retract?" in capsys.readouterr().err
+    assert main(["errors", "retract", "--markdown"]) == 2
 
 
 def test_errors_name_services_that_there_are() -> None:
     """What to do, in a docstring, is to call something: under the name that it has."""
-    from weft.federate import FederateAmbassador, RTIambassador
-
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.RTIexception):
             for name in re.findall(r"`([a-z_]+)`", kind.__doc__ or ""):
@@ -190,17 +262,26 @@ def test_nothing_in_the_site_comes_from_elsewhere(site: Path) -> None:
 def test_the_site_from_the_disk(site: Path, tmp_path: Path, dark: bool) -> None:
     """Opened as a file, light and dark, 1280 wide: nothing is fetched, nothing complains, nothing is wider; the search finds."""
     with Browser(str(find_browser()), tmp_path, (1280, 900), dark) as browser:
-        for name in ("index", "start", "tutorial", "commands", "settings", "errors", "papers", "benchmarks"):
+        for name in (
+            "index",
+            "start",
+            "tutorial",
+            "commands",
+            "settings",
+            "exceptions",
+            "papers",
+            "benchmarks",
+        ):
             browser.open(site / f"{name}.html")
             assert browser.ask("document.documentElement.scrollWidth") <= 1280, name
         ground = browser.ask("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", str(ground))[:3])) < 200) is dark
-        _search(browser, site, "lookahead")
-        assert "Logical time" in str(browser.ask("document.querySelector('#search-results').innerText"))
+        _search(browser, site, "lookahead", "Logical time")
         assert not [asked for asked in browser.asked if not asked.startswith(("file:", "data:"))]
         assert not browser.complaints
 
 
-def _search(browser: Browser, site: Path, word: str) -> None:
+def _search(browser: Browser, site: Path, word: str, page: str) -> None:
+    """Pages are listed one after the other, so this waits for the one that is looked for."""
     browser.call("Page.navigate", url=f"{(site / 'search.html').as_uri()}?q={word}")
-    browser.wait_for("document.querySelectorAll('#search-results li').length > 2")
+    browser.wait_for(f"document.querySelector('#search-results')?.innerText.includes('{page}')")

@@ -1,4 +1,4 @@
-"""Reference pages made from the code itself: commands, settings, errors.  Each function gives Markdown."""
+"""Reference pages made from the code itself: commands, settings, rows.  Each function gives Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 
 from weft import cli
 from weft.host import client_settings, settings
-from weft.model import errors
 from weft.recorder import schema
 
 
@@ -133,35 +132,6 @@ def _default(one: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# Errors
-
-
-def all_errors() -> str:
-    """Every exception: what it means, and what to do."""
-    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)]
-    standard = [one for one in kinds if issubclass(one, errors.RTIexception)]
-    text = ["\n## Weft's own\n"]
-    text.append(_error_table([one for one in kinds if one not in standard]))
-    text.append("\n## Of the standard\n\n")
-    text.append("All are below `RTIexception`, and have the names of IEEE 1516.1-2025 in every language.\n")
-    text.append(_error_table(standard))
-    return "".join(text)
-
-
-def _error_table(kinds: list[type[Exception]]) -> str:
-    text = ["\n| error | what it means | what to do |\n|---|---|---|\n"]
-    for kind in kinds:
-        meaning, todo = told_of(kind)
-        text.append(f"| `{kind.__name__}` | {_cell(meaning)} | {_cell(todo)} |\n")
-    return "".join(text)
-
-
-def told_of(kind: type[Exception]) -> tuple[str, str]:
-    """The first sentence of its docstring, and the rest."""
-    meaning, stop, todo = " ".join((kind.__doc__ or "").split()).partition(". ")
-    return meaning + stop.strip(), todo
-
-
 # Rows
 
 
@@ -178,6 +148,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "settings": all_settings,
     "client_settings": all_client_settings,
-    "errors": all_errors,
     "rows": all_rows,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import os
 import re
@@ -30,12 +31,44 @@ STATUS = {
 }  # fmt: skip
 
 
+FEDERATE = """
+import os
+import weft
+from weft.cli.data import object_model
+
+print(os.environ["WEFT_ADDRESS"], os.environ["WEFT_NODE"])
+with weft.join("Range", "gunner", fom=object_model("range.xml"), rti=os.environ["WEFT_ADDRESS"]):
+    pass
+"""
+
+
+def _check_logs(folder: Path, shown: str, traced: bool) -> None:
+    """Issue 9, item 3: `--log json` shows what is in the files of all nodes, each line with its node; spans are theirs, too."""
+    lines = shown.splitlines()
+    for server in TOPOLOGY.servers:
+        [file] = (folder / "runs" / "mesh").glob(f"*/{server}.log")
+        own = [line for line in lines if json.loads(line)["node"] == server]
+        assert own == file.read_text().splitlines()
+        events = [json.loads(line)["event"] for line in own]
+        assert {"listening", "link-up", "stopping", "stopped"} <= set(events), server
+    (joined,) = (one for one in map(json.loads, lines) if one["event"] == "federate-joined")
+    assert (joined["node"], joined["federation"], joined["federate"]) == ("S2", "Range", "gunner")
+    [printed] = (folder / "runs" / "mesh").glob("*/S2.out")
+    assert not traced or '"name": "weft.join_federation_execution"' in printed.read_text()
+
+
 def _command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "weft.cli", *arguments]
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "PYTHONUNBUFFERED": "1",
+        "OTEL_TRACES_EXPORTER": "console",
+    }
 
 
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -51,12 +84,12 @@ def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_mesh_with_agents_and_a_federate_runs_and_stops(tmp_path: Path) -> None:
-    """One process for each node, a program with one of them, a clean end; then the journals tell what happened."""
+    """One process for each node, a program with one of them, a clean end; then logs and journals tell what happened."""
     write_file(tmp_path, TOPOLOGY, AGENTS)
-    program = "import os; print(os.environ['WEFT_ADDRESS'], os.environ['WEFT_NODE'])"
-    (tmp_path / "federate.py").write_text(program)
+    (tmp_path / "federate.py").write_text(FEDERATE)
+    traced = ["--otel"] if importlib.util.find_spec("opentelemetry") else []
     done = _run(
-        tmp_path, "run", "domains.toml", "--settings", "settings.toml", "--quiet", "0.5",
+        tmp_path, "run", "domains.toml", "--settings", "settings.toml", "--quiet", "0.5", "--log", "json", *traced,
         "--federate", f"S2={sys.executable} federate.py",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -67,6 +100,7 @@ def test_a_mesh_with_agents_and_a_federate_runs_and_stops(tmp_path: Path) -> Non
     assert re.fullmatch(r"127\.0\.0\.1:\d+ S2\n", said.read_text())
     shown = _run(tmp_path, "journal", "runs/journal/S1.journal", "--json")
     assert json.loads(shown.stdout)["agents"]["asker"]["back"] == list(range(50))
+    _check_logs(tmp_path, done.stderr, bool(traced))
     assert "agent echo: {" in _run(tmp_path, "journal", "runs/journal/S3.journal").stdout
 
 

@@ -76,7 +76,7 @@ def test_what_is_wrong_is_said_in_a_line(
 
 
 def test_a_key_of_another_server_is_refused(at_work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (at_work / "other").write_text("another key")
+    (at_work / "other").write_text("another-key")
     with serving(run_directory=str(at_work / "run")) as running:
         assert steer(running, "pause", NAME, "--key", "other") == 2
         assert f"its key is in {at_work / 'run' / OPERATOR_KEY}" in capsys.readouterr().err

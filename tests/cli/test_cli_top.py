@@ -97,7 +97,7 @@ def test_a_server_that_asks_for_a_password(capsys: Capture) -> None:
         assert main(["status", server.address(), "--password", "alice:sesame"]) == 0
         assert main(["status", server.address()]) == 2
         assert main(["status", server.address(), "--operator-key", "nowhere.key"]) == 2
-    assert "operator.key in the server's run directory" in capsys.readouterr().err
+    assert "operator.key in the run directory that the server names" in capsys.readouterr().err
 
 
 class Surveyed:

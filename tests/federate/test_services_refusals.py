@@ -7,8 +7,8 @@ are skipped, and the refusals themselves are tested all the same.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -22,11 +22,12 @@ from support.refusals_support import SUPPORT
 from support.refusals_time import TIME, TIME_CANNOT_RAISE
 from support.saves import begin_restore, instruct, save
 from support.standard import snake, standard
-from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
+from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador, heard
 from weft.channel import interval
+from weft.federate.refusals import COMMON, SERVICES, UNCONNECTED, UNJOINED, errors_of
 from weft.kernel import DURING_RESTORE, DURING_SAVE
 from weft.model import errors
-from weft.model.handles import ObjectClassHandle
+from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
 
 REFUSALS = [
     *FEDERATION,
@@ -41,28 +42,6 @@ REFUSALS = [
     *REGIONS,
 ]
 
-# What a service may do before a connection or a federation is there.
-UNCONNECTED = {"connect", "disconnect", "leave", "get_hla_version"}
-UNJOINED = {
-    "create_federation_execution",
-    "create_federation_execution_with_mim",
-    "destroy_federation_execution",
-    "list_federation_executions",
-    "list_federation_execution_members",
-    "join_federation_execution",
-    "evoke_callback",
-    "evoke_multiple_callbacks",
-    "enable_callbacks",
-    "disable_callbacks",
-    "query_status",
-    "query_survey",
-    "steer",
-}
-SERVICES = sorted(
-    name
-    for name, _ in inspect.getmembers(RTIambassador, inspect.isfunction)
-    if not name.startswith("_") and (not name.endswith("_factory") or name == "get_time_factory")
-)
 # Arguments of a sound type for a call that is refused before anybody looks at them.
 SOUND: dict[str, Any] = {
     "attributes": set(),
@@ -168,6 +147,84 @@ def test_what_is_refused_meanwhile_is_what_the_standard_says() -> None:
     ):
         listed = {snake(one["name"]) for one in standard("services") if error in one["exceptions"]}
         assert listed - {"join_federation_execution"} == set(refused_then) - OWN
+
+
+# --- what the reference says ------------------------------------------------------------------------------------
+
+NAME = "range"
+BEYOND: list[tuple[str, str, Callable[[RTIambassador], Any]]] = [
+    (
+        "correlate",
+        "AttributeNotDefined",
+        lambda rti: rti.correlate(heard(rti.get_object_class_handle("Vehicle"), AttributeHandle.of(99))),
+    ),
+    (
+        "correlate",
+        "InteractionClassNotDefined",
+        lambda rti: rti.correlate(heard(InteractionClassHandle.of(4000))),
+    ),
+    ("correlate", "ObjectClassNotDefined", lambda rti: rti.correlate(heard(ObjectClassHandle.of(4000)))),
+    (
+        "set_class_qos",
+        "InteractionClassNotDefined",
+        lambda rti: rti.set_class_qos(InteractionClassHandle.of(4000), 1),
+    ),
+    ("set_class_qos", "ObjectClassNotDefined", lambda rti: rti.set_class_qos(ObjectClassHandle.of(4000), 1)),
+    (
+        "set_automatic_resign_directive",
+        "InvalidResignAction",
+        lambda rti: rti.set_automatic_resign_directive(cast(Any, "delete")),
+    ),
+    ("steer", "FederationExecutionDoesNotExist", lambda rti: rti.steer("pause", "nowhere")),
+    ("steer", "NameNotFound", lambda rti: rti.steer("resign", NAME, "nobody")),
+]
+"""Of Weft's own services, and where Weft has a better word than the standard's RTIinternalError."""
+AT_SERVERS = {
+    *((service, "Unauthorized") for service in ("connect", "create_federation_execution", "steer")),
+    *(
+        (service, "Unauthorized")
+        for service in ("create_federation_execution_with_mim", "destroy_federation_execution")
+    ),
+    ("join_federation_execution", "Unauthorized"),
+}
+"""What guards refuse: tests/host/test_guard.py, tests/host/test_operator_key.py."""
+
+
+@pytest.mark.bare(reason="the middleware has no groups")
+@pytest.mark.parametrize(
+    ("service", "error", "provoke"), BEYOND, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_refusals_that_are_not_of_the_standard(
+    service: str, error: str, provoke: Callable[[RTIambassador], Any]
+) -> None:
+    """docs/exceptions.md names them, too."""
+    with federation(2) as f, refused(getattr(errors, error)):
+        provoke(f.rti[0])
+
+
+def test_the_reference_names_what_is_provoked_and_nothing_else() -> None:
+    """Issue 9, errors: who raises what, of `weft errors` and docs/exceptions.md, is what these tests see raised, both ways."""
+    provoked = {(case.service, case.error) for case in REFUSALS} | {(one[0], one[1]) for one in BEYOND}
+    provoked |= AT_SERVERS | set(TIME_CANNOT_RAISE)  # over nodes: tests/host/test_time_nodes.py
+    provoked |= {(s, "SaveInProgress") for s in REFUSED_IN_SAVE} | {
+        (s, "RestoreInProgress") for s in REFUSED_IN_RESTORE
+    }
+    provoked |= {(service, "NotConnected") for service in SERVICES if service not in UNCONNECTED}
+    provoked |= {(s, "FederateNotExecutionMember") for s in SERVICES if s not in UNCONNECTED | UNJOINED}
+    provoked |= {
+        (service, "RTIinternalError") for service in COMMON["RTIinternalError"]
+    }  # what has no other name
+    assert {(service, error) for service in SERVICES for error in errors_of(service)} == provoked
+
+
+def test_the_reference_leaves_out_only_what_cannot_be_raised() -> None:
+    """What the standard lists and the reference does not is explained in `CANNOT_RAISE`."""
+    for one in standard("services"):
+        name = snake(one["name"])
+        left_out = set() if _factory_reason(name) else set(one["exceptions"]) - set(errors_of(name))
+        assert {
+            e for e in left_out if (name, e) not in CANNOT_RAISE and ("*", e) not in CANNOT_RAISE
+        } == set(), name
 
 
 # --- against the standard ---------------------------------------------------------------------------------------

@@ -71,7 +71,12 @@ def test_the_last_rows_of_a_crashed_node_are_not_held_against_the_run(
 
 def test_a_run_with_nothing_wrong(spark: Any, tmp_path: Path) -> None:
     """Also the one that benchmarks use: several tiles, pieces and files, regions that move."""
-    found = review(make_run(tmp_path / "run", Plan(rows=60_000, each=5)), session=spark, advice=False)
+    run = make_run(tmp_path / "run", Plan(rows=60_000, each=5))
+    said: list[str] = []
+    found = review(run, session=spark, advice=False, say=said.append)
+    assert (
+        "delivery: what was sent and what was delivered add up, as counted before for another audit\n" in said
+    )
     assert {name: result.violations for name, result in found.audits.items()} == dict.fromkeys(
         found.audits, 0
     )

@@ -43,6 +43,27 @@ def record_flags(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def add_log(parser: argparse.ArgumentParser, shown: str = "") -> None:
+    """How the log is written, and spans of calls (docs/logs.md).  `shown`: what else the form does."""
+    from weft.host.log import FORMS  # which commands that have no log need not wait for
+
+    parser.add_argument(
+        "--log",
+        choices=FORMS,
+        help=f"how the log is written: text, or json for programs{shown} (docs/logs.md)",
+    )
+    parser.add_argument(
+        "--otel",
+        action="store_true",
+        help="spans of calls for OpenTelemetry (docs/logs.md); needs weft[otel]",
+    )
+
+
+def log_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+    """As settings take it."""
+    return {"serve.log": arguments.log, "serve.otel": True if arguments.otel else None}
+
+
 def add_console(parser: argparse.ArgumentParser) -> None:
     """Whether there is a console, and where (docs/console.md)."""
     group = parser.add_argument_group("the console (see docs/console.md)")

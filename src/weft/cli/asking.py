@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from weft.cli.facts import Answer, Facts, survey_of_status
 from weft.console.rates import rated
 from weft.federate import FederateAmbassador, RTIambassador
-from weft.host.guard import OPERATOR, PLAIN_PASSWORD
+from weft.host.operator_keys import operator_credentials
 from weft.model.enums import CallbackModel
-from weft.model.errors import RTIexception, SettingsError
+from weft.model.errors import RTIexception
 from weft.model.records import Credentials, RtiConfiguration
 
 LOCAL = "127.0.0.1:15164"
@@ -38,22 +37,11 @@ class Door:
 
     def credentials(self) -> Credentials | None:
         if self.operator_key is not None:
-            try:
-                return Credentials(OPERATOR, Path(self.operator_key).read_bytes().strip())
-            except OSError as error:
-                raise SettingsError(
-                    f"--operator-key {self.operator_key}: {error.strerror or error}; it is operator.key in the server's "
-                    "run directory"
-                ) from error
+            return operator_credentials(self.operator_key, "--operator-key")
         if self.password is not None:
-            return Credentials(PLAIN_PASSWORD, _unicode_string(self.password))
+            name, _, password = self.password.partition(":")
+            return Credentials.password(name, password)
         return None
-
-
-def _unicode_string(text: str) -> bytes:
-    """An HLAunicodeString."""
-    data = text.encode("utf-16-be")
-    return (len(data) // 2).to_bytes(4, "big") + data
 
 
 class Asker:

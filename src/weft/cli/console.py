@@ -10,6 +10,7 @@ from pathlib import Path
 from weft.cli.arguments import whole
 from weft.cli.run_nodes import Child
 from weft.console.child import INSTALL, ConsoleChild, guard_of, is_installed, listen
+from weft.host.operator_keys import key_of_run, read_key
 from weft.host.recording_files import DEFAULT_DIRECTORY
 from weft.host.settings import Settings, load_settings
 from weft.model.errors import SettingsError
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         "console.insecure": True if arguments.insecure else None,
     }
     settings = load_settings(flags, os.environ).console
-    key = _read_key(arguments.key) if arguments.key else ""
+    key = read_key(arguments.key, "--key") if arguments.key else ""
     with listen(settings) as listening:
         guard = guard_of(settings, listening)
         print(
@@ -77,19 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
         serve(start, listening, None, report_to())
     return 0
-
-
-def _read_key(path: str | Path) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError as error:
-        raise SettingsError(f"--key {path}: {error.strerror or error}") from error
-
-
-def operator_key(run_directory: Path) -> str:
-    """Of a server on this machine; empty where it has none, and then one may only look."""
-    path = run_directory / "operator.key"
-    return _read_key(path) if path.is_file() else ""
 
 
 def console_for(
@@ -117,7 +105,7 @@ def tell_of(console: ConsoleChild, children: Sequence[Child]) -> None:
         if child.state.startswith(("died", "ended", "stopped")):
             console.tell(child.name, state="down", why=f"{child.state}; see {child.log}")
         elif "federates" in child.status:
-            key = operator_key(Path(child.status["run_directory"]))
+            key = key_of_run(Path(child.status["run_directory"]))
             console.tell(child.name, address=child.status["federates"], key=key)
         else:
             console.tell(child.name, state="starting")

@@ -49,6 +49,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft run": _examples(
         "weft run domains.toml --seconds 5",
         "weft run domains.toml --plain --no-journal --no-record --seconds 2",
+        "weft run domains.toml --log json --seconds 2 2> nodes.jsonl",
         kind=LONG,
     ),
     "weft runs": _examples("weft runs", "weft runs runs --json"),
@@ -98,6 +99,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft fom gen harbour.xml", "weft fom gen harbour.xml --module harbour --output harbour.py"
     ),
     "weft services": _examples("weft services", "weft services --json"),
+    "weft errors": _examples("weft errors NameNotFound", "weft errors retract"),
     "weft status": _examples(
         "weft status", "weft status 127.0.0.1:15164 localhost:15164 --check --patience 30", kind=LIVE
     ),

@@ -18,8 +18,18 @@ import sys
 import time
 from pathlib import Path
 
-from weft.cli.arguments import add_console, add_record, console_flags, real, record_flags, whole
+from weft.cli.arguments import (
+    add_console,
+    add_log,
+    add_record,
+    console_flags,
+    log_flags,
+    real,
+    record_flags,
+    whole,
+)
 from weft.cli.console import console_for, tell_of
+from weft.cli.run_logs import NodeLogs
 from weft.cli.run_nodes import Child, Command
 from weft.cli.run_table import LiveTable, PlainLines, Shown
 from weft.cli.serve import settings_from
@@ -49,6 +59,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
     add_record(parser)
     add_console(parser)
+    add_log(parser, "; here it also shows what all nodes report")
     parser.add_argument("--settings", help="settings file for all nodes (TOML)")
     parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
@@ -60,7 +71,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run(arguments: argparse.Namespace) -> int:
     domains, _ = read_domains(arguments.file)
     servers = domains.topology.servers
-    settings = settings_from({**record_flags(arguments), **console_flags(arguments)}, arguments.settings)
+    flags = {**record_flags(arguments), **console_flags(arguments), **log_flags(arguments)}
+    settings = settings_from(flags, arguments.settings)
     folder = _run_directory()
     extra = ["--no-console"]
     for one in arguments.agents:
@@ -71,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("--rid", arguments.rid),
         ("--schedule", arguments.schedule),
         ("--record", arguments.record),
+        ("--log", arguments.log),
     ):
         if value:
             extra += [flag, value]
@@ -78,6 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         extra.append("--no-journal")
     if arguments.no_record:
         extra.append("--no-record")
+    if arguments.otel:
+        extra.append("--otel")
     children: list[Child] = []
     for place, name in enumerate(servers):
         port = arguments.first_port + place if arguments.first_port else 0
@@ -85,21 +100,29 @@ def run(arguments: argparse.Namespace) -> int:
         command += ["--port", str(port), "--status", "1", *extra]
         children.append(Child(name, command, folder / f"{name}.log"))
     commands = _commands(arguments.federate, children, folder)
+    logs = NodeLogs(children, arguments.log)
     shown: Shown = PlainLines()
-    if sys.stdout.isatty() and not arguments.plain:
+    # Lines of a log on the same terminal would tear the table.
+    torn = arguments.log is not None and sys.stderr.isatty()
+    if sys.stdout.isatty() and not arguments.plain and not torn:
         with contextlib.suppress(ImportError):
             shown = LiveTable(
                 f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}"
             )
     return int(
         run_loop(
-            _run(children, commands, shown, arguments.restart, arguments.seconds, arguments.quiet, settings)
+            _run(
+                children,
+                commands,
+                shown,
+                logs,
+                arguments.restart,
+                arguments.seconds,
+                arguments.quiet,
+                settings,
+            )
         )
     )
-
-
-def _say(text: str) -> None:
-    print(f"weft: {text}", file=sys.stderr, flush=True)
 
 
 def moved(children: list[Child]) -> int:
@@ -136,6 +159,7 @@ async def _run(
     children: list[Child],
     commands: list[Command],
     shown: Shown,
+    logs: NodeLogs,
     restart: bool,
     seconds: float | None,
     quiet: float | None,
@@ -148,7 +172,7 @@ async def _run(
             loop.add_signal_handler(number, stopping.set)
     if seconds is not None:
         loop.call_later(seconds, stopping.set)
-    console, consoles = console_for(settings, _say, children[0].log.parent / "console.log")
+    console, consoles = console_for(settings, logs.say, children[0].log.parent / "console.log")
     if consoles:
         print("\n".join(consoles), flush=True)
     if console is not None:
@@ -159,6 +183,7 @@ async def _run(
         moved_at, total = time.monotonic(), -1
         while not stopping.is_set():
             shown.show(children)
+            logs.show()
             if console is not None:
                 tell_of(console, children)
             now = moved(children)
@@ -185,7 +210,8 @@ async def _run(
         if console is not None:
             await console.stop()
         shown.show(children)
+        logs.show(last=True)
     failed = [child for child in children if child.failure]
     for child in failed:
-        print(f"weft: node {child.name} {child.failure}; see {child.log}", file=sys.stderr)
+        logs.failed(child)
     return 1 if failed else 0

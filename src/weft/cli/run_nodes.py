@@ -68,9 +68,13 @@ class Child(_Process):
             process = await self._start(self.command, {})
             self.pid = process.pid
             assert process.stdout is not None
-            async for line in process.stdout:
-                if line.startswith(b'{"status"'):
-                    self._took(json.loads(line)["status"])
+            with self.log.with_suffix(".out").open("ab") as printed:
+                async for line in process.stdout:
+                    if line.startswith(b'{"status"'):
+                        self._took(json.loads(line)["status"])
+                    else:  # of agents, or of an exporter of spans
+                        printed.write(line)
+                        printed.flush()
             code = await process.wait()
             self.rates = {}
             if stopping.is_set():

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import weft
-from weft.cli.arguments import add_console, add_record, console_flags, real, record_flags
-from weft.cli.console import console_for, operator_key, reachable
+from weft.cli.arguments import add_console, add_log, add_record, console_flags, log_flags, real, record_flags
+from weft.cli.console import console_for, reachable
 from weft.cli.serve_node import NodePlan, node_plan
 from weft.host.call_log import log_call
 from weft.host.call_watch import CallWatch, WatchedCall
-from weft.host.log import FORMS, JSON, Log
+from weft.host.log import JSON, Log
+from weft.host.operator_keys import key_of_run
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
 from weft.host.tracing import flush, provider_of, span_sink
@@ -49,14 +50,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     add_record(parser)
     add_console(parser)
-    parser.add_argument(
-        "--log", choices=FORMS, help="how the log is written: text, or json for programs (docs/logs.md)"
-    )
-    parser.add_argument(
-        "--otel",
-        action="store_true",
-        help="spans of calls for OpenTelemetry (docs/logs.md); needs weft[otel]",
-    )
+    add_log(parser)
     parser.add_argument("--settings", help="settings file (TOML)")
     node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
@@ -95,8 +89,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "security.password_file": arguments.password_file,
         "ddm.rid": arguments.rid,
         "channel.schedule": arguments.schedule,
-        "serve.log": arguments.log,
-        "serve.otel": True if arguments.otel else None,
+        **log_flags(arguments),
         **record_flags(arguments),
         **console_flags(arguments),
     }
@@ -149,7 +142,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
         recorded = settings.recordings if settings.record.on else ""
         print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
         if console is not None:
-            here = {"address": reachable(listeners), "key": operator_key(run_directory)}
+            here = {"address": reachable(listeners), "key": key_of_run(run_directory)}
             await console.start([here], settings.recordings)
         code = 0
         if plan is None or node is None:

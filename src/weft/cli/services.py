@@ -27,7 +27,8 @@ _HEAD = """# Services
 
 Every service of IEEE 1516.1-2025 by clause, under the name it has in Weft. Services with several forms in the standard
 (with and without a time, a name, an update rate) are one method with optional arguments. All of them are carried out. This
-page is the output of `weft services --markdown`.
+page is the output of `weft services --markdown`. `weft errors SERVICE` says what
+one may raise; [Exceptions](exceptions.md) has all.
 """
 
 

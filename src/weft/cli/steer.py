@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from weft.federate import FederateAmbassador, RTIambassador
-from weft.host.guard import OPERATOR, OPERATOR_KEY
+from weft.host.guard import OPERATOR_KEY
+from weft.host.operator_keys import SERVER_RUNS, newest_key, operator_credentials
 from weft.kernel.steering import ACTIONS
 from weft.model.enums import CallbackModel
 from weft.model.errors import SettingsError
 from weft.model.records import Credentials, RtiConfiguration
-
-RUNS = Path("runs") / "server"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,17 +38,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument(
         "--key",
         metavar="FILE",
-        help=f"the operator key of that server (default: the newest {OPERATOR_KEY} below {RUNS})",
+        help=f"the operator key of that server (default: the newest {OPERATOR_KEY} below {SERVER_RUNS})",
     )
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     target = _target(arguments.action, arguments.target)
-    path = Path(arguments.key) if arguments.key else newest_key()
-    if not arguments.key:
+    if arguments.key:
+        credentials = operator_credentials(arguments.key, "--key")
+    else:
+        path = newest_key()
         print(f"operator key: {path}", file=sys.stderr)
-    answer = steer(arguments.server, read_key(path), arguments.action, arguments.federation, target)
+        credentials = operator_credentials(path)
+    answer = steer(arguments.server, credentials, arguments.action, arguments.federation, target)
     print(in_words(answer, target))
     return 0
 
@@ -69,31 +70,12 @@ def _target(action: str, given: str | None) -> str | int | None:
     return given
 
 
-def newest_key(below: Path = RUNS) -> Path:
-    """Of the server that was started last from here and has not been stopped."""
-    found = sorted(below.glob(f"*/{OPERATOR_KEY}"), key=lambda path: (path.stat().st_mtime, path))
-    if not found:
-        raise SettingsError(
-            f"there is no {OPERATOR_KEY} below {below}: run this where `weft serve` was started, or give --key FILE "
-            f"({OPERATOR_KEY} in the run directory that the server names when it starts)"
-        )
-    return found[-1]
-
-
-def read_key(path: Path) -> bytes:
-    try:
-        key = path.read_bytes().strip()
-    except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror or error}") from error
-    if not key:
-        raise SettingsError(f"{path}: there is no key in it")
-    return key
-
-
-def steer(server: str, key: bytes, action: str, federation: str, target: str | int | None) -> dict[str, Any]:
+def steer(
+    server: str, credentials: Credentials, action: str, federation: str, target: str | int | None
+) -> dict[str, Any]:
     rti = RTIambassador()
     configuration = RtiConfiguration(rti_address=server)
-    rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, Credentials(OPERATOR, key))
+    rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, credentials)
     try:
         return rti.steer(action, federation, target)
     finally:

@@ -27,6 +27,7 @@ from weft.federate.ambassador import RTIambassador
 from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.ears import Ears
+from weft.federate.entering import credentials_of, enter
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
 from weft.federate.things import Interaction, LocalObject, RemoteObject
@@ -40,6 +41,7 @@ from weft.model.errors import (
     FederationExecutionDoesNotExist,
     InvalidRegionContext,
     RTIexception,
+    Unauthorized,
 )
 from weft.model.handles import (
     AttributeHandle,
@@ -51,7 +53,7 @@ from weft.model.handles import (
     ParameterHandle,
     RegionHandle,
 )
-from weft.model.records import DeadlineMiss, RtiConfiguration
+from weft.model.records import Credentials, DeadlineMiss, RtiConfiguration
 from weft.model.time import LogicalTime
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -72,6 +74,9 @@ class Federate:
         time: str = "",
         callbacks: CallbackModel = CallbackModel.EVOKED,
         rti: str | RtiConfiguration = "",
+        user: str = "",
+        password: str = "",
+        credentials: Credentials | None = None,
         host: NodeHost | None = None,
         causal: bool = False,
     ) -> None:
@@ -84,6 +89,7 @@ class Federate:
         self._time = time
         self._callbacks = callbacks
         self._address = rti
+        self._credentials = credentials_of(user, password, credentials)
         self._vocabulary = Vocabulary(load_fom(*self._sources))
         self._hears: dict[str, list[Callable[[Interaction], Any]]] = {}
         self._discovers: dict[str, list[Callable[[RemoteObject], Any]]] = {}
@@ -118,7 +124,7 @@ class Federate:
 
     def join(self) -> None:
         """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
-        self.rti.connect(Ears(self), self._callbacks, self._address or None)
+        enter(self.rti, Ears(self), self._callbacks, self._address, self._credentials)
         self._forget()
         try:
             handle = self._create_and_join(_TRIES)
@@ -135,8 +141,8 @@ class Federate:
         """Resign and delete what was registered, destroy the federation if nobody is left, disconnect."""
         try:
             self.rti.resign_federation_execution(ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
-            # Others may still be in it, or another was the last to leave.
-            with contextlib.suppress(FederatesCurrentlyJoined, FederationExecutionDoesNotExist):
+            # Others may still be in it, another was the last to leave, or this user may not.
+            with contextlib.suppress(FederatesCurrentlyJoined, FederationExecutionDoesNotExist, Unauthorized):
                 self.rti.destroy_federation_execution(self.federation)
         finally:
             self.rti.leave()
@@ -151,11 +157,19 @@ class Federate:
         self._published.clear()
 
     def _create_and_join(self, tries: int) -> FederateHandle:
+        refused = None  # who may not create may join what others have created
         try:
             with contextlib.suppress(FederationExecutionAlreadyExists):
                 self.rti.create_federation_execution(self.federation, self._sources, self._time)
+        except Unauthorized as error:
+            refused = error
+        try:
             return self._join()
         except FederationExecutionDoesNotExist:
+            if refused is not None:
+                raise Unauthorized(
+                    f"{refused}, and nobody has created {self.federation!r} yet: join after somebody who may"
+                ) from refused
             if tries == 1:
                 raise
             return self._create_and_join(tries - 1)  # between the two calls the last one in it left
@@ -586,6 +600,9 @@ def join(
     time: str = "",
     callbacks: CallbackModel = CallbackModel.EVOKED,
     rti: str | RtiConfiguration = "",
+    user: str = "",
+    password: str = "",
+    credentials: Credentials | None = None,
     host: NodeHost | None = None,
     causal: bool = False,
 ) -> Federate:
@@ -593,6 +610,7 @@ def join(
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
     itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
+    `user` and `password`: for a server with a password file (docs/tls.md); or `credentials` of any type, as `connect` takes them.
     `causal`: messages come in causal order, of all federates that ask for it (docs/ordering.md, "As middleware").
     """
     return Federate(
@@ -603,6 +621,9 @@ def join(
         time=time,
         callbacks=callbacks,
         rti=rti,
+        user=user,
+        password=password,
+        credentials=credentials,
         host=host,
         causal=causal,
     )

@@ -28,10 +28,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from weft.model.errors import InvalidCredentials, SettingsError, Unauthorized
-from weft.model.records import Credentials
+from weft.model.records import PLAIN_PASSWORD, Credentials
 
 NO_CREDENTIALS = "HLAnoCredentials"
-PLAIN_PASSWORD = "HLAplainTextPassword"
 OPERATOR_KEY = "operator.key"
 _COST = (16384, 8, 1)
 

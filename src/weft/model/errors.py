@@ -4,7 +4,7 @@ One root, `WeftError`.  Below it stand `ObjectModelError` (a file is at fault), 
 `RTIexception`, the parent of the exceptions of IEEE 1516.1-2025, which keep their standard names.  Code below
 the kernel raises the first two; the kernel translates them, once, to the HLA name a federate expects.
 
-A message says who erred, where, and what to do about it.  Docstrings are the reference (docs/errors.md): first what the
+A message says who erred, where, and what to do about it.  Docstrings are the reference (docs/exceptions.md): first what the
 error means, in one sentence, then what to do.
 """
 

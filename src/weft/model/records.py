@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from weft.model.enums import AdditionalSettingsResultCode, OrderType, RestoreStatus
+from weft.model.errors import InvalidCredentials
 from weft.model.handles import FederateHandle, Handle, MessageRetractionHandle
 from weft.model.time import LogicalTime
+
+PLAIN_PASSWORD = "HLAplainTextPassword"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,21 @@ class ConfigurationResult:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
+    """By which a federate shows a server who it is: a type, and what that type says.  Without any, nobody in particular."""
+
     type: str = "HLAnoCredentials"
     data: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def password(cls, user: str, password: str) -> Credentials:
+        """Of type HLAplainTextPassword, for a server with a password file: an HLAunicodeString "user:password"."""
+        if not user or ":" in user:
+            raise InvalidCredentials(f"the name of a user is not empty and has no colon, unlike {user!r}")
+        try:
+            text = f"{user}:{password}".encode("utf-16-be")
+        except UnicodeEncodeError:
+            raise InvalidCredentials(f"the password of {user!r} is no text") from None
+        return cls(PLAIN_PASSWORD, (len(text) // 2).to_bytes(4, "big") + text)
 
 
 class FederationExecutionInformation(NamedTuple):

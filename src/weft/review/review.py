@@ -114,9 +114,10 @@ def run_audits(context: Context, say: Callable[[str], None], names: Sequence[str
     found = Review(str(run.path), run.rows, run.dropped, context.opened.notes)
     for name in names:
         began = time.monotonic()
-        with progress(context.session, name, say):
+        with progress(context.session, name, say) as idle:
             try:
                 found.audits[name] = AUDITS[name](context)
+                idle.because = found.audits[name].idle
             except Exception as error:
                 raise ReviewError(f"{run.path}: the audit {name} failed in Spark: {reason(error)}") from error
         found.seconds[name] = time.monotonic() - began

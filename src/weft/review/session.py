@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import secrets
 import sys
 import tempfile
 import threading
@@ -172,31 +173,47 @@ class Stages(NamedTuple):
         return f"{self.done}/{self.total} stages"
 
 
+class Idle:
+    """For whoever works under `progress` to say why Spark had nothing to do, should it turn out so."""
+
+    def __init__(self) -> None:
+        self.because = ""
+
+
 @contextlib.contextmanager
-def progress(session: Any, title: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Tells of what Spark does until the block ends, as "title: 3/7 stages, 2.1 s"."""
+def progress(session: Any, title: str, say: Callable[[str], None]) -> Iterator[Idle]:
+    """Tells of what Spark does until the block ends, as "title: 3/7 stages, 2.1 s"; or why there was nothing to do."""
     context = _context(session)
     began = time.monotonic()
+    idle = Idle()
     if context is None:
         say(f"{title} …")
-        yield
-        say(f"{title}: {time.monotonic() - began:.1f} s")
+        yield idle
+        say(f"{title}: {idle.because or _since(began)}\n")
         return
-    context.setJobGroup(title, f"weft review: {title}")
+    # A session may do several reviews, and Spark keeps the jobs of all: each has a group of its own.
+    group = f"weft review: {title} ({secrets.token_hex(4)})"
+    context.setJobGroup(group, f"weft review: {title}")
     ended = threading.Event()
 
     def watch() -> None:
         while not ended.wait(INTERVAL):
-            say(f"{title}: {stages(context, title)}, {time.monotonic() - began:.1f} s")
+            say(f"{title}: {stages(context, group)}, {_since(began)}")
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield
+        yield idle
     finally:
         ended.set()
         watcher.join()
-        say(f"{title}: {stages(context, title)}, {time.monotonic() - began:.1f} s\n")
+        counted = stages(context, group)
+        needed_none = not counted.total and idle.because
+        say(f"{title}: {idle.because if needed_none else f'{counted}, {_since(began)}'}\n")
+
+
+def _since(began: float) -> str:
+    return f"{time.monotonic() - began:.1f} s"
 
 
 def _context(session: Any) -> Any:

@@ -45,7 +45,9 @@ def audit(context: Context) -> Result:
         if any(seen.stamped[order] for order in context.orders):
             works.append(partial(judge_part, context.orders, part))
     if not works:
-        return Result(0, [], figures={"by_order": {}})
+        return Result(
+            0, [], figures={"by_order": {}}, idle=f"nothing was delivered in {', '.join(context.orders)}"
+        )
     pieces = spread(context.session, works, PIECES)
     told = pieces.repartition("node", "federate").mapInArrow(fold, PIECES).persist()
     counts = {row["what"]: row["count"] for row in told.groupBy("what").count().collect()}

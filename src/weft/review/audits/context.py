@@ -32,6 +32,8 @@ class Result:
     witnesses: list[dict[str, Any]]
     unsure: int = 0
     figures: dict[str, Any] = field(default_factory=dict)
+    idle: str = field(default="", compare=False)
+    """Why no rows were read for it, if none were: what audits before it have read told enough."""
 
 
 @dataclass

@@ -42,7 +42,7 @@ def audit(context: Context) -> Result:
         if any(seen.kinds[kind] for kind in KINDS)
     ]
     if not parts:
-        return Result(0, [], figures={"consumers": []})
+        return Result(0, [], figures={"consumers": []}, idle="nothing was dispatched by priority or deadline")
     told = spread(context.session, [partial(measure, part) for part in parts], FIGURES).toArrow().to_pylist()
     if not any(row["missed"] for row in told):
         return Result(0, [], figures={"consumers": _consumers(context, told, {})})

@@ -40,7 +40,7 @@ MISFITS = "what string, source bigint, message bigint, federate bigint, node str
 
 def audit(context: Context) -> Result:
     if not context.has("send"):
-        return Result(0, [], figures={"not_judged": []})
+        return Result(0, [], figures={"not_judged": []}, idle="nothing was sent")
     stretches = control(context).groupBy("federate").applyInArrow(stretches_of, SUBSCRIBED).persist()
     few = stretches.limit(FEW + 1).toArrow()
     told = few if len(few) <= FEW else stretches.select("federate", "class").distinct().toArrow()

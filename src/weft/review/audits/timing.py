@@ -46,7 +46,7 @@ def audit(context: Context) -> Result:
     if ordered is not None:
         frames.append(ordered.select(*_nulled(ordered, context)).withColumn("unsure", f.lit(False)))
     if not frames:
-        return Result(0, [])
+        return Result(0, [], idle="nothing was granted or delivered")
     return context.result(reduce(lambda one, other: one.unionByName(other), frames), ORDER)
 
 

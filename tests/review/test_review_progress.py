@@ -1,0 +1,86 @@
+"""Issue 8: what a review says while it works counts the stages of that review, and of no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from review.simulation import Simulation, write
+from weft.review.audits.context import Context
+from weft.review.reading import open_for_review, read_rows
+from weft.review.review import run_audits
+from weft.review.session import progress
+
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+
+
+class Jobs:
+    """Stands in for a Spark session: `work` is a job of so many stages, in the group that was set last."""
+
+    def __init__(self) -> None:
+        self.sparkContext = self
+        self.jobs: dict[str, list[int]] = {}
+        self.group = ""
+
+    def setJobGroup(self, group: str, _: str) -> None:
+        self.group = group
+
+    def work(self, stages: int) -> None:
+        self.jobs.setdefault(self.group, []).append(stages)
+
+    def statusTracker(self) -> Any:
+        return SimpleNamespace(
+            getJobIdsForGroup=lambda group: self.jobs.get(group, []),
+            getJobInfo=lambda stages: SimpleNamespace(status="SUCCEEDED", stageIds=list(range(stages))),
+        )
+
+
+def last_words(session: Any, title: str, stages: int, because: str = "") -> str:
+    said: list[str] = []
+    with progress(session, title, said.append) as idle:
+        if stages:
+            session.work(stages)
+        idle.because = because
+    assert said[-1].endswith("\n")
+    return re.sub(r"\d\.\d s", "… s", said[-1].strip())
+
+
+def test_stages_are_counted_from_the_beginning_of_each() -> None:
+    """One session, title after title and the same title again; why there is nothing to count, if somebody knows."""
+    session = Jobs()
+    assert last_words(session, "causal", 4) == "causal: 4/4 stages, … s"
+    assert last_words(session, "time", 2) == "time: 2/2 stages, … s"
+    assert last_words(session, "causal", 3) == "causal: 3/3 stages, … s"
+    assert last_words(session, "delivery", 0, "counted before") == "delivery: counted before"
+    assert last_words(session, "delivery", 1, "counted before") == "delivery: 1/1 stages, … s"
+    assert last_words(session, "advice", 0) == "advice: 0/0 stages, … s"
+
+
+def test_spark_connect_has_no_stages_to_tell() -> None:
+    assert last_words(SimpleNamespace(), "causal", 0) == "causal: … s"
+    assert last_words(SimpleNamespace(), "delivery", 0, "counted before") == "delivery: counted before"
+
+
+@pytest.mark.soak
+def test_two_reviews_in_one_session(spark: Any, tmp_path: Path) -> None:
+    """As `weft demo` does: the second says what the first said; audits that need no pass of their own say why."""
+    rows = [one for one in Simulation(5, steps=60).rows if one["kind"] not in ("dispatch", "done", "miss")]
+    run = write(tmp_path / "run", rows)
+    told: list[list[str]] = []
+    for _ in range(2):
+        said: list[str] = []
+        opened = open_for_review(run)
+        context = Context(spark, opened, read_rows(spark, opened))
+        run_audits(context, said.append, ("time", "delivery", "deadlines"))
+        told.append([re.sub(r"\d+\.\d s", "… s", line) for line in said if line.endswith("\n")])
+    assert told[0] == told[1]
+    by = dict(line.strip().split(": ", 1) for line in told[0])
+    assert re.fullmatch(r"(\d+)/\1 stages, … s", by["time"])
+    assert (
+        by["delivery"] == "what was sent and what was delivered add up, as counted before for another audit"
+    )
+    assert by["deadlines"] == "nothing was dispatched by priority or deadline"
