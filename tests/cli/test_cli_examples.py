@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import os
+import pty
 import re
 import shlex
 import shutil
@@ -21,7 +22,18 @@ from interest.paper import FED, GRID_OF_TWO
 from weft import EmbeddedNode
 from weft.cli import main, parser
 from weft.cli.demo import Story, play
-from weft.cli.examples import ATTACHES, EXAMPLES, LIVE, LONG, QUICK, SERVES, STEERS, Example, parsers
+from weft.cli.examples import (
+    ATTACHES,
+    EXAMPLES,
+    LIVE,
+    LONG,
+    MEASURES,
+    QUICK,
+    SERVES,
+    STEERS,
+    Example,
+    parsers,
+)
 from weft.fabric import parse_domains
 from weft.host.channel_run import write_run
 from weft.host.journal import Journal
@@ -59,7 +71,7 @@ def test_every_help_ends_with_two_examples(one: argparse.ArgumentParser) -> None
 def test_there_are_no_examples_of_commands_that_are_gone() -> None:
     assert set(EXAMPLES) == {one.prog for one in parsers(parser())}
     assert {example.kind for shown in EXAMPLES.values() for example in shown} == {
-        QUICK, SERVES, LIVE, STEERS, ATTACHES, LONG,
+        QUICK, SERVES, LIVE, STEERS, ATTACHES, LONG, MEASURES,
     }  # fmt: skip
 
 
@@ -252,6 +264,29 @@ def test_a_long_example(command: str, home: Path, tmp_path: Path) -> None:
             os.killpg(running.pid, signal.SIGKILL)  # a test that ran out of time leaves nobody behind
     allowed = (0, 1) if command.startswith("weft review") else (0,)
     assert running.returncode in allowed, said
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("command", of_kind(MEASURES))
+def test_a_benchmark_begins_and_can_be_stopped(command: str, home: Path) -> None:
+    """It says what it measures; Ctrl-C on the terminal reaches all its processes, and none is left."""
+    words = [sys.executable, "-m", "weft.cli", *shlex.split(command)[1:]]
+    master, slave = pty.openpty()  # progress is for terminals
+    running = subprocess.Popen(words, cwd=home, start_new_session=True, stdout=slave, stderr=slave)
+    os.close(slave)
+    try:
+        said = os.read(master, 4096)
+        os.killpg(running.pid, signal.SIGINT)
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while more := os.read(master, 4096):
+                said += more
+        running.wait()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        os.close(master)
+    assert running.returncode == 130, said.decode()
+    assert b"Traceback" not in said
 
 
 def test_an_example_is_a_value() -> None:

@@ -22,6 +22,8 @@ ATTACHES: Final = "attaches"
 """Asks a running server until somebody stops it."""
 LONG: Final = "long"
 """Takes more than a second or two, or needs Spark: in the long tests."""
+MEASURES: Final = "measures"
+"""A benchmark of minutes: the long tests see it begin, and stop it."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,13 @@ class Example:
 
 def _examples(*commands: str, kind: str = QUICK) -> tuple[Example, ...]:
     return tuple(Example(command, kind) for command in commands)
+
+
+def _bench(name: str, whole: str, short: str) -> tuple[Example, ...]:
+    return (
+        Example(f"weft bench {name} {whole}".strip(), MEASURES),
+        Example(f"weft bench {name} {short}", LONG),
+    )
 
 
 _LAST = '"$(weft runs --last)"'
@@ -113,40 +122,24 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft timeline": _examples(
         f"weft timeline {_LAST}", f"weft timeline {_LAST} --from 0 --to 2 --json --out part.html"
     ),
-    "weft bench": _examples("weft bench embedded", "weft bench fedpro --repeats 1", kind=LONG),
-    "weft bench embedded": _examples(
-        "weft bench embedded", "weft bench embedded --repeats 1 --no-objects --json", kind=LONG
+    "weft bench": (
+        Example("weft bench embedded", MEASURES), Example("weft bench fedpro --repeats 1", MEASURES)
     ),
-    "weft bench fedpro": _examples(
-        "weft bench fedpro", "weft bench fedpro --repeats 1 --json", kind=LONG
+    "weft bench embedded": _bench("embedded", "", "--repeats 1 --no-objects --json"),
+    "weft bench fedpro": _bench("fedpro", "", "--repeats 1 --json"),
+    "weft bench ddm": _bench("ddm", "--part moves", "--part matching --boxes 10000 --repeats 1"),
+    "weft bench channel": _bench("channel", "--part periodic", "--part push --repeats 1 --json"),
+    "weft bench console": _bench("console", "", "--repeats 1 --json"),
+    "weft bench domains": _bench(
+        "domains", "--servers 16 --simulated 144", "--servers 0 --simulated 64 --repeats 1"
     ),
-    "weft bench ddm": _examples(
-        "weft bench ddm --part moves", "weft bench ddm --part matching --boxes 10000 --repeats 1", kind=LONG
+    "weft bench mesh": _bench("mesh", "", "--repeats 1 --json"),
+    "weft bench orders": _bench(
+        "orders", "--federates 2 --repeats 1", "--federates 2 --steps 50 --step-ms 1 --repeats 1"
     ),
-    "weft bench channel": _examples(
-        "weft bench channel --part periodic", "weft bench channel --part push --repeats 1 --json", kind=LONG
-    ),
-    "weft bench console": _examples(
-        "weft bench console", "weft bench console --repeats 1 --json", kind=LONG
-    ),
-    "weft bench domains": _examples(
-        "weft bench domains --servers 16 --simulated 144", "weft bench domains --servers 0 --simulated 64 --repeats 1", kind=LONG
-    ),
-    "weft bench mesh": _examples("weft bench mesh", "weft bench mesh --repeats 1 --json", kind=LONG),
-    "weft bench orders": _examples(
-        "weft bench orders --federates 2 --repeats 1",
-        "weft bench orders --federates 2 --steps 50 --step-ms 1 --repeats 1",
-        kind=LONG,
-    ),
-    "weft bench record": _examples(
-        "weft bench record --repeats 1", "weft bench record --no-pure --repeats 1 --json", kind=LONG
-    ),
-    "weft bench review": _examples(
-        "weft bench review --rows 100000", "weft bench review --rows 10000 --no-skew --no-duckdb --json", kind=LONG
-    ),
-    "weft bench tso": _examples(
-        "weft bench tso --no-growth", "weft bench tso --federates 2 --steps 100 --no-growth --repeats 1", kind=LONG
-    ),
+    "weft bench record": _bench("record", "--repeats 1", "--no-pure --repeats 1 --json"),
+    "weft bench review": _bench("review", "--rows 100000", "--rows 10000 --no-skew --no-duckdb --json"),
+    "weft bench tso": _bench("tso", "--no-growth", "--federates 2 --steps 100 --no-growth --repeats 1"),
     "weft doctor": _examples("weft doctor", "weft doctor --json"),
     "weft completion": _examples("weft completion bash", "weft completion zsh > _weft"),
 }  # fmt: skip
