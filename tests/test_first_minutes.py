@@ -94,7 +94,7 @@ def _set_up(checkout: Path, **streams: Any) -> subprocess.CompletedProcess[str]:
         tool.chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
     return subprocess.run(
-        ["make", "setup", f"PYTHON={sys.executable}"],
+        ["make", "--no-print-directory", "setup", f"PYTHON={sys.executable}"],
         cwd=checkout, env=environment, text=True, check=True, timeout=60, **streams,
     )  # fmt: skip
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.wire import frames
+from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
     COPIED,
     NONE,
     TYPES,
     FrameReader,
     FrameWriter,
-    ProtocolError,
     following,
     is_later,
     number_of,

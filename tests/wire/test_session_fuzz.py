@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.wire import frames
-from weft.wire.frames import NONE, TYPES, ProtocolError
+from weft.wire.errors import ProtocolError
+from weft.wire.frames import NONE, TYPES
 from weft.wire.session_client import ClientSession
 from weft.wire.session_greeting import MAX_GREETING, Greeting
 from weft.wire.session_pipe import SessionPipe

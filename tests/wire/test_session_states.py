@@ -9,7 +9,8 @@ import pytest
 
 from weft.model.errors import SettingsError
 from weft.wire import frames
-from weft.wire.frames import NONE, ProtocolError, pack_two
+from weft.wire.errors import ProtocolError
+from weft.wire.frames import NONE, pack_two
 from weft.wire.session_client import ClientSession
 from weft.wire.session_greeting import Greeting
 from weft.wire.session_pipe import SessionPipe

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from weft.wire import frames
-from weft.wire.frames import NONE, ProtocolError, pack_header, pack_one, pack_two, signed
+from weft.wire.errors import ProtocolError
+from weft.wire.frames import NONE, pack_header, pack_one, pack_two, signed
 from weft.wire.session_greeting import Greeting
 from weft.wire.session_pipe import SessionPipe
 from weft.wire.session_server import ServerSession

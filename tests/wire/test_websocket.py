@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.wire.frames import ProtocolError
+from weft.wire.errors import ProtocolError
 from weft.wire.websocket import (
     BINARY,
     CLOSE,

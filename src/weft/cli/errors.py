@@ -22,7 +22,7 @@ from weft.model.errors import RTIexception, SettingsError
 _ELSEWHERE: Final = {
     "Misfit": "weft.fom.encoding.misfit",
     "ParcelError": "weft.host.parcel_plain",
-    "ProtocolError": "weft.wire.frames",
+    "ProtocolError": "weft.wire.errors",
     "RecordingError": "weft.host.recording_files",
     "ReviewError": "weft.review.errors",
     "SaveError": "weft.host.saves",

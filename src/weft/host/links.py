@@ -31,7 +31,7 @@ from weft.host.link_security import link_context
 from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
 from weft.model.log_text import WARNING, LogText
-from weft.wire.frames import ProtocolError
+from weft.wire.errors import ProtocolError
 from weft.wire.session_client import ClientSession
 from weft.wire.session_greeting import Greeting, refuse_resume
 from weft.wire.session_server import ServerSession

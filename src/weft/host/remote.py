@@ -40,7 +40,8 @@ from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
-from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader, ProtocolError
+from weft.wire.errors import ProtocolError
+from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader
 from weft.wire.hot_callbacks import HotCallbacks
 from weft.wire.packed import advance_number, encode_advance, encode_hot_call
 from weft.wire.session_client import ClientSession

@@ -34,7 +34,7 @@ from weft.host.unpacking import ModuleLimits
 from weft.kernel import Effect, Fetch, Node, Store
 from weft.model.errors import SettingsError
 from weft.model.log_text import ERROR, INFO, WARNING, LogText
-from weft.wire.frames import ProtocolError
+from weft.wire.errors import ProtocolError
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import (

@@ -19,7 +19,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from weft.host.served import Served
-from weft.wire.frames import ProtocolError, split
+from weft.wire.errors import ProtocolError
+from weft.wire.frames import split
 from weft.wire.session_greeting import MAX_GREETING, Greeting
 from weft.wire.session_state import State
 from weft.wire.websocket import Handshake, WebSocketReader, wrap

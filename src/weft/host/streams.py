@@ -12,7 +12,8 @@ import struct
 
 from weft.host.client_settings import ClientSettings
 from weft.model.errors import ConnectionFailed
-from weft.wire.frames import ProtocolError, split
+from weft.wire.errors import ProtocolError
+from weft.wire.frames import split
 from weft.wire.websocket import Handshake, WebSocketReader, ask, wrap
 
 _READ = 128 << 10

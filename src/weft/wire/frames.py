@@ -24,7 +24,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from weft.model.errors import WeftError
+from weft.wire.errors import ProtocolError
 
 try:
     from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
@@ -77,10 +77,6 @@ TYPES: Final[dict[int, tuple[str, bool, int]]] = {
 _HEADER: Final = struct.Struct(">Iiqii")
 _ONE: Final = struct.Struct(">i")
 _TWO: Final = struct.Struct(">ii")
-
-
-class ProtocolError(WeftError):
-    """The peer broke the Federate Protocol; the message says what came and what was expected."""
 
 
 def following(number: int) -> int:

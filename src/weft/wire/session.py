@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
     FIRST_HLA_TYPE,
     HALF,
@@ -36,7 +37,6 @@ from weft.wire.frames import (
     NONE,
     FrameReader,
     FrameWriter,
-    ProtocolError,
     is_later,
     pack_header,
     signed,

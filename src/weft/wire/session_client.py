@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
     CALL_REQUEST,
     CALLBACK_RESPONSE,
@@ -23,7 +24,6 @@ from weft.wire.frames import (
     RESUME_STATUS,
     SESSION_TERMINATED,
     TERMINATE_SESSION,
-    ProtocolError,
     pack_one,
     pack_two,
     type_name,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
     HEADER_SIZE,
     NEW_SESSION,
@@ -16,7 +17,6 @@ from weft.wire.frames import (
     RESUME_REQUEST,
     RESUME_STATUS,
     FrameReader,
-    ProtocolError,
     pack_header,
     pack_one,
     pack_two,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
     CALL_REQUEST,
     CALL_RESPONSE,
@@ -24,7 +25,6 @@ from weft.wire.frames import (
     RESUME_STATUS,
     SESSION_TERMINATED,
     TERMINATE_SESSION,
-    ProtocolError,
     following,
     is_later,
     pack_one,

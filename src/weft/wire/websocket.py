@@ -13,7 +13,7 @@ import base64
 import hashlib
 from typing import Final
 
-from weft.wire.frames import ProtocolError
+from weft.wire.errors import ProtocolError
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 MAX_HANDSHAKE: Final = 16 << 10
