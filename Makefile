@@ -31,7 +31,7 @@ $(VENV)/.built: $(VENV)/.ready setup.py mypyc.ini hot_modules.txt $(HOT)
 	@rm -f src/weft/*/*.so src/weft/*/*/*.so src/*.so
 	@touch $(VENV)/.building
 	@echo "weft: building the hot modules"
-	@$(BIN)/python setup.py -q build_ext --inplace --parallel 2 >$(VENV)/build.log 2>&1 || true
+	@$(BIN)/python setup.py -q build_ext --inplace >$(VENV)/build.log 2>&1 || true
 	@grep '^weft:' $(VENV)/build.log || true
 	@mv $(VENV)/.building $@
 

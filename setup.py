@@ -10,7 +10,9 @@ import os
 import shutil
 import sys
 import sysconfig
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -32,6 +34,26 @@ class OptionalBuild(build_ext):
         except Exception as error:
             self._clear()
             say(f"going on in pure Python, the compiled build failed: {error}")
+
+    def build_extension(self, ext: Extension) -> None:
+        """The C files of one extension on all cores: setuptools itself compiles them one after the other."""
+        one_file = self.compiler._compile
+        with ThreadPoolExecutor(os.cpu_count()) as workers:
+            begun: list[Future[None]] = []
+            self.compiler._compile = lambda *job: begun.append(workers.submit(one_file, *job))
+            compile_all = self.compiler.compile
+
+            def compile_and_wait(*arguments: Any, **settings: Any) -> list[str]:
+                objects: list[str] = compile_all(*arguments, **settings)
+                for job in begun:
+                    job.result()
+                return objects
+
+            self.compiler.compile = compile_and_wait
+            try:
+                super().build_extension(ext)
+            finally:
+                self.compiler._compile, self.compiler.compile = one_file, compile_all
 
     def _clear(self) -> None:
         """Some modules may be in place already, and half of them would be worse than none."""
@@ -59,10 +81,16 @@ def extensions() -> list[Extension]:
     os.chdir(ROOT)
     modules = [name for name in HOT if name]
     try:
-        return mypycify(["--config-file", "mypyc.ini", *modules], opt_level="3", multi_file=False)
+        found: list[Extension] = mypycify(
+            ["--config-file", "mypyc.ini", *modules], opt_level="3", multi_file=True
+        )
     except SystemExit:
         say("going on in pure Python: mypyc refused the hot modules, its reasons stand above")
         return []
+    if os.name == "posix":
+        for extension in found:  # calls from one C file to another need not go through the linker's table
+            extension.extra_compile_args.append("-fvisibility=hidden")
+    return found
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuild})
