@@ -194,6 +194,9 @@ def _written_as(names: list[str]) -> dict[str, Any]:
         "use_dictionary": [name for name in texts if name.split(".")[0] in names],
         "column_encoding": {name: "DELTA_BINARY_PACKED" for name in (*_RISING, *_NUMBERS) if name in names},
         "write_statistics": [name for name in _ASKED_FOR if name in names],
+        "max_rows_per_page": 1 << 20,  # a page for each column: files are small, and readers take them whole
+        "data_page_size": 4 << 20,
+        "write_batch_size": 1 << 16,
     }
 
 

@@ -76,6 +76,7 @@ class Served:
         self.sorts = False  # its client sorts what waits for the federate
         self.resigning = NONE  # the number of a call to resign that is under way
         self.causes: Causes | None = None  # if what happens here is recorded
+        self.caused = False  # does its member have a cause just now?
         # For surveys (`weft.host.survey`).
         self.calls_made = 0
         self.bytes_in = 0

@@ -126,10 +126,13 @@ class Switchboard(Outbox):
 
     def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
         """For the recorder: which message the federate handles as it makes the call that has come."""
+        source, message = causes.cause(received)
+        if not message and not served.caused:
+            return  # as before, which is the usual case
         session = self.node.sessions.get(served.kernel_session)
         if session is not None and session.member is not None:
-            member = session.member
-            member.cause_source, member.cause = causes.cause(received)
+            session.member.cause_source, session.member.cause = source, message
+            served.caused = message != 0
 
     def _along_lane(self, served: Served, frame: FrameReader, now: float) -> bool:
         """Send the call along its lane, if it has one that is open."""
@@ -176,14 +179,14 @@ class Switchboard(Outbox):
                 for receiver in receivers:
                     sent = receiver.wire.send_callback(payload)
                     if receiver.causes is not None:
-                        receiver.causes.put(sent, way.member.handle.number, way.member.timing.sent)
+                        receiver.causes.put(sent, way.source, way.member.timing.sent)
                     self._touch(receiver)
             else:
                 head = lane.head
                 for receiver in receivers:
                     sent = receiver.wire.send_callback_spliced(head, shared, tail)
                     if receiver.causes is not None:
-                        receiver.causes.put(sent, way.member.handle.number, way.member.timing.sent)
+                        receiver.causes.put(sent, way.source, way.member.timing.sent)
                     self._touch(receiver)
         return True
 

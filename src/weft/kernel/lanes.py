@@ -33,6 +33,7 @@ class Lane:
         self.federation = federation
         self.generation = federation.generation
         self.member = member
+        self.source = member.handle.number
         self.receivers = receivers
         self.transportation = transportation
         self.shape = -1  # in the recorder's book
@@ -97,6 +98,7 @@ class UpdateLane(Lane):
         super().__init__(federation, member, receivers, transportation)
         self._handles = handles
         self._instance = instance
+        self._number = instance.handle.number
         self._owners = instance.owners
         self._knowledge = instance.knowledge
         self._route = route
@@ -118,12 +120,17 @@ class UpdateLane(Lane):
         routes.mark(self._instance, self._route, self.member)
 
     def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
-        instance = self._instance
         if self.shape < recorder.first:
             self.shape = recording.update_shape(
-                Turn(node, now), self.federation, recorder, self.member, instance, self._route, self._handles
+                Turn(node, now),
+                self.federation,
+                recorder,
+                self.member,
+                self._instance,
+                self._route,
+                self._handles,
             )
-        recorder.enter_packed(self.shape, now, self.member.timing.sent, instance.handle.number, fields)
+        recorder.enter_packed(self.shape, now, self.member.timing.sent, self._number, fields)
         self._record_cause(recorder)
 
 

@@ -176,7 +176,7 @@ def update(
     more: dict[str, Any] | None = None
     if route.where is not None:
         more = update_place(federation, instance, route.where, sender.node == turn.node)
-    enter(turn, recorder, shape, number, instance.handle.number, sender, stamp, values, tag, 0, more)
+    enter(turn, recorder, shape, number, instance.number, sender, stamp, values, tag, 0, more)
     return straight
 
 

@@ -355,6 +355,7 @@ class Instance:
         producer: FederateHandle,
     ) -> None:
         self.handle = handle
+        self.number = handle.number
         self.name = name
         self.entry = entry
         self.owners = owners  # shared; replace, never change

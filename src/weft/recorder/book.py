@@ -111,20 +111,28 @@ class Book(Recorder):
         self._taking = False
         self._shapes: list[tuple[Pattern, ...]] = []
         self._lengths: list[int] = []
-        self._clear()
+        self._clear(False)
 
-    def _clear(self) -> None:
+    def _clear(self, again: bool) -> None:
+        """`again`: as much is to be expected, so what it was packed in is kept; it would have to grow again, copy by copy."""
         self.count = 0
         self.rows = 0
         self._kept = 0  # bytes of values
         self._more: list[dict[str, Any]] = []
-        if NATIVE:
+        if NATIVE and not again:
             self._entries = BytesWriter()
             self._additions = BytesWriter()
             self._values = BytesWriter()
             self._sizes = BytesWriter()
             self._packed = BytesWriter()
             self._tags = BytesWriter()
+        elif NATIVE:
+            self._entries.truncate(0)
+            self._additions.truncate(0)
+            self._values.truncate(0)
+            self._sizes.truncate(0)
+            self._packed.truncate(0)
+            self._tags.truncate(0)
         else:
             self._plain_entries = bytearray()
             self._plain_additions = bytearray()
@@ -344,7 +352,7 @@ class Book(Recorder):
             ]
         entries, additions, values, sizes, packed, tags = pieces
         taken = Batch(entries, additions, values, sizes, packed, tags, self._more, self._shapes, self.rows)
-        self._clear()
+        self._clear(again=2 * self.count > self._most_entries)
         return taken
 
 
