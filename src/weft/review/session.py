@@ -75,6 +75,8 @@ def settings(profile: Profile, logging_file: str) -> dict[str, str]:
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
         "spark.sql.session.timeZone": "UTC",
+        # How long Java and Python wait for one another; 15 s, as it is, is not always enough beside other work.
+        "spark.python.authenticate.socketTimeout": "300s",
     }
     if profile.is_near:
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
