@@ -28,6 +28,13 @@ def find_browser() -> str | None:
 WHY_NOT = f"no browser: none of {', '.join(NAMES)} is on the PATH (on Debian: apt install chromium), and WEFT_CHROMIUM names none"
 
 
+_BETWEEN_PAGES = ("execution context", "Execution context", "navigated", "Promise was collected")
+
+
+class NoPageYet(AssertionError):
+    """The tab is between two pages: the old one is gone, and the new one cannot be asked yet."""
+
+
 class Browser:
     """One page.  What goes wrong in it (errors of scripts, messages of the console) is in `complaints`."""
 
@@ -117,7 +124,8 @@ class Browser:
             answer = self._next(deadline, method)
             if answer.get("id") == self._number:
                 if "error" in answer:
-                    raise AssertionError(f"{method}: {answer['error']}")
+                    gone = any(words in answer["error"]["message"] for words in _BETWEEN_PAGES)
+                    raise (NoPageYet if gone else AssertionError)(f"{method}: {answer['error']}")
                 return answer["result"]
             self._heard(answer)
 
@@ -163,7 +171,14 @@ class Browser:
         """Until it is true in the page; the page looks again whenever it draws."""
         look = f"({expression}) ? done(true) : requestAnimationFrame(look)"
         looks = f"new Promise(done => {{ const look = () => {look}; look(); }})"
-        assert self.ask(looks)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                assert self.ask(looks)
+                return
+            except NoPageYet:
+                assert time.monotonic() < deadline, expression
+                time.sleep(0.01)  # between two looks at a condition
 
     def click(self, selector: str) -> None:
         """With the mouse, in the middle of the element, wherever that is then."""
