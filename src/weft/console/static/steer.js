@@ -247,17 +247,17 @@ export default {
     Object.assign(
       entry,
       answer.error === undefined
-        ? { tone: "good", shape: "good", said: said(answer) }
+        ? { tone: "good", shape: "good", said: said(answer, body) }
         : { tone: "bad", shape: "bad", said: answer.error },
     );
     this.app.draw();
   },
 };
 
-/** The answer's own words if it has some, otherwise its facts. */
-function said({ ok, ...facts }) {
+/** What the answer adds to what was asked, which stands beside it. */
+function said({ ok, ...facts }, asked) {
   const rest = Object.entries(facts)
-    .filter(([, value]) => typeof value !== "object")
+    .filter(([key, value]) => typeof value !== "object" && asked[key] !== value)
     .map(([key, value]) => `${key} ${value}`);
   return [ok ? "done" : "", ...rest].filter(Boolean).join(", ");
 }
