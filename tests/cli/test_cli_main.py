@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 
 import weft
 from weft import cli
-from weft.cli import main
+from weft.cli import COMMANDS, main
 from weft.model.errors import SettingsError
 
 COMMAND = f"{sys.executable} -m weft.cli"
@@ -32,7 +33,6 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "required"),
         (["fly"], "invalid choice: 'fly'"),
         (["--vers", "doctor"], "--vers"),
         (["doctor", "--jason"], "--jason"),
@@ -52,6 +52,14 @@ def test_wrong_usage_ends_with_2(arguments: list[str], said: str, capsys: pytest
     assert not shown.out
     assert shown.err.startswith("usage: weft")
     assert said in shown.err.splitlines()[-1]
+
+
+def test_no_command_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    for name in COMMANDS:
+        assert re.search(rf"^    {name}\b", shown.err, re.M)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +92,7 @@ def test_an_error_of_weft_is_one_line(
     monkeypatch.setattr(
         cli, "parser", _command_that_raises(SettingsError("grid.toml: cells must be above 0"))
     )
-    assert main([]) == 2
+    assert main(["doctor"]) == 2
     shown = capsys.readouterr()
     assert shown.err == "weft: grid.toml: cells must be above 0\n"
     assert not shown.out
@@ -93,7 +101,7 @@ def test_an_error_of_weft_is_one_line(
 def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Control-C: one line, exit code 130."""
     monkeypatch.setattr(cli, "parser", _command_that_raises(KeyboardInterrupt()))
-    assert main([]) == 130
+    assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "weft: interrupted\n"
 
 
@@ -101,7 +109,7 @@ def test_a_defect_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any other exception keeps its traceback."""
     monkeypatch.setattr(cli, "parser", _command_that_raises(ZeroDivisionError()))
     with pytest.raises(ZeroDivisionError):
-        main([])
+        main(["doctor"])
 
 
 @pytest.mark.parametrize("command", ["doctor", "demo --steps 40 --step-ms 0 --fire-every 1"])

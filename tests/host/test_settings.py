@@ -99,3 +99,14 @@ def test_passwords_are_kept_as_hashes() -> None:
 def test_a_bad_password_file_is_named(text: str) -> None:
     with pytest.raises(SettingsError, match=r"users\.toml"):
         read_password_file(text, "users.toml")
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["serve.port", "serve.tls_port", "serve.ws_port", "serve.wss_port", "console.port", "ddm.multicast_port"],
+)
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+def test_what_is_no_port_is_refused(place: str, port: int) -> None:
+    """A socket would take the rest of a number that is too large, and nobody would find the server."""
+    with pytest.raises(SettingsError, match=rf"{place} is {port}; it must be a port number"):
+        load_settings({place: port}, {})

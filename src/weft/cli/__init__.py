@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
         only = words[0] if words and words[0] in COMMANDS else ""
+        if not words:
+            parser().print_help(sys.stderr)
+            return 2
         chosen = parser(only).parse_args(words)
         code: int = chosen.func(chosen)
         sys.stdout.flush()

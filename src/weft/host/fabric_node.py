@@ -88,5 +88,7 @@ def read_domains(path: str) -> tuple[Domains, Path]:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror or error}") from error
+        raise SettingsError(
+            f"{path}: {error.strerror or error} (a domains file is wanted; `weft domains plan` writes one)"
+        ) from error
     return parse_domains(Source(path, data)), Path(path).parent

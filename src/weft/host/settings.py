@@ -21,6 +21,12 @@ from weft.model.errors import SettingsError
 from weft.model.records import Source
 
 
+def _check_port(place: str, port: int, none: str) -> None:
+    """Sockets take the rest of a number that is too large."""
+    if not 0 <= port < 1 << 16:
+        raise SettingsError(f"{place} is {port}; it must be a port number, from 1 to 65535, or 0 for {none}")
+
+
 @dataclass(frozen=True)
 class Serve:
     host: str = "127.0.0.1"  # the address to listen on; this machine only
@@ -38,6 +44,9 @@ class Serve:
     def __post_init__(self) -> None:
         if self.log not in FORMS:
             raise SettingsError(f"serve.log is {self.log!r}; it must be {' or '.join(FORMS)}")
+        _check_port("serve.port", self.port, "any that is free")
+        for name in ("tls_port", "ws_port", "wss_port"):
+            _check_port(f"serve.{name}", getattr(self, name), "none")
 
     @property
     def saves(self) -> Path:
@@ -121,10 +130,7 @@ class Ddm:
     multicast_hops: int = 1  # 1: this network only
 
     def __post_init__(self) -> None:
-        if not 0 <= self.multicast_port < 1 << 16:
-            raise SettingsError(
-                f"ddm.multicast_port is {self.multicast_port}; it must be a port number, or 0 for the node's own"
-            )
+        _check_port("ddm.multicast_port", self.multicast_port, "the node's own")
         if not 0 <= self.multicast_hops < 256:
             raise SettingsError(f"ddm.multicast_hops is {self.multicast_hops}; it must be from 0 to 255")
 
@@ -174,10 +180,7 @@ class Console:
     names: str = ""  # further names by which it is reached, separated by commas
 
     def __post_init__(self) -> None:
-        if not 0 <= self.port < 1 << 16:
-            raise SettingsError(
-                f"console.port is {self.port}; it must be a port number, or 0 for any that is free"
-            )
+        _check_port("console.port", self.port, "any that is free")
 
 
 @dataclass(frozen=True)
