@@ -23,7 +23,7 @@ MUTANTS = {
     THIRD: ("rows[k] = merge(rows[k], theirs[k] if k < known else NOTHING, time, self.time)", "pass"),
     UNION: ("k < known else NOTHING, time, self.time)", "k < known else NOTHING, [], [])"),
     "duplicates are delivered": ("if number <= self.time[source] or ", "if False and "),
-    "a repeat of what waits is delivered": (" or (self.held and (source, number) in self.named):", ":"),
+    "a repeat of what waits is delivered": (" or (self.held and number << PLACES | source in self.named):", ":"),
     "what comes is handed out unseen": ("self._missing(tag.row(self.own), 0) >= 0:", "False:"),
     "who had waited is left to wait": ("        if self.ready:\n            self._take_all(released)\n", ""),
     "all destinations are left with one row": ("if rows[k] is not before:", "if before is NOTHING:"),

@@ -115,7 +115,7 @@ def encode_parcel(parcel: Any, boot: int) -> bytes:
             else _caller_data(value)
             if isinstance(value, Caller)
             else to_plain(value)
-            for at, value in enumerate(parcel)
+            for at, value in enumerate(parcel.fields() if isinstance(parcel, Ordered) else parcel)
         ]
         return bytes([form.code]) + varint(boot) + cbor.encode(fields)
     except _MISFITS as misfit:

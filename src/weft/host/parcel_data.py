@@ -93,8 +93,23 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 def encode_data(parcel: Data, boot: int) -> bytes | None:
     """None if it is not of the common form."""
-    service = _SERVICES.get(parcel.service, -1)
-    arguments = parcel.arguments
+    federation, execution, after, sender, service, arguments, number = parcel
+    head = [b"\x01", varint(boot)]
+    return write_fields(head, federation, execution, after, sender, service, arguments, number)
+
+
+def write_fields(
+    parts: list[bytes],
+    federation: str,
+    execution: str,
+    after: int,
+    sender: FederateHandle,
+    name: str,
+    arguments: tuple[Any, ...],
+    count: int,
+) -> bytes | None:
+    """Those of a `Data`, behind these parts; `count`: its number among the messages of its sender."""
+    service = _SERVICES.get(name, -1)
     regions: Any = None
     if service == _UPDATE:
         target, values, tag = arguments[:3]
@@ -114,7 +129,7 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
         more = instance + way
     else:
         return None
-    if len(target) != 4 or len(more) & 3 or len(parcel.sender) != 4:
+    if len(target) != 4 or len(more) & 3 or len(sender) != 4:
         return None
     flags = service
     time = b""
@@ -123,7 +138,7 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
             return None
         number = b""
         if stamp[1] is OrderType.TIMESTAMP:
-            if len(stamp[3]) != 12 or stamp[3][:4] != parcel.sender:
+            if len(stamp[3]) != 12 or stamp[3][:4] != sender:
                 return None
             flags |= _STAMPED
             number = stamp[3][4:]
@@ -135,22 +150,12 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
         elif not isinstance(stamp[0], HLAfloat64Time):
             return None
         time = stamp[0].encode() + number
-    if parcel.number and not flags & _STAMPED:
+    if count and not flags & _STAMPED:
         flags |= _NUMBERED
-        time = varint(parcel.number) + time
-    parts = [
-        b"\x01",
-        varint(boot),
-        head_of(parcel.federation, parcel.execution),
-        varint(parcel.after),
-        parcel.sender,
-        b"",
-        target,
-        more,
-        varint(len(tag)),
-        tag,
-        time,
-    ]
+        time = varint(count) + time
+    parts += (head_of(federation, execution), varint(after), sender)
+    flags_at = len(parts)
+    parts += (b"", target, more, varint(len(tag)), tag, time)
     if regions is not None:
         flags |= _REGIONS
         written = _placed(regions) if service == _UPDATE else _boxes(regions)
@@ -168,7 +173,7 @@ def encode_data(parcel: Data, boot: int) -> bytes | None:
             parts.append(value)
     else:
         return None
-    parts[5] = bytes([flags])
+    parts[flags_at] = bytes([flags])
     return b"".join(parts)
 
 

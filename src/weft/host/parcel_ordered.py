@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.host.parcel_data import encode_data, read_fields, read_varint, varint
+from weft.host.parcel_data import read_fields, read_varint, varint, write_fields
 from weft.host.parcel_plain import ParcelError
 from weft.kernel.parcels import Ordered
 
@@ -22,17 +22,22 @@ ORDERED: Final = 16
 
 def encode_ordered(parcel: Ordered, boot: int) -> bytes | None:
     """None if the message is not of the common form."""
-    written = encode_data(parcel.plain(), boot)
-    if written is None:
-        return None
-    own = varint(boot)
-    parts = [bytes([ORDERED]), own, varint(len(parcel.tag)), parcel.tag, varint(len(parcel.to))]
+    parts = [bytes([ORDERED]), varint(boot), varint(len(parcel.tag)), parcel.tag, varint(len(parcel.to))]
     last = 0
     for number in parcel.to:
         parts.append(varint(number - last))
         last = number
-    parts += [varint(parcel.priority), b"\1" if parcel.forwarded else b"\0", written[1 + len(own) :]]
-    return b"".join(parts)
+    parts += (varint(parcel.priority), b"\1" if parcel.forwarded else b"\0")
+    return write_fields(
+        parts,
+        parcel.federation,
+        parcel.execution,
+        parcel.after,
+        parcel.sender,
+        parcel.service,
+        parcel.arguments,
+        parcel.number,
+    )
 
 
 def decode_ordered(data: bytes, at: int) -> Ordered:

@@ -62,9 +62,14 @@ class ReleaseControl:
         if parcel.service not in ("send_interaction", "update_attribute_values", "send_directed_interaction"):
             return parcel
         passed = self._data(kept, parcel.plain(), federation)
+        if passed is None and not parcel.tag:
+            return None
+        made = parcel.copy()
         if passed is not None:
-            return parcel._replace(arguments=passed.arguments)
-        return parcel._replace(service="", arguments=(), to=()) if parcel.tag else None
+            made.arguments = passed.arguments
+        else:
+            made.service, made.arguments, made.to = "", (), ()
+        return made
 
     def _share(self, kept: frozenset[str], data: dict[int, Any], federation: Federation) -> dict[int, Any]:
         """What a node contributes to a save holds callbacks that have not been taken, with their values."""

@@ -294,8 +294,8 @@ class Causal(Orders):
         )
         process = self._process(turn, federation, member.handle.number)
         if process is not None and order is OrderType.TOTAL:
-            straight = self._way(turn, [SEQUENCER])
-            self._post(turn, federation, process, straight, message._replace(to=tuple(way.to)))
+            message.to = tuple(way.to)
+            self._post(turn, federation, process, self._way(turn, [SEQUENCER]), message)
         elif process is not None:
             self._post(turn, federation, process, way, message)
 
@@ -336,12 +336,12 @@ class Causal(Orders):
         counts = self.counts
         before = counts.tag_bytes
         tags = encode_tags(tag, way.groups)
-        last = tags[0]
-        parcel = _tagged(message, last)
+        last = message.tag = tags[0]
+        parcel = message
         for at in range(len(tags)):
             if tags[at] is not last:
-                last = tags[at]
-                parcel = _tagged(message, last)
+                parcel = message.copy()
+                last = parcel.tag = tags[at]
             counts.tag_bytes += len(last)
             turn.effects.append(Transmit(way.nodes[at], parcel))
         counts.tags += len(tags)
@@ -433,7 +433,8 @@ class Causal(Orders):
         if process.number == SEQUENCER:
             to = [number for number in said.to if self._place(federation, number)]
             if to:
-                passed = said._replace(to=(), after=max(said.after, federation.sequence))
+                passed = said.copy()
+                passed.to, passed.after = (), max(said.after, federation.sequence)
                 self._post(turn, federation, process, self._way(turn, to), passed)
             return
         member = federation.members.get(process.handle)
@@ -513,7 +514,8 @@ class Causal(Orders):
     def _forward(self, turn: Turn, federation: Federation, parcel: Ordered) -> None:
         """The tag is cut down to what was for here; the receivers keep it back until the view ends, and then know its place."""
         nodes = {_node_of(federation, number) for number in decode_tag(parcel.tag).destinations}
-        passed = parcel._replace(after=federation.sequence + 1, forwarded=True)
+        passed = parcel.copy()
+        passed.after, passed.forwarded = federation.sequence + 1, True
         for node in sorted(nodes - {"", turn.node}):
             turn.effects.append(Transmit(node, passed))
 
@@ -612,13 +614,6 @@ def _node_of(federation: Federation, number: int) -> str:
         return federation.home
     member = federation.members.get(_handle(number))
     return "" if member is None else member.node
-
-
-def _tagged(message: Ordered, tag: bytes) -> Ordered:
-    federation, execution, after, sender, service, arguments = message[:6]
-    return Ordered(
-        federation, execution, after, sender, service, arguments, tag, message.to, number=message.number
-    )
 
 
 def _held_back(tag: Tag, number: int) -> Tag:

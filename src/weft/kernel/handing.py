@@ -18,7 +18,7 @@ def hand_interaction(
     turn: Turn, federation: Federation, member: Member, producer: FederateHandle, message: tuple[Any, ...]
 ) -> None:
     """If it still wants it."""
-    interaction_class, values, tag, transportation = message[:4]
+    interaction_class, values, tag, transportation = message[0], message[1], message[2], message[3]
     stamp = message[-1]
     at = matching.from_boxes(message[4]) if len(message) > 5 else None
     entry = federation.catalog.interaction_classes[interaction_class]

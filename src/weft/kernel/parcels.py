@@ -98,25 +98,47 @@ class Data(NamedTuple):
     number: int = 0  # among the messages of its sender; 0 if that is in its stamp
 
 
-class Ordered(NamedTuple):
+class Ordered:
     """A message in causal, total or priority order; the first fields are those of `Data`, but for its number.
 
-    One with an empty service counts as delivered, and nobody is told.
+    One with an empty service counts as delivered, and nobody is told.  Not a tuple as the others are: there are many, every step
+    of causal order looks at them, and compiled a class is made and read faster.
     """
 
-    federation: str
-    execution: str
-    after: int
-    sender: FederateHandle
-    service: str
-    arguments: tuple[Any, ...]
-    tag: bytes  # of causal order; none in priority order
-    to: tuple[int, ...] = ()  # on the way to the sequencer: for whom it is
-    priority: int = 0
-    forwarded: bool = (
-        False  # passed on at the end of a view, by a node that got it, for a sender that is gone
-    )
-    number: int = 0  # among the messages of its sender
+    def __init__(
+        self,
+        federation: str,
+        execution: str,
+        after: int,
+        sender: FederateHandle,
+        service: str,
+        arguments: tuple[Any, ...],
+        tag: bytes,
+        to: tuple[int, ...] = (),
+        priority: int = 0,
+        forwarded: bool = False,
+        number: int = 0,
+    ) -> None:
+        self.federation = federation
+        self.execution = execution
+        self.after = after
+        self.sender = sender
+        self.service = service
+        self.arguments = arguments
+        self.tag = tag  # of causal order; none in priority order
+        self.to = to  # on the way to the sequencer: for whom it is
+        self.priority = priority
+        # Passed on at the end of a view, by a node that got it, for a sender that is gone.
+        self.forwarded = forwarded
+        self.number = number  # among the messages of its sender
+
+    def fields(self) -> tuple[Any, ...]:
+        """In the order in which they are given."""
+        first = (self.federation, self.execution, self.after, self.sender, self.service, self.arguments)
+        return (*first, self.tag, self.to, self.priority, self.forwarded, self.number)
+
+    def copy(self) -> Ordered:
+        return Ordered(*self.fields())
 
     def plain(self) -> Data:
         return Data(
@@ -128,6 +150,12 @@ class Ordered(NamedTuple):
             self.arguments,
             self.number,
         )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ordered) and self.fields() == other.fields()
+
+    def __repr__(self) -> str:
+        return f"Ordered{self.fields()!r}"
 
 
 class Inform(NamedTuple):

@@ -43,7 +43,11 @@ class Tag:
 
     def pairs_for(self, groups: list[list[int]]) -> int:
         """How many pairs it carries to groups of recipients, each of which gets it once, trimmed to what they look at."""
-        others = sum([len(row) for row in self.rows]) - sum([len(self.rows[k]) for k in self.destinations])
+        others = 0
+        for row in self.rows:
+            others += len(row)
+        for k in self.destinations:
+            others -= len(self.rows[k])
         found = others * len(groups)
         for recipients in groups:
             for k in recipients:

@@ -40,6 +40,7 @@ from weft.ordering.message import NOTHING, Message, Tag
 PRESENT: Final = 0
 RESIGNED: Final = 1
 CRASHED: Final = 2
+PLACES: Final = 40  # bits for the lower of two numbers in one: arrivals and processes are fewer than 2**40
 
 
 class Counts:
@@ -80,9 +81,11 @@ class Mses:
         self.counts = Counts()
         self.arrivals = 0
         self.held: dict[int, Held] = {}  # the buffer, by arrival
-        self.named: dict[tuple[int, int], int] = {}  # the same by source and number
+        self.named: dict[int, int] = {}  # the same by source and number, which are one number here
         self.ready: list[int] = []  # a heap of arrivals that may be delivered
-        self.waiting: list[list[tuple[int, int]]] = [[] for _ in range(size)]  # by l: heaps of (x, arrival)
+        self.waiting: list[list[int]] = [
+            [] for _ in range(size)
+        ]  # by l: heaps of x and arrival, as one number
         self.later: list[Message] = []  # of a view that has not begun here
 
     # Sending
@@ -145,7 +148,7 @@ class Mses:
         source, number = tag.source, tag.number()
         if source >= len(self.time):
             self.joined(len(tag.time) - 1)
-        if number <= self.time[source] or (self.held and (source, number) in self.named):
+        if number <= self.time[source] or (self.held and number << PLACES | source in self.named):
             self.counts.duplicates += 1
             return None
         if self.state[source] == CRASHED:
@@ -158,7 +161,11 @@ class Mses:
         return tag
 
     def _check_addressed(self, tag: Tag) -> None:
-        if self.own not in tag.destinations:
+        own, is_for_us = self.own, False
+        for destination in tag.destinations:
+            if destination == own:
+                is_for_us = True
+        if not is_for_us:
             raise OrderingError(
                 f"process {self.own} got a message of {tag.source} that is for {tag.destinations}"
             )
@@ -172,7 +179,7 @@ class Mses:
         self.arrivals += 1
         held = Held(self.arrivals, message, tag)
         self.held[held.arrival] = held
-        self.named[tag.source, tag.number()] = held.arrival
+        self.named[tag.number() << PLACES | tag.source] = held.arrival
         if not self._settle(held):
             self.counts.waited += 1
 
@@ -181,7 +188,7 @@ class Mses:
         row = held.tag.row(self.own)
         held.at = self._missing(row, held.at)
         if held.at >= 0:
-            heappush(self.waiting[row[held.at]], (row[held.at + 1], held.arrival))
+            heappush(self.waiting[row[held.at]], row[held.at + 1] << PLACES | held.arrival)
             return False
         heappush(self.ready, held.arrival)
         return True
@@ -204,7 +211,7 @@ class Mses:
             return None
         held = self.held.pop(heappop(self.ready))
         tag = held.tag
-        del self.named[tag.source, tag.number()]
+        del self.named[tag.number() << PLACES | tag.source]
         self._hand_out(held.message, tag)
         return held.message
 
@@ -234,10 +241,8 @@ class Mses:
         theirs, time, destinations = tag.rows, tag.time, tag.destinations
         known = len(theirs)
         at = 0
-        before, after = (
-            NOTHING,
-            [source, time[source]],
-        )  # many destinations often have one row, and keep it so
+        alone = [source, time[source]]
+        before, after = NOTHING, alone  # many destinations often have one row, and keep it so
         for k in range(len(rows)):
             addressed = at < len(destinations) and destinations[at] == k
             if addressed:
@@ -247,7 +252,7 @@ class Mses:
             if addressed:
                 if rows[k] is not before:
                     before = rows[k]
-                    after = follow(before, time, source)
+                    after = follow(before, time, alone)
                 rows[k] = after
             elif k == source:
                 rows[k] = newer(rows[k], time)
@@ -265,8 +270,8 @@ class Mses:
 
     def _wake(self, source: int) -> None:
         queue = self.waiting[source]
-        while queue and queue[0][0] <= self.time[source]:
-            self._settle(self.held[heappop(queue)[1]])
+        while queue and queue[0] >> PLACES <= self.time[source]:
+            self._settle(self.held[heappop(queue) & ((1 << PLACES) - 1)])
 
     # Membership
 
@@ -330,23 +335,41 @@ def newer(row: list[int], time: list[int]) -> list[int]:
     return left
 
 
-def follow(row: list[int], time: list[int], source: int) -> list[int]:
-    """The same, and the message itself, at its place."""
-    known = len(time)
-    made: list[int] = []
+def follow(row: list[int], time: list[int], alone: list[int]) -> list[int]:
+    """The same, and the message itself, at its place; `alone` is the row that has nothing else."""
+    known, source = len(time), alone[0]
+    kept = place = 0
+    replaced = 0  # an older message of the same source goes in any case
+    for at in range(0, len(row), 2):
+        other = row[at]
+        if other < source:
+            place = at + 2
+        if other == source:
+            replaced = 2
+        elif other >= known or row[at + 1] > time[other]:
+            kept += 2
+    if kept == 0:
+        return alone
+    if kept + replaced == len(row):  # no other goes: a copy, so that their numbers need not be made again
+        made = row[:]
+        if replaced:
+            made[place + 1] = time[source]
+        else:
+            made.insert(place, time[source])
+            made.insert(place, source)
+        return made
+    made = []
     placed = False
     for at in range(0, len(row), 2):
         other = row[at]
         if other >= source and not placed:
             placed = True
-            made.append(source)
-            made.append(time[source])
+            made += alone
         if other != source and (other >= known or row[at + 1] > time[other]):
             made.append(other)
             made.append(row[at + 1])
     if not placed:
-        made.append(source)
-        made.append(time[source])
+        made += alone
     return made
 
 

@@ -35,6 +35,9 @@ ROWS: Final = 0
 GROUPS: Final = 1
 ALIKE: Final = 2
 MAX_SHIFT: Final = 63
+KEPT_SETS: Final = 1024
+
+_sets: dict[bytes, list[int]] = {}
 
 
 def encode_tag(tag: Tag, recipient: int = -1) -> bytes:
@@ -51,6 +54,14 @@ def encode_tags(tag: Tag, groups: list[list[int]]) -> list[bytes]:
         row = _row_of_all(tag)
     if row is None:
         return _apart(tag, groups)
+    if others or not _is_each_alone(groups):
+        return _shorter_of_both(tag, groups, row, others)
+    if _bytes_alike(tag, row) * len(groups) <= _bytes_apart(tag, groups):
+        return [_encode_alike(tag, row, others)] * len(groups)
+    return _apart(tag, groups)
+
+
+def _shorter_of_both(tag: Tag, groups: list[list[int]], row: list[int], others: list[int]) -> list[bytes]:
     written = _encode_alike(tag, row, others)
     if not others and _is_surely_shorter(tag, row):
         return [written] * len(groups)
@@ -70,6 +81,11 @@ def _apart(tag: Tag, groups: list[list[int]]) -> list[bytes]:
     return found
 
 
+def _is_each_alone(groups: list[list[int]]) -> bool:
+    """One recipient in each group, as where every federate has a node of its own."""
+    return all(len(recipients) == 1 for recipients in groups)
+
+
 def _is_surely_shorter(tag: Tag, row: list[int]) -> bool:
     """Is one row for all no longer than any recipient's own?  It is, mostly, and then nobody need try.
 
@@ -77,19 +93,48 @@ def _is_surely_shorter(tag: Tag, row: list[int]) -> bool:
     that of the recipient itself; with nothing left it is not written at all.
     """
     time = tag.time
-    alike = 1
     own = 3
     longest = 0
     last = -1
     for at in range(0, len(row), 2):
-        gap = row[at] - last - 1
-        age = _size(time[row[at]] - row[at + 1])
-        alike += _size(2 * gap + 1) + (0 if time[row[at]] == row[at + 1] else age)
-        pair = _size(gap) + age
+        pair = _size(row[at] - last - 1) + _size(time[row[at]] - row[at + 1])
         own += pair
         longest = max(longest, pair)
         last = row[at]
-    return not row or (len(row) > 2 and alike <= own - longest)
+    return not row or (len(row) > 2 and _bytes_alike(tag, row) <= own - longest)
+
+
+def _bytes_alike(tag: Tag, row: list[int]) -> int:
+    """What `_encode_alike` writes for that row, behind the head."""
+    time = tag.time
+    size = _size(len(row) // 2)
+    last = -1
+    for at in range(0, len(row), 2):
+        source = row[at]
+        age = time[source] - row[at + 1]
+        size += _size(2 * (source - last - 1) + 1)
+        if age:
+            size += _size(age)
+        last = source
+    return size
+
+
+def _bytes_apart(tag: Tag, groups: list[list[int]]) -> int:
+    """What `_write_rows` writes for groups of one recipient each, behind their heads; counting is less work than writing."""
+    time = tag.time
+    size = len(groups)  # how many rows each has: none or one
+    for recipients in groups:
+        k = recipients[0]
+        row = tag.rows[k]
+        if not row:
+            continue
+        size += _size(k) + _size(len(row) // 2)
+        last = -1
+        for at in range(0, len(row), 2):
+            source = row[at]
+            size += _size(source - last - 1) + _size(time[source] - row[at + 1])
+            last = source
+    return size
 
 
 def _size(number: int) -> int:
@@ -127,7 +172,11 @@ def decode_tag(data: bytes) -> Tag:
 
 
 def check_destinations(source: int, destinations: list[int]) -> None:
-    if not destinations or source in destinations:
+    own = not destinations
+    for destination in destinations:
+        if destination == source:
+            own = True
+    if own:
         raise OrderingError(f"a tag of process {source} to itself or to nobody")
 
 
@@ -297,6 +346,16 @@ def _write_groups(out: list[int], tag: Tag, needed: list[int]) -> None:
 # Reading
 
 
+def _members(bits: bytes) -> list[int]:
+    """Of a set written as bits.  Most messages go to the same few sets, so these lists are shared, and never changed."""
+    found = _sets.get(bits)
+    if found is None:
+        if len(_sets) >= KEPT_SETS:
+            _sets.clear()
+        found = _sets[bits] = [place for place in range(len(bits) * 8) if bits[place >> 3] >> (place & 7) & 1]
+    return found
+
+
 class TagReader:
     """Reads a tag from its start; whatever is wrong with it is the peer's fault and one kind of error."""
 
@@ -305,9 +364,12 @@ class TagReader:
         self.at = 0
 
     def number(self) -> int:
+        data, at = self.data, self.at
+        if at < len(data) and data[at] < 128:  # as most are
+            self.at = at + 1
+            return data[at]
         number = 0
         shift = 0
-        data = self.data
         while True:
             if self.at >= len(data):
                 raise OrderingError("a tag that ends within a number")
@@ -373,8 +435,7 @@ class TagReader:
                 last = self.process(last, size)
                 found.append(last)
             return found
-        data, start = self.data, self.at
-        found = [place for place in range(count * 8) if data[start + (place >> 3)] >> (place & 7) & 1]
+        found = _members(self.data[self.at : self.at + count])
         self.at += count
         if found and found[-1] >= size:
             raise OrderingError(f"a tag that names process {found[-1]} of {size}")
@@ -433,9 +494,10 @@ class TagReader:
             made = [NOTHING] * size
         else:
             made = self.rows(time) if rest == ROWS else self.groups(time)
+            for k in destinations:
+                if made[k]:
+                    raise OrderingError(f"a tag with two rows for process {k}")
         for k in destinations:
-            if made[k]:
-                raise OrderingError(f"a tag with two rows for process {k}")
             made[k] = row
         return made
 
