@@ -30,10 +30,10 @@ class Wires:
             channel.consumed(delivery.number)
         batch = channel.take_batch()
         self.journals[name].apply(batch.changes)
-        for peer, packet in batch.transmit:
-            self.under_way.setdefault((name, self.topology.servers[peer]), []).append(packet)
-        for peer, domain, number in batch.acknowledge:
-            self.acknowledgements.append((name, self.topology.servers[peer], domain, number))
+        for one in batch.transmit:
+            self.under_way.setdefault((name, self.topology.servers[one.peer]), []).append(one.packet)
+        for ack in batch.acknowledge:
+            self.acknowledgements.append((name, self.topology.servers[ack.peer], ack.domain, ack.number))
 
     def carry(self, sender: str, receiver: str, at: int = 0) -> Packet:
         """The at-th packet on a wire arrives."""

@@ -356,8 +356,8 @@ class Network:
         if crash:
             self._crash(host)
             return
-        for peer, domain, number in batch.acknowledge:
-            self._acknowledge(host.number, peer, domain, number)
+        for ack in batch.acknowledge:
+            self._acknowledge(host.number, ack.peer, ack.domain, ack.number)
 
     def _crash(self, host: Host) -> None:
         self._count(host)

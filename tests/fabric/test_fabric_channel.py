@@ -29,7 +29,8 @@ def test_saved_sent_received_saved_acknowledged_removed() -> None:
     (delivery,) = wires.channels["b"].take_deliveries()
     received = wires.channels["b"].take_batch()
     assert received.changes.inbox == {1: (A, b"m")}  # received and saved …
-    assert [tuple(one) for one in received.acknowledge] == [(A, 0, 1)]  # … before it is acknowledged
+    (ack,) = received.acknowledge  # … before it is acknowledged
+    assert (ack.peer, ack.domain, ack.number) == (A, 0, 1)
     assert channel.backlog(B) == 1
     channel.acknowledged(B, 0, 1)
     assert channel.take_batch().changes.out_removed == [(0, 1, 1)]  # removed
@@ -210,7 +211,9 @@ def test_what_is_refused() -> None:
     with pytest.raises(FabricError, match="which the two do not share"):
         one.acknowledged(numbers["e"], 0, 1)
     batch = one.take_batch()
-    assert not any(batch)
+    assert not batch.changes
+    assert not batch.transmit
+    assert not batch.acknowledge
 
 
 def test_a_journal_of_other_domains_is_refused() -> None:

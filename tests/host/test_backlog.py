@@ -72,13 +72,13 @@ class Sender:
             self.channel.loaded(portion, self.journal.portion(Port.AGENTS, portion))
         if not up:
             return
-        for _, packet in batch.transmit:
-            self.receiver.receive(0, packet)
+        for one in batch.transmit:
+            self.receiver.receive(0, one.packet)
         for delivery in self.receiver.take_deliveries():
             self.got.append(delivery.payload)
             self.receiver.consumed(delivery.number)
-        for _, domain, number in self.receiver.take_batch().acknowledge:
-            self.channel.acknowledged(1, domain, number)
+        for ack in self.receiver.take_batch().acknowledge:
+            self.channel.acknowledged(1, ack.domain, ack.number)
 
     def drain(self) -> None:
         self.channel.reconnected(1)

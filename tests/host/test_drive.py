@@ -130,6 +130,25 @@ def test_what_is_to_be_looked_after_is_not_slept_over() -> None:
         drive.end()
 
 
+def test_what_can_wait_is_seen_to_when_the_attendant_looks() -> None:
+    """Though no caller comes, and it does not count as due."""
+    seen = threading.Event()
+    drive = Drive("test", lambda: False, seen.set)
+    drive.start()
+    try:
+        for _ in range(5):
+            with drive.mutex:
+                drive.until(lambda: False, 0.0)
+                assert (
+                    drive.is_stepping(time.monotonic()) or time.monotonic() - drive._left_at >= driving.IDLE
+                )
+                seen.clear()
+                drive.look_some_time()
+            assert seen.wait(WAIT)
+    finally:
+        drive.end()
+
+
 def test_a_look_does_not_wait(drive: Drive) -> None:
     """With 0 seconds what is there is handled, whoever drives, and nobody sleeps."""
     for _ in range(3):

@@ -62,8 +62,8 @@ def test_a_journal_on_disk_is_the_journal_in_memory(
             here.send([place], b"payload %d" % number)
         elif step == "receive":
             there.send([1 + place % 2], b"from S1")
-            for _, packet in there.take_batch().transmit:
-                here.receive(0, packet)
+            for one in there.take_batch().transmit:
+                here.receive(0, one.packet)
         elif step == "consume":
             for delivery in here.take_deliveries():
                 here.consumed(delivery.number)

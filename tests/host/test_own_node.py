@@ -22,6 +22,7 @@ from support.fom import RATES, fom
 from support.own import OwnNodes, OwnSite
 from weft import CallbackModel, Credentials, ResignAction, RTIambassador, RtiConfiguration, Source
 from weft.fabric import Topology
+from weft.host import drive as driving
 from weft.host import own_nodes
 from weft.host.own_node import OwnNode
 from weft.model.errors import (
@@ -328,6 +329,66 @@ def test_a_burst_does_not_stay_behind(file: Path) -> None:
         assert eventually(lambda: far._mesh.received - before >= count)  # noqa: B023
         assert two.listen(count) == [b"%d" % number for number in range(count)]
         two.ears.heard.clear()
+    two.leave()
+    one.leave()
+
+
+def _waits(node: OwnNode) -> bool:
+    """Has a call left something that is still to go?"""
+    return node._mesh.turn_due
+
+
+class _Regulator(Talker):
+    """Sends Fire in time stamp order, too."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.rti.change_interaction_order_type(self.fire, weft.OrderType.TIMESTAMP)
+        self.rti.enable_time_regulation(weft.HLAfloat64Interval(0.1))
+        while self.rti.evoke_callback(0.1):
+            pass
+        assert self.rti.query_lookahead() == weft.HLAfloat64Interval(0.1)
+
+    def say_at(self, time: float) -> None:
+        self.rti.send_interaction(self.fire, {self.target: b"%g" % time}, b"", weft.HLAfloat64Time(time))
+
+
+def test_a_stamped_message_leaves_with_the_request_that_follows(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a federate steps fast; one in receive order waits for nothing, and takes along what was sent before it."""
+    one, two = _Regulator(address(file, "S1")), Talker(address(file, "S2"))
+    near, far = running(file, "S1"), running(file, "S2")
+    monkeypatch.setattr(driving, "IDLE", 2.0)
+    for step, follows in enumerate(("request", "message"), 1):
+        for _ in range(2):  # it takes its grant, drives, and goes on
+            one.rti.evoke_callback(0.0)
+        before = far._mesh.received
+        one.say_at(step + 1)
+        one.say_at(step + 2)
+        assert _waits(near)
+        if follows == "request":
+            one.rti.time_advance_request(weft.HLAfloat64Time(step))
+        else:
+            one.say(b"now")
+        assert not _waits(near)
+        assert eventually(lambda: far._mesh.received - before >= 3)  # noqa: B023
+    monkeypatch.undo()
+    assert sorted(two.listen(5)) == [b"2", b"3", b"3", b"4", b"now"]  # it goes by another class of service
+    two.leave()
+    one.leave()
+
+
+def test_a_stamped_message_does_not_stay_behind(file: Path) -> None:
+    """Though nothing follows it, from a federate that has stepped fast until then."""
+    one, two = _Regulator(address(file, "S1")), Talker(address(file, "S2"))
+    far = running(file, "S2")
+    for step in range(1, 20):
+        one.rti.evoke_callback(0.0)
+        before = far._mesh.received
+        one.say_at(float(step))
+        assert eventually(lambda: far._mesh.received > before)  # noqa: B023
+    assert two.listen(19) == [b"%d" % step for step in range(1, 20)]
     two.leave()
     one.leave()
 

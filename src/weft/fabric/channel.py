@@ -232,6 +232,9 @@ class Channel(Ways):
 
     def _spread(self, origin: int, destinations: list[int], payload: object) -> None:
         """One packet for each next hop, all counted before the first is stamped; then the copy for this server."""
+        if len(destinations) == 1:
+            self._spread_to_one(origin, destinations, payload)
+            return
         here = False
         hops: dict[tuple[int, int], list[int]] = {}
         for destination in destinations:
@@ -252,6 +255,18 @@ class Channel(Ways):
             self.sides[domain].clock.sent()
         if here:
             self._keep(origin, payload)
+
+    def _spread_to_one(self, origin: int, destinations: list[int], payload: object) -> None:
+        """As most messages are."""
+        destination = destinations[0]
+        if destination == self.own:
+            self._keep(origin, payload)
+            return
+        side = self.sides[self.next_domain[destination]]
+        peer = self.next_server[destination]
+        number = side.clock.count(side.place[peer])
+        self._stamp(side, peer, number, origin, destinations, payload)
+        side.clock.sent()
 
     def _stamp(
         self, side: Side, peer: int, number: int, origin: int, beyond: list[int], payload: object

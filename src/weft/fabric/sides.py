@@ -2,6 +2,8 @@
 
 A *side* is one domain as one server sees it: the domain's clock, and the queues of packets out and in (the paper's
 MessageConsumer).
+
+What is made for each packet is a class and no tuple with names: compiled, it is made without the interpreter.
 """
 
 from __future__ import annotations
@@ -13,23 +15,26 @@ from weft.fabric.journal import Changes
 from weft.fabric.stamps import Packet
 
 
-class Delivery(NamedTuple):
+class Delivery:
     """A message that has arrived in causal order; `number` rises with each."""
 
-    number: int
-    origin: int
-    payload: Any
+    def __init__(self, number: int, origin: int, payload: Any) -> None:
+        self.number = number
+        self.origin = origin
+        self.payload = payload
 
 
-class Acknowledgement(NamedTuple):
-    peer: int
-    domain: int
-    number: int
+class Acknowledgement:
+    def __init__(self, peer: int, domain: int, number: int) -> None:
+        self.peer = peer
+        self.domain = domain
+        self.number = number
 
 
-class Transmission(NamedTuple):
-    peer: int
-    packet: Packet
+class Transmission:
+    def __init__(self, peer: int, packet: Packet) -> None:
+        self.peer = peer
+        self.packet = packet
 
 
 class Portion(NamedTuple):
@@ -41,12 +46,15 @@ class Portion(NamedTuple):
     most: int
 
 
-class Batch(NamedTuple):
+class Batch:
     """Commit `changes`, then do the rest."""
 
-    changes: Changes
-    transmit: list[Transmission]
-    acknowledge: list[Acknowledgement]
+    def __init__(
+        self, changes: Changes, transmit: list[Transmission], acknowledge: list[Acknowledgement]
+    ) -> None:
+        self.changes = changes
+        self.transmit = transmit
+        self.acknowledge = acknowledge
 
 
 class Counts:

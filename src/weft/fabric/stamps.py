@@ -47,7 +47,8 @@ class Packet:
         self.payload = payload
 
 
-def write_number(out: bytearray, number: int) -> None:
+def write_number(out: list[int], number: int) -> None:
+    """As bytes in a list: compiled, it takes them several times as fast as a bytearray."""
     while number > 127:
         out.append((number & 127) | 128)
         number >>= 7
@@ -89,7 +90,7 @@ class NumberReader:
 
 def encode_stamp(number: int, cells: list[int], values: list[int]) -> bytes:
     """`cells` in rising order."""
-    out = bytearray()
+    out: list[int] = []
     write_number(out, number)
     write_number(out, len(cells))
     last = -1
@@ -129,7 +130,7 @@ def encode_packet(packet: Packet) -> bytes:
         raise TypeError(
             f"the payload of a packet that is written must be bytes, not {type(payload).__name__}"
         )
-    out = bytearray()
+    out: list[int] = []
     write_number(out, packet.domain)
     write_number(out, packet.origin)
     write_number(out, len(packet.destinations))
@@ -138,9 +139,7 @@ def encode_packet(packet: Packet) -> bytes:
         write_number(out, destination - last - 1)
         last = destination
     write_number(out, len(packet.stamp))
-    out += packet.stamp
-    out += payload
-    return bytes(out)
+    return bytes(out) + packet.stamp + payload
 
 
 def decode_packet(data: bytes) -> Packet:

@@ -49,7 +49,12 @@ class Ways:
 
     def backlog_bytes(self, peer: int) -> int:
         """The payloads of those packets."""
-        return sum([side.out_bytes[side.place[peer]] for side in self.sides.values() if peer in side.place])
+        found = 0
+        for side in self.sides.values():
+            place = side.place.get(peer, -1)
+            if place >= 0:
+                found += side.out_bytes[place]
+        return found
 
     def wanted(self) -> list[Portion]:
         """What is to be read from the journal, where it is committed by now, and given to `loaded`."""

@@ -12,7 +12,7 @@ so its session is cut.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from weft.host.carrier import Port
 from weft.host.link_items import ACKS, AGENT_ACKS, AGENT_PACKET, PACKET, encode_acks, write_item
@@ -27,6 +27,7 @@ WINDOW = 4096  # causal packets under way …
 WINDOW_BYTES = 4 << 20  # … and their bytes
 FRAME_BYTES = 512 << 10  # a frame is closed when it has grown to this
 
+_DROPPED: Final = State.DROPPED
 PACKETS: dict[int, int] = {Port.FEDERATIONS: PACKET, Port.AGENTS: AGENT_PACKET}
 _ACKS: dict[int, int] = {Port.FEDERATIONS: ACKS, Port.AGENTS: AGENT_ACKS}
 PORTS_OF_PACKETS: dict[int, int] = {kind: port for port, kind in PACKETS.items()}
@@ -124,7 +125,7 @@ class Link:
     def answer(self, now: float) -> None:
         """What the session itself has to say to what came.  Acknowledgements of packets go on waiting for company."""
         session = self.session
-        if session is not None and self.line is not None and session.state is not State.DROPPED:
+        if session is not None and self.line is not None and session.state is not _DROPPED:
             parts = session.take_outgoing(now)
             if parts:
                 for part in parts:

@@ -34,8 +34,9 @@ AGENT_ACKS: Final = 10
 
 
 def write_item(out: bytearray, kind: int, body: bytes) -> None:
-    out.append(kind)
-    write_number(out, len(body))
+    head = [kind]
+    write_number(head, len(body))
+    out += bytes(head)
     out += body
 
 
@@ -74,7 +75,7 @@ class ItemReader:
 
 
 def encode_acks(pairs: list[tuple[int, int]]) -> bytes:
-    out = bytearray()
+    out: list[int] = []
     for domain, number in pairs:
         write_number(out, domain)
         write_number(out, number)
@@ -102,11 +103,12 @@ class Data:
 
 
 def encode_data(data: Data) -> bytes:
-    out = bytearray()
-    for number in (data.origin, data.destination, data.port, data.kind):
-        write_number(out, number)
-    out += data.payload
-    return bytes(out)
+    out: list[int] = []
+    write_number(out, data.origin)
+    write_number(out, data.destination)
+    write_number(out, data.port)
+    write_number(out, data.kind)
+    return bytes(out) + data.payload
 
 
 def decode_data(body: bytes) -> Data:

@@ -20,9 +20,9 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from weft.fabric import Batch, Delivery, Domains, Topology, decode_packet, encode_packet
+from weft.fabric import Batch, Channel, Delivery, Domains, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.cbor import encode
 from weft.host.channels import Channels
@@ -38,7 +38,10 @@ from weft.model.errors import FabricError, SettingsError
 from weft.model.log_text import ERROR, WARNING, LogText
 
 PAYLOAD_BYTES = 48 << 20  # the largest message
-AGENTS = int(Port.AGENTS)
+AGENTS: Final = int(Port.AGENTS)
+FEDERATIONS: Final = int(Port.FEDERATIONS)
+_CAUSAL: Final = ServiceClass.CAUSAL
+_BEST_EFFORT: Final = ServiceClass.BEST_EFFORT
 DELIVERIES = 512  # handed over in one turn
 BACKLOG = 100_000  # packets that wait for one neighbour, when it is reported
 ACKS_AT_ONCE = 32  # so many acknowledgements do not wait for company
@@ -94,6 +97,8 @@ class Mesh:
             None if opened is None else lambda port: opened.saved(port, in_memory),
             in_memory,
         )
+        # What every packet asks of them is asked here: their module is not compiled, since tests put channels of their own there.
+        self._made: dict[int, Channel] = self.channels.made
         self._room = Room(self.channels, topology.servers, self.settings, journal is not None)
         self.sent = 0  # messages of this node's residents
         self.received = 0  # … and for them
@@ -132,7 +137,7 @@ class Mesh:
             self.turn_soon()
 
     def send(self, node: str, port: Port, kind: ServiceClass, payload: bytes) -> bool:
-        if kind is ServiceClass.CAUSAL:
+        if kind is _CAUSAL:
             self.spread((node,), port, payload)
             return True
         there = self._number(node)
@@ -151,7 +156,7 @@ class Mesh:
         numbers = [self._number(node) for node in nodes]
         if port == AGENTS:
             self._room.check(numbers)
-        self.channels.of(port).send(numbers, payload)
+        self._channel(port).send(numbers, payload)
         self.sent += 1
         self.turn_soon()
 
@@ -160,7 +165,7 @@ class Mesh:
             self.sent += 1
         else:
             for node in nodes:
-                self.send(node, port, ServiceClass.BEST_EFFORT, payload)
+                self.send(node, port, _BEST_EFFORT, payload)
 
     def listen(self, groups: frozenset[str]) -> None:
         self._casting.listen(groups, self._loop)
@@ -171,6 +176,10 @@ class Mesh:
             self.received += 1
             self._hand_over(resident, origin, body[1:])
             self.turn_soon()
+
+    def _channel(self, port: int) -> Channel:
+        found = self._made.get(port)
+        return self.channels.of(port) if found is None else found
 
     def keep(self, key: str, value: bytes | None) -> None:
         self._kept[key] = value
@@ -240,6 +249,11 @@ class Mesh:
         return self._reach.is_reachable(self._number(node))
 
     @property
+    def has_data(self) -> bool:
+        """Do messages wait that go by another class than the causal one?"""
+        return bool(self._outbox)
+
+    @property
     def topology(self) -> Topology:
         return self._topology
 
@@ -291,13 +305,13 @@ class Mesh:
     def item(self, link: Link, kind: int, body: bytes) -> None:
         port = PORTS_OF_PACKETS.get(kind)
         if port is not None:
-            channel = self.channels.of(port)
+            channel = self._channel(port)
             link.received += 1
             channel.receive(link.peer, decode_packet(body))
             self._deliveries[port].extend(channel.take_deliveries())
         elif kind in PORTS_OF_ACKS:
             port = PORTS_OF_ACKS[kind]
-            channel = self.channels.of(port)
+            channel = self._channel(port)
             pairs = decode_acks(body)
             for domain, number in pairs:
                 channel.acknowledged(link.peer, domain, number)
@@ -384,7 +398,11 @@ class Mesh:
         self.turn_due = False
         if not self._started:
             return
-        if self._kept or any(self._deliveries.values()) or self.channels.has_news():
+        if (
+            self._kept
+            or any(channel.has_news() for channel in self._made.values())
+            or any(self._deliveries.values())
+        ):
             self._deliver()
             try:
                 self._commit()
@@ -404,7 +422,7 @@ class Mesh:
 
     def _deliver(self) -> None:
         """To those who have settled; what comes for others waits for them."""
-        for port, channel in list(self.channels.made.items()):
+        for port, channel in list(self._made.items()):
             deliveries = self._deliveries[port]
             deliveries.extend(channel.take_deliveries())
             resident = self._residents.get(port)
@@ -419,8 +437,7 @@ class Mesh:
 
     def _commit(self) -> None:
         """Save, then hand over to the links."""
-        batches = self.channels.take_batches()
-        changes = {port: batch.changes for port, batch in batches.items() if batch.changes}
+        batches = {port: channel.take_batch() for port, channel in self._made.items()}
         encoded: dict[int, bytes] = {}
         if self.journal is None:
             for key, value in self._kept.items():
@@ -428,20 +445,23 @@ class Mesh:
                     self._memory.pop(key, None)
                 else:
                     self._memory[key] = value
-        elif changes or self._kept:
-            self.journal.commit(changes, self._kept, encoded)
+        else:
+            changes = {port: batch.changes for port, batch in batches.items() if batch.changes}
+            if changes or self._kept:
+                self.journal.commit(changes, self._kept, encoded)
         self._kept = {}
         for port, batch in batches.items():
             self._transmit(port, batch, encoded)
-        if Port.FEDERATIONS in batches:
-            self._check_allowed(batches[Port.FEDERATIONS])
+        if FEDERATIONS in batches:
+            self._check_allowed(batches[FEDERATIONS])
         if self.journal is not None:
             self._load(self.journal)
 
     def _transmit(self, port: int, batch: Batch, encoded: dict[int, bytes]) -> None:
         links = self.links.links
         kind = PACKETS[port]
-        for peer, packet in batch.transmit:
+        for one in batch.transmit:
+            peer, packet = one.peer, one.packet
             link = links[peer]
             if link.up:
                 link.put_packet(kind, encoded.get(id(packet)) or encode_packet(packet))
@@ -454,8 +474,8 @@ class Mesh:
                 text = f"more than {BACKLOG} packets wait for {link.name}, which is away"
                 self._report(LogText(text, "backlog", WARNING, peer=link.name))
         acks: dict[int, list[tuple[int, int]]] = {}
-        for peer, domain, number in batch.acknowledge:
-            acks.setdefault(peer, []).append((domain, number))
+        for ack in batch.acknowledge:
+            acks.setdefault(ack.peer, []).append((ack.domain, ack.number))
         for peer, pairs in acks.items():
             if links[peer].up:
                 links[peer].put_acks(port, pairs)
@@ -486,15 +506,19 @@ class Mesh:
         self._paying = self._loop.call_later(ACKS_SECONDS, self._pay)
 
     def _check_allowed(self, batch: Batch) -> None:
-        for peer in {one.peer for one in batch.transmit}:
-            link = self.links.links[peer]
-            why = self._room.overdue(peer) if link.up else ""
+        last = -1
+        for one in batch.transmit:
+            if one.peer == last:
+                continue
+            last = one.peer
+            link = self.links.links[last]
+            why = self._room.overdue(last) if link.up else ""
             if why:
                 self.links.cut(link, why)
 
     def _load(self, journal: Journal) -> None:
         """The next of a queue that is too long for the memory, when the neighbour has taken what was before it."""
-        for port, channel in self.channels.made.items():
+        for port, channel in self._made.items():
             if channel.beyond:
                 for portion in channel.wanted():
                     channel.loaded(portion, journal.portion(port, portion))
@@ -508,7 +532,7 @@ class Mesh:
                 continue
             body = encode_data(data)
             link.sent += 1
-            if data.kind == ServiceClass.BEST_EFFORT and self.links.send_datagram(link, body):
+            if data.kind == _BEST_EFFORT and self.links.send_datagram(link, body):
                 continue
             link.put(DATA, body)
             self.links.touch(link)

@@ -26,7 +26,7 @@ What is kept in the carrier's journal, each with the commit of what it came from
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from weft.fabric import Release, Topology
 from weft.host import cbor
@@ -51,6 +51,12 @@ from weft.kernel.turn import Turn
 from weft.model.errors import RTIinternalError
 from weft.model.log_text import ERROR, LogText
 from weft.model.records import Source
+
+# Kept at hand: to find a member of an enumeration takes the interpreter as long as a dozen other steps.
+_FEDERATIONS: Final = Port.FEDERATIONS
+_CAUSAL: Final = ServiceClass.CAUSAL
+_RELIABLE: Final = ServiceClass.RELIABLE
+_BEST_EFFORT: Final = ServiceClass.BEST_EFFORT
 
 COMMITS = 256  # so many commits before a snapshot takes their place, or as many as there are instances
 AHEAD = 10_000  # messages of one node that wait for its greeting
@@ -115,7 +121,7 @@ class MeshedNode:
                 return
             self._last = parcel
             self._payload = payload
-        went = self.carrier.send(effect.node, Port.FEDERATIONS, class_of(parcel, effect.reliable), payload)
+        went = self.carrier.send(effect.node, _FEDERATIONS, class_of(parcel, effect.reliable), payload)
         if not went and isinstance(parcel, Data):
             self._record_loss(effect.node, parcel, effect.reliable)
 
@@ -133,7 +139,7 @@ class MeshedNode:
                 self._transmit(Transmit(node, effect.parcel, reliable=False))
             return
         payload = encode_parcel(effect.parcel, self.boot)
-        self.carrier.cast(effect.nodes, effect.groups, Port.FEDERATIONS, payload)
+        self.carrier.cast(effect.nodes, effect.groups, _FEDERATIONS, payload)
 
     def _unsent(self, node: str, parcel: Any, error: ParcelError) -> None:
         """A federate gave a service something that is no argument of any: what the home would have said is said here."""
@@ -234,7 +240,7 @@ class MeshedNode:
             for key, value in carrier.kept("name/").items()
         }
         kept = [(state, sorted(commits.get(name, []), key=_place)) for name, state in states.items()]
-        carrier.settle(Port.FEDERATIONS, self)
+        carrier.settle(_FEDERATIONS, self)
         self._perform(self.node.recover(kept, names, carrier.nodes, now))
 
 
@@ -244,12 +250,12 @@ def _place(commit: Commit) -> int:
 
 def class_of(parcel: Any, reliable: bool) -> ServiceClass:
     if isinstance(parcel, Data) and is_stamped(parcel.arguments[-1]):
-        return ServiceClass.CAUSAL
+        return _CAUSAL
     if isinstance(parcel, (Data, Ordered)):
-        return ServiceClass.RELIABLE if reliable else ServiceClass.BEST_EFFORT
+        return _RELIABLE if reliable else _BEST_EFFORT
     if isinstance(parcel, (Inform, Mark)):
-        return ServiceClass.RELIABLE
-    return ServiceClass.CAUSAL
+        return _RELIABLE
+    return _CAUSAL
 
 
 def next_boot(carrier: Carrier) -> int:

@@ -6,6 +6,10 @@ The kernel, the mesh and its event loop belong to whoever holds the mutex of the
 caller's own thread.  What it sends leaves before the call returns, in the same thread.  Of a burst only the first message does:
 those that follow within `GATHER` go together, with the first that comes later, with the next wait, or, if there is neither, by
 the attendant at once.
+
+A message in time stamp order is of no use to who is time-constrained until its sender asks to advance.  So where a federate
+steps fast the message waits for the request that follows it, and each link is written once in a step; if nothing follows, it
+leaves when the attendant next looks (`weft.host.drive`).
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from weft.fabric import Domains
 from weft.host.channel_links import ChannelLinks
@@ -49,6 +53,8 @@ from weft.kernel import (
 from weft.model.errors import NotConnected, RTIinternalError
 
 GATHER = 0.0005  # seconds that messages of a burst wait for one another
+STAMPED: Final = 1  # messages wait for the request to advance that follows them, …
+BURST: Final = 2  # … or for more of a burst, and the attendant for the end of `GATHER`
 NEVER = float("inf")
 _NAP = 1.0
 _HOT = ("send_interaction", "update_attribute_values")
@@ -103,7 +109,7 @@ class OwnNode:
         self._calls = 0
         self._waiting: dict[int, _Waiting] = {}
         self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
-        self._gathers = False  # something of it waits for more
+        self._gathers = 0  # something of it waits: `STAMPED` or `BURST`
         self._alarm_at = NEVER
         self._started = False
         self.recordings: NodeRecordings | None = None
@@ -256,21 +262,26 @@ class OwnNode:
         return waiting.answer or Refuse(0, number, RTIinternalError(f"not answered: {_STOPPED}"))
 
     def _send(self, hot: bool, now: float) -> None:
-        if not hot or now - self._left_at >= GATHER:
-            self._gathers = False
+        stamped = hot and not self._mesh.has_data
+        if stamped and self._left_at == 0.0 and self._drive.is_stepping(now):
+            self._gathers = STAMPED
+            self._left_at = now
+            self._drive.look_some_time()
+        elif not hot or now - self._left_at >= GATHER or (self._gathers == STAMPED and not stamped):
+            self._gathers = 0
             self._mesh.turn()
             self._left_at = now
         elif not self._gathers:
-            self._gathers = True
+            self._gathers = BURST
             self._drive.look_after(GATHER)
 
     def is_due(self) -> bool:
         """Is there something that does not wait for more of a burst?"""
-        return self._mesh.turn_due and not self._gathers
+        return self._mesh.turn_due and self._gathers == 0
 
     def flush(self) -> None:
         """What has gathered leaves, before somebody waits; with the mutex held."""
-        self._gathers = False
+        self._gathers = 0
         self._left_at = 0.0  # what comes next is not of the same burst
         if self._mesh.turn_due:
             self._mesh.turn()

@@ -21,6 +21,7 @@ Packed values pass through undecoded.  Whatever does not fit this form goes by t
 
 from __future__ import annotations
 
+import struct
 from typing import Any, Final
 
 from weft.host.parcel_plain import ParcelError
@@ -39,6 +40,8 @@ from weft.model.time import HLAfloat64Time, HLAinteger64Time
 from weft.wire.codec_hot import scan_values, shared_fields
 from weft.wire.packed import WireValues
 
+_RECEIVE: Final = OrderType.RECEIVE
+_TIMESTAMP: Final = OrderType.TIMESTAMP
 DATA: Final = 1
 _UPDATE: Final = 0
 _SEND: Final = 1
@@ -56,6 +59,8 @@ _SERVICES: Final = {
 }
 _NAMES: Final = ["update_attribute_values", "send_interaction", "send_directed_interaction"]
 _KEPT: Final = 1024
+_unpack_int: Final = struct.Struct(">q").unpack_from
+_unpack_float: Final = struct.Struct(">d").unpack_from
 _MOST: Final = 1 << 62
 
 _heads: dict[tuple[str, str], bytes] = {}
@@ -137,12 +142,12 @@ def write_fields(
         if len(stamp) != 4 or stamp[1] is not stamp[2]:
             return None
         number = b""
-        if stamp[1] is OrderType.TIMESTAMP:
+        if stamp[1] is _TIMESTAMP:
             if len(stamp[3]) != 12 or stamp[3][:4] != sender:
                 return None
             flags |= _STAMPED
             number = stamp[3][4:]
-        elif stamp[1] is not OrderType.RECEIVE or stamp[3]:
+        elif stamp[1] is not _RECEIVE or stamp[3]:
             return None
         flags |= _TIMED
         if isinstance(stamp[0], HLAinteger64Time):
@@ -247,14 +252,18 @@ def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, st
     if flags & _TIMED:
         if end + 8 > len(data):
             raise ParcelError("a time that ends too soon")
-        kind = HLAinteger64Time if flags & _INTEGER_TIME else HLAfloat64Time
-        stamp = (kind.decode(data[end : end + 8]), OrderType.RECEIVE, OrderType.RECEIVE, None)
+        time: Any
+        if flags & _INTEGER_TIME:
+            time = HLAinteger64Time(_unpack_int(data, end)[0])
+        else:
+            time = HLAfloat64Time(_unpack_float(data, end)[0])
+        stamp = (time, _RECEIVE, _RECEIVE, None)
         end += 8
         if flags & _STAMPED:
             if end + 8 > len(data):
                 raise ParcelError("a stamp that ends too soon")
             handle = MessageRetractionHandle(sender + data[end : end + 8])
-            stamp = (stamp[0], OrderType.TIMESTAMP, OrderType.TIMESTAMP, handle)
+            stamp = (stamp[0], _TIMESTAMP, _TIMESTAMP, handle)
             end += 8
     elif flags & _STAMPED:
         raise ParcelError("a stamp without a time")

@@ -7,10 +7,15 @@ after that hardly anything is sent to it.  What a router has accepted it passes 
 
 from __future__ import annotations
 
+from typing import Final
+
 from weft.host.carrier import Port
 from weft.host.channels import Channels
 from weft.host.settings import Fabric
 from weft.model.errors import FabricError
+
+_AGENTS: Final = Port.AGENTS
+_FEDERATIONS: Final = Port.FEDERATIONS
 
 
 class Room:
@@ -23,7 +28,7 @@ class Room:
 
     def check(self, nodes: list[int]) -> None:
         """For a message of an agent to these."""
-        channel = self._channels.made.get(Port.AGENTS)
+        channel = self._channels.made.get(_AGENTS)
         if channel is None:
             return
         for node in nodes:
@@ -38,11 +43,12 @@ class Room:
 
     def link_up(self, peer: int) -> None:
         """It may take its time for what has gathered while it was away."""
-        self._allowed[peer] = self._channels.backlog_bytes(Port.FEDERATIONS, peer) + self._most
+        self._allowed[peer] = self._channels.backlog_bytes(_FEDERATIONS, peer) + self._most
 
     def overdue(self, peer: int) -> str:
         """Has a neighbour that is there left too many commands?  Says so, or is empty."""
-        waits = self._channels.backlog_bytes(Port.FEDERATIONS, peer)
+        channel = self._channels.made.get(_FEDERATIONS)
+        waits = 0 if channel is None else channel.backlog_bytes(peer)
         if waits <= self._allowed.get(peer, waits):
             return ""
         return f"it has left {waits} bytes of causal packets ({self._setting})"

@@ -158,10 +158,10 @@ class SimulatedCarrier:
         self.network.trace += self._happened
         self._happened.clear()
         for port, batch in batches.items():
-            for peer, packet in batch.transmit:
-                self.network.transmit_packet(self.name, self.nodes[peer], port, packet)
-            for peer, domain, number in batch.acknowledge:
-                self.network.acknowledge(self.name, self.nodes[peer], port, domain, number)
+            for one in batch.transmit:
+                self.network.transmit_packet(self.name, self.nodes[one.peer], port, one.packet)
+            for ack in batch.acknowledge:
+                self.network.acknowledge(self.name, self.nodes[ack.peer], port, ack.domain, ack.number)
 
 
 class FabricNetwork(SimulatedNetwork):

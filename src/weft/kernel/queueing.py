@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from weft.kernel import recording_orders
 from weft.kernel.effects import Callback
@@ -18,6 +18,8 @@ from weft.model.time import LogicalTime
 from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
+_RECEIVE: Final = OrderType.RECEIVE
+_TIMESTAMP: Final = OrderType.TIMESTAMP
 Callbacks = list[tuple[str, tuple[Any, ...]]]
 LATE: dict[str, Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]] = {}
 """What becomes of messages for which interest is asked when they are delivered, by service (`weft.kernel.late`)."""
@@ -26,8 +28,7 @@ LATE: dict[str, Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]
 def wrapped(federation: Federation, value: Any) -> LogicalTime:
     """A number as the federation's logical time, which ends somewhere."""
     factory: Any = federation.time
-    final = factory.make_final()
-    made: LogicalTime = final if value >= final.value else factory.make_time(value)
+    made: LogicalTime = factory.make_final() if value >= factory.final else factory.make_time(value)
     return made
 
 
@@ -128,7 +129,7 @@ def deliver(turn: Turn, federation: Federation, member: Member, messages: list[S
                 handle = arguments[0]
                 member.timing.gone[handle] = None
                 turn.order(federation, member, "instance_removed", (handle.number,))
-            _issue(turn, member, method, arguments, OrderType.TIMESTAMP)
+            _issue(turn, member, method, arguments, _TIMESTAMP)
 
 
 def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
@@ -170,6 +171,6 @@ def remember_open(member: Member, messages: list[Stamped], time: Any) -> None:
 def release_held(turn: Turn, federation: Federation, member: Member) -> None:
     """Where there are orders of Weft's own, it is not known any more which of them were in receive order."""
     held, member.timing.held = member.timing.held, []
-    order = None if federation.ordered else OrderType.RECEIVE
+    order = None if federation.ordered else _RECEIVE
     for method, arguments, number in held:
         _issue(turn, member, method, arguments, order, number)

@@ -150,6 +150,7 @@ class Member:
         self.interaction_transportations: dict[InteractionClassHandle, TransportationTypeHandle] = {}
         self.interaction_orders: dict[InteractionClassHandle, OrderType] = {}
         # For the MOM (`weft.kernel.mom`).
+        self.mom_handle: ObjectInstanceHandle | None = None  # once it was asked for (`mom_handle`)
         self.tally = Tally()
         self.traffic = Traffic()
         self.modules: tuple[Any, ...] = ()  # the object model sources it brought
@@ -557,4 +558,9 @@ MOM_INSTANCES = 1 << 27
 
 
 def mom_handle(member: Member | None) -> ObjectInstanceHandle:
-    return ObjectInstanceHandle.of(MOM_INSTANCES if member is None else MOM_INSTANCES + member.handle.number)
+    """Of the instance that the MOM has for it; kept, since it is looked for at each request and grant."""
+    if member is None:
+        return ObjectInstanceHandle.of(MOM_INSTANCES)
+    if member.mom_handle is None:
+        member.mom_handle = ObjectInstanceHandle.of(MOM_INSTANCES + member.handle.number)
+    return member.mom_handle

@@ -43,6 +43,7 @@ from weft.model.time import (
     LogicalTimeInterval,
 )
 
+_TIMESTAMP: Final = OrderType.TIMESTAMP  # kept at hand: it is looked for in each message
 NO_RETRACTION: Final = MessageRetractionReturn(False, None)
 
 REGULATION_ASKED = "time_regulation_asked"
@@ -439,11 +440,11 @@ def stamp(
     if not timing.regulating:
         return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
     require_promised(member, value, "send")
-    if order is not OrderType.TIMESTAMP:
+    if order is not _TIMESTAMP:
         return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
     timing.sent += 1
     handle = MessageRetractionHandle(member.handle + timing.sent.to_bytes(8, "big"))
-    return (time, OrderType.TIMESTAMP, OrderType.TIMESTAMP, handle)
+    return (time, _TIMESTAMP, _TIMESTAMP, handle)
 
 
 def require_promised(member: Member, value: Any, what: str) -> None:
@@ -458,7 +459,7 @@ def require_promised(member: Member, value: Any, what: str) -> None:
 
 def is_stamped(stamp: tuple[Any, ...]) -> bool:
     """Is the message in time stamp order?"""
-    return len(stamp) > 0 and stamp[1] is OrderType.TIMESTAMP
+    return len(stamp) > 0 and stamp[1] is _TIMESTAMP
 
 
 def sent(

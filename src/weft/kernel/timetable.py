@@ -243,9 +243,10 @@ def publish(turn: Turn, federation: Federation, behind: bytes | None = None) -> 
         return
     whole = view_of(table)
     first = federation.members.get(FederateHandle.of(whole.alone)) if whole.alone else None
-    least = View(whole.least, 0, None)  # enough for all but the node of the one who alone is behind
+    # Enough for all but the node of the one who alone is behind.
+    least = View(whole.least, 0, None) if whole.alone else whole
     bounds: dict[tuple[View, bool], TimeBound] = {}
-    frozen = max(table.freezing.values(), default=0)
+    frozen = max(table.freezing.values()) if table.freezing else 0
     for asked in federation.save_asked:
         frozen = max(frozen, asked.version)
     if federation.halt is not None:
@@ -413,7 +414,7 @@ def promised_to(federation: Federation, member: Member, node: str) -> Bound | No
         table = federation.timetable
         return None if table is None else table.bounds.galt(member.handle)
     view = federation.horizon.view
-    return view.second if view.alone == member.handle.number else view.least
+    return view.second if view.alone and view.alone == member.handle.number else view.least
 
 
 # --- a home that was started again ----------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class HLAinteger64Time(_Quantity[int]):
     def __init__(self, value: int = 0) -> None:
         if not 0 <= value <= _INT64_MAX:
             raise InvalidLogicalTime(f"an HLAinteger64Time lies between 0 and 2^63-1, not {value}")
-        super().__init__(value)
+        self.value = value
 
     @property
     def is_initial(self) -> bool:
@@ -174,7 +174,7 @@ class HLAfloat64Time(_Quantity[float]):
     def __init__(self, value: float = 0.0) -> None:
         if not 0.0 <= value <= _FLOAT64_MAX:
             raise InvalidLogicalTime(f"an HLAfloat64Time is a finite number from 0, not {value}")
-        super().__init__(float(value))
+        self.value = float(value)  # not by the base class: one is made for each message and step
 
     @property
     def is_initial(self) -> bool:
@@ -207,6 +207,7 @@ class HLAinteger64TimeFactory:
     """Makes the times of a federation that counts in whole numbers."""
 
     name = "HLAinteger64Time"
+    final = _INT64_MAX
 
     def make_initial(self) -> HLAinteger64Time:
         return HLAinteger64Time(0)
@@ -237,6 +238,7 @@ class HLAfloat64TimeFactory:
     """Makes the times of a federation that counts in doubles (the default)."""
 
     name = "HLAfloat64Time"
+    final = _FLOAT64_MAX
 
     def make_initial(self) -> HLAfloat64Time:
         return HLAfloat64Time(0.0)

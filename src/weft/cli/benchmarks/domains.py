@@ -171,10 +171,10 @@ class _Network:
             channel.consumed(delivery.number)
             self.delivered += 1
         batch = channel.take_batch()
-        for peer, packet in batch.transmit:
-            self._under_way.append((own, peer, packet))
-        for peer, domain, number in batch.acknowledge:
-            self.channels[peer].acknowledged(own, domain, number)
+        for one in batch.transmit:
+            self._under_way.append((own, one.peer, one.packet))
+        for ack in batch.acknowledge:
+            self.channels[ack.peer].acknowledged(own, ack.domain, ack.number)
 
     def entries(self) -> tuple[int, int]:
         counts = [channel.counts for channel in self.channels]
