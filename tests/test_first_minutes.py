@@ -165,6 +165,8 @@ def test_from_a_fresh_clone_to_a_federation_at_work(
         if running.poll() is None:
             os.killpg(running.pid, signal.SIGKILL)
             running.wait()
+        if running.stdout is not None:
+            running.stdout.close()
     assert first is not None, "".join(said)
     assert code == 0, "".join(said)
     with capsys.disabled():

@@ -40,6 +40,7 @@ class Growing:
 
     def __init__(self, folder: Path, rows: list[Row], seed: int = 0) -> None:
         self.run = write(folder / "run", rows, ended_ns=None)
+        self._ends = any(row["kind"] == "stop" for row in rows)
         self._hidden = folder / "hidden"
         shutil.move(self.run / "rows", self._hidden)
         files = sorted(self._hidden.glob("*/*.parquet"))
@@ -55,7 +56,15 @@ class Growing:
                 place = self.run / "rows" / file.parent.name / file.name
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(file, place)
+                if self._ends and not files:
+                    self._end(file.parent.name.removeprefix("node="))
         return any(self._next)
+
+    def _end(self, node: str) -> None:
+        """Its last row says so, and so does what it tells of itself."""
+        path = self.run / "nodes" / f"{node}.json"
+        told = json.loads(path.read_text())
+        path.write_text(json.dumps({**told, "ended_ns": told["began_ns"] + 10**12}))
 
 
 @pytest.mark.xdist_group("spark")
