@@ -133,9 +133,9 @@ class Drive:
     def wait_for_events(self, select: Any, timeout: float | None) -> Any:
         """Without the mutex, if it takes time, and no longer than the driver may.
 
-        To let others run first (`sched_yield`) would spare wake-ups where there are more federates than processors: a tenth of the CPU
-        of a step with messages.  But beside a program that computes it waits for the end of that one's turn, which made a round
-        trip of 0.1 ms one of 1.4.
+        To let others run first (`sched_yield`) would spare wake-ups where there are more federates than processors: a tenth of
+        the CPU of a step with messages.  But beside a program that computes it waits for the end of that one's turn, which made
+        a round trip of 0.1 ms one of 1.4.
         """
         if self.deadline is not None and timeout != 0:
             left = self.deadline - time.monotonic()
