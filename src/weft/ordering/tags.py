@@ -36,6 +36,7 @@ GROUPS: Final = 1
 ALIKE: Final = 2
 MAX_SHIFT: Final = 63
 KEPT_SETS: Final = 1024
+KEPT_BYTES: Final = 64
 
 _sets: dict[bytes, list[int]] = {}
 
@@ -350,9 +351,11 @@ def _members(bits: bytes) -> list[int]:
     """Of a set written as bits.  Most messages go to the same few sets, so these lists are shared, and never changed."""
     found = _sets.get(bits)
     if found is None:
-        if len(_sets) >= KEPT_SETS:
-            _sets.clear()
-        found = _sets[bits] = [place for place in range(len(bits) * 8) if bits[place >> 3] >> (place & 7) & 1]
+        found = [place for place in range(len(bits) * 8) if bits[place >> 3] >> (place & 7) & 1]
+        if len(bits) <= KEPT_BYTES:  # what a peer sends takes no more memory than that
+            if len(_sets) >= KEPT_SETS:
+                _sets.clear()
+            _sets[bits] = found
     return found
 
 
