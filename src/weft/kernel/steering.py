@@ -11,9 +11,9 @@ home that is started again still knows them.
     resumed     the gate is gone
 
 The next logical time is the least time that anybody can be granted when all who regulate or are constrained have asked for more
-than the gate; until then the step waits for them.  So it is the least that will be granted at all: who asks for less cannot
-come any more.  With a lookahead of zero a time may be granted to the same federate again and again (TARA, NMRA); all of that
-is one step.
+than the gate, or have come to that time already; until then the step waits for them.  So it is the least that will be granted
+at all: who asks for less cannot come any more.  With a lookahead of zero a time may be granted to the same federate again and
+again (TARA, NMRA); all of that is one step.
 
 The home works it out from what nodes report.  Of who asks for the next message it may know a message sooner than whether it is
 for that federate; so it moves the gate there, and counts the step when somebody has been granted that time.  A home that was
@@ -136,7 +136,8 @@ def paused_facts(federation: Federation, now: float) -> dict[str, Any] | None:
     if halt.gate is not None:
         found["at"] = halt.gate
     if halt.steps and federation.timetable is not None:
-        waits_for = [one.name for one in _between(federation, federation.timetable, halt)]
+        time = _least(*_ahead(federation, federation.timetable, halt))
+        waits_for = [one.name for one in _between(federation, federation.timetable, halt, time)]
         if waits_for:
             found["waits_for"] = waits_for
     return found
@@ -194,14 +195,14 @@ def next_gate(federation: Federation) -> tuple[Any, bool] | None:
         return None
     if federation.saving is not None or federation.restoring is not None:
         return None
-    if next(_between(federation, table, halt), None) is not None:
+    sure, hopefuls = _ahead(federation, table, halt)
+    time = _least(sure, hopefuls)
+    if next(_between(federation, table, halt, time), None) is not None:
         return None
     if not halt.counted and any(_is_at(federation, handle, halt.gate) for handle in halt.hopefuls):
         return halt.gate, True
-    sure, hopefuls = _ahead(federation, table, halt)
-    if not sure and not hopefuls:
+    if time is None:
         return None
-    time = min([*sure, *hopefuls.values()])
     halt.hopefuls = {handle: None for handle, one in hopefuls.items() if one == time}
     return time, time in sure
 
@@ -224,17 +225,28 @@ def _is_at(federation: Federation, handle: Any, time: Any) -> bool:
     return report is not None and bool(report.time >= time)
 
 
-def _between(federation: Federation, table: Timetable, halt: Halt) -> Any:
-    """Who takes part in time and has not asked for more than the gate, or is about to be granted no more than that."""
+def _least(sure: list[Any], hopefuls: dict[Any, Any]) -> Any:
+    """None: nobody can be granted anything."""
+    return min([*sure, *hopefuls.values()], default=None)
+
+
+def _between(federation: Federation, table: Timetable, halt: Halt, time: Any) -> Any:
+    """Who takes part in time and has not asked for more than the gate, or is about to be granted no more than that.
+
+    Who has come to `time`, which would be let through next, will not ask for less: it may have ended, and need not ask again.
+    """
     for member in federation.members.values():
         if not (member.timing.regulating or member.timing.constrained):
             continue
         report = _report(federation, member)
-        if report is None or (report.mode == GRANTED and report.head is None):
+        if report is None:
             yield member
+        elif report.mode == GRANTED and report.head is None:
+            if time is None or report.time < time:
+                yield member
         elif report.mode not in (GRANTED, FLUSH):
-            time = could_have(federation, table, member, report)
-            if time is not None and halt.lets(time):
+            own = could_have(federation, table, member, report)
+            if own is not None and halt.lets(own):
                 yield member
 
 
