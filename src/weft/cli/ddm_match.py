@@ -86,7 +86,9 @@ def _read(name: str) -> Any:
     from pyarrow import csv, parquet
 
     try:
-        return parquet.read_table(name) if Path(name).suffix.lower() in PARQUET else csv.read_csv(name)
+        return (
+            parquet.ParquetFile(name).read() if Path(name).suffix.lower() in PARQUET else csv.read_csv(name)
+        )
     except OSError as error:
         raise SettingsError(f"{name}: cannot be read: {error.strerror or error}") from None
     except pa.ArrowException as error:
