@@ -234,7 +234,8 @@ class Node(Commands):
                     mom_reports.invoked(
                         turn, federation, member, service, entry.group, arguments, reply.value
                     )
-                if federation.recorder is not None and service not in recording_calls.SENDS:
+                # A negative number: a message, and all that is to be said of it is recorded.
+                if federation.recorder is not None and turn.number >= 0 and not entry.sends:
                     recording_calls.called(
                         turn,
                         federation,
@@ -251,7 +252,7 @@ class Node(Commands):
             refusal = wrong_type(service, misfit)
             return self._refuse(Turn(self.name, now), session, number, service, arguments, refusal)
         if turn.told is None and not federation.observed and not self.holding and not turn.unfinished():
-            if federation.recorder is not None and len(turn.effects) > 1:
+            if federation.recorder is not None and turn.number >= 0 and len(turn.effects) > 1:
                 self._note(turn, turn.effects)
             return turn.effects
         return self._end(turn)
@@ -350,6 +351,8 @@ class Node(Commands):
 
     def stop_recording(self) -> None:
         for federation in self._recorded.values():
+            if federation.recorder is not None:
+                federation.first_shape = federation.recorder.next_shape()
             federation.recorder = None
         self._recorded.clear()
         self.recordings = None
@@ -363,7 +366,9 @@ class Node(Commands):
         for name, federation in self.federations.items():
             if name not in self._recorded:
                 self._recorded[name] = federation
-                federation.recorder = recordings.begin(federation, self.name)
+                recorder = federation.recorder = recordings.begin(federation, self.name)
+                if recorder is not None:
+                    recorder.first = federation.first_shape
 
     def _note(self, turn: Turn, effects: list[Effect]) -> None:
         """The callbacks that this turn has led to, but for those that were recorded with what caused them."""

@@ -25,6 +25,7 @@ from weft.kernel import (
     path,
     qos_services,
     queueing,
+    recording_calls,
     restoring,
     saving,
     steering,
@@ -65,6 +66,7 @@ class Service:
     def __init__(self, function: Callable[..., Any], control: bool, group: str) -> None:
         self.function = function
         self.control = control
+        self.sends = False  # a message, which is recorded on its way
         self.group = group  # the module it is in
 
 
@@ -248,6 +250,8 @@ SERVICES: dict[str, Service] = {
     **_control(support, "set_switch", "set_automatic_resign_directive"),
     **_local(support, *_LOOK_UPS, "get_switch", "get_federation_switch", "get_automatic_resign_directive"),
 }
+for _name in recording_calls.SENDS:
+    SERVICES[_name].sends = True
 
 _ALWAYS = frozenset(
     [

@@ -285,7 +285,10 @@ class Audience:
         self.groups: tuple[str, ...] = ()  # multicast groups, if it may go that way
         self.footprint: Footprint | None = None  # what it does to the counts of the network
         self.count = 0  # interactions that went to this audience and are not in any tally yet
-        self.shapes: dict[Any, int] = {}  # in the recorder's book, by parameters (`weft.kernel.recording`)
+        # In the recorder's book, by parameters (`weft.kernel.recording`); and of the latest, with what it was known by.
+        self.shapes: dict[Any, int] = {}
+        self.latest = -1
+        self.latest_items: tuple[Any, ...] = ()
 
     def count_up(self) -> None:
         count = self.count
@@ -460,6 +463,7 @@ class Federation:
         self.orders = Orders()
         self.channels = Spread("", True, False)
         self.recorder: Recorder | None = None  # where what happens here is recorded
+        self.first_shape = 0  # the number of the first shape of its next recorder
         # Messages of members that have left this node, so that sums over all members never fall (`weft.kernel.survey`).
         self.former_tally = Tally()
         self.former_traffic = Traffic()

@@ -22,6 +22,10 @@ class Recorder:
         self.shapes: dict[Any, int] = {}  # by what the kernel knows them by
         self.first = 0  # shapes below are forgotten, and have to be learnt again
 
+    def next_shape(self) -> int:
+        """The number that the next shape gets; a recorder that follows this one begins there, as numbers are remembered."""
+        raise NotImplementedError
+
     def learn(self, key: Any, rows: tuple[Pattern, ...]) -> int:
         """The number of a shape that is to be known by that key."""
         raise NotImplementedError

@@ -59,16 +59,16 @@ _FLOAT_ADDITION: Final = struct.Struct("<iiqqdii")
 
 
 class Batch:
-    """What a book had when it was taken."""
+    """What a book had when it was taken; its pieces are bytes, or views of some."""
 
     def __init__(
         self,
-        entries: bytes,
-        additions: bytes,
-        values: bytes,
-        sizes: bytes,
-        packed: bytes,
-        tags: bytes,
+        entries: Any,
+        additions: Any,
+        values: Any,
+        sizes: Any,
+        packed: Any,
+        tags: Any,
         more: list[dict[str, Any]],
         shapes: list[tuple[Pattern, ...]],
         rows: int,
@@ -140,10 +140,13 @@ class Book(Recorder):
             self._plain_packed: list[bytes] = []
             self._plain_tags: list[bytes] = []
 
+    def next_shape(self) -> int:
+        return self.first + len(self._shapes)
+
     def learn(self, key: Any, rows: tuple[Pattern, ...]) -> int:
         if len(self.shapes) >= SHAPES:
             self._turn_over()
-        number = self.first + len(self._shapes)
+        number = self.next_shape()
         self._shapes.append(rows)
         self._lengths.append(len(rows))
         self.shapes[key] = number
@@ -289,9 +292,10 @@ class Book(Recorder):
             writer = self._values
             sizes = self._sizes
             for value in values.values():
-                size += len(value)
+                length = len(value)
+                size += length
                 writer.write(value)
-                write_i32_le(sizes, len(value))
+                write_i32_le(sizes, length)
         else:
             for value in values.values():
                 size += len(value)
