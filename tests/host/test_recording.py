@@ -430,11 +430,9 @@ def test_a_book_forgets_shapes_and_learns_them_again(monkeypatch: pytest.MonkeyP
     last = book.take()
     assert last is not None
     taken.append(last)
-    from weft.host.recording_arrow import to_table
+    from weft.host.recording_columns import to_table
 
-    details = [
-        text for batch in taken for text in to_table(batch, arrow_schema(), 1, 0)["detail"].to_pylist()
-    ]
+    details = [text for batch in taken for text in to_table(batch, 1, 0)["detail"].to_pylist()]
     assert details == [str(number) for number in range(120_000)]
     assert len(book.shapes) <= 50_000
 

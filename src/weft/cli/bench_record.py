@@ -67,14 +67,18 @@ def as_text(results: dict[str, Any]) -> str:
     for row in results["builds"]:
         for name, shown in (("server", "server, one to one"), ("embedded", "embedded, one to one")):
             plain, recorded = row[f"{name}_plain_per_s"], row[f"{name}_recorded_per_s"]
-            ratio = row[f"{name}_ratio"]
-            lines.append(f"{row['build']:<10}{shown:<22}{plain:>12,.0f}/s{recorded:>12,.0f}/s{ratio:>8.2f}")
-        lines.append(
-            f"{'':<10}embedded CPU per message {row['embedded_plain_us']:.2f} and {row['embedded_recorded_us']:.2f} µs, and "
-            f"{row['embedded_writer_us']:.2f} of the thread that writes"
-        )
-        lines.append(
-            f"{'':<10}server CPU per message {row['server_plain_us']:.2f} and {row['server_recorded_us']:.2f} µs; writer "
-            f"{row['writer_rows_per_s']:,.0f} rows/s, {row['writer_us']:.2f} CPU µs and {row['bytes_per_row']:.0f} bytes a row"
-        )
+            ratio, dropped = row[f"{name}_ratio"], row[f"{name}_dropped"]
+            figures = f"{plain:>12,.0f}/s{recorded:>12,.0f}/s{ratio:>8.2f}"
+            lines.append(f"{row['build']:<10}{shown:<22}{figures}   rows dropped: {dropped:.1%}")
+        lines += [
+            (
+                f"{'':<10}CPU µs a message: server {row['server_plain_us']:.2f} and, with what writes, "
+                f"{row['server_recorded_us']:.2f}; embedded {row['embedded_plain_us']:.2f} and "
+                f"{row['embedded_recorded_us']:.2f} in the federates' thread, {row['embedded_writer_us']:.2f} in what writes"
+            ),
+            (
+                f"{'':<10}writer {row['writer_rows_per_s']:,.0f} rows/s, {row['writer_us']:.2f} CPU µs and "
+                f"{row['bytes_per_row']:.1f} bytes a row"
+            ),
+        ]
     return "\n".join(lines)

@@ -15,6 +15,7 @@ from pathlib import Path
 import weft
 from weft.cli.data import object_model
 from weft.host.recording import NodeRecordings
+from weft.host.recording_writers import Writer
 from weft.host.simulated import LinkProfile, SimulatedNetwork
 
 NODES = ("aircraft", "tank", "observer")
@@ -53,7 +54,7 @@ def _recorded(network: SimulatedNetwork, directory: str | Path | None) -> Iterat
     """
     kept: list[NodeRecordings] = []
     for name in () if directory is None else NODES:
-        recordings = NodeRecordings(directory or "", _warn, lambda work: None)
+        recordings = NodeRecordings(directory or "", _warn, lambda work: None, writer=Writer())
         network.node(name).record(recordings, network.clock.now)
         kept.append(recordings)
     try:

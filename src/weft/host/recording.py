@@ -32,6 +32,7 @@ from weft.host.recording_files import (
     write_json,
     write_models,
 )
+from weft.host.recording_writers import Part, ProcessWriter, Writer
 from weft.host.settings import Settings
 from weft.kernel.recording import Recordings
 from weft.kernel.state import Federation
@@ -51,8 +52,11 @@ Guard = Callable[[Callable[[], None]], None]
 class RunWriter:
     """One federation at one node: its book, what waits to be written, and its files."""
 
-    def __init__(self, book: Book, federation: Federation, node: str, directory: Path) -> None:
+    def __init__(
+        self, book: Book, federation: Federation, node: str, directory: Path, writer: Writer
+    ) -> None:
         self.book = book
+        self._writer = writer
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
@@ -95,24 +99,23 @@ class RunWriter:
             if before:
                 crashed = before.get("ended_ns") is None
                 detail = "after a crash" if crashed else "after it had ended in order"
-                self._write_table(self._files, [(_special("restart", {"detail": detail}), 0)])
-            detail = f"schema {VERSION}"
-            self._write_table(self._files, [(_special("start", {"detail": detail}), 0)])
+                self._note("restart", {"detail": detail})
+            self._note("start", {"detail": f"schema {VERSION}"})
         return self._files
 
     def write(self, batches: list[Batch | int], settings: dict[str, Any]) -> None:
         """As one more file; raises OSError, and nothing of them is written then."""
-        parts: list[tuple[Batch, int]] = []
-        at = 0
-        for batch in batches:
+        files = self.open(settings)
+        parts: list[Part] = []
+        at = self._sequence
+        for one in batches:
+            batch = one
             if isinstance(batch, int):
                 at += batch
-                parts.append((_special("dropped", {"queue": batch}), at))
-                at += 1
-            else:
-                parts.append((batch, at))
-                at += batch.rows
-        self._write_table(self.open(settings), parts)
+                batch = _special("dropped", {"queue": batch})
+            parts.append(Part(batch, at))
+            at += batch.rows
+        self._write_parts(files, parts)
         if len(self._of.extensions) > self._extensions:
             self._extend()
 
@@ -123,25 +126,23 @@ class RunWriter:
             told = read_json(self.folder / RUN_FILE)
             write_json(self.folder / RUN_FILE, {**told, **write_models(self.folder, *_models(self._of))})
 
-    def _write_table(self, files: NodeFiles, parts: list[tuple[Batch, int]]) -> None:
-        """Batches, and at which row behind the last each begins."""
-        import pyarrow as pa
+    def _note(self, kind: str, more: dict[str, Any]) -> None:
+        """A row of the recorder's own."""
+        assert self._files is not None
+        self._write_parts(self._files, [Part(_special(kind, more), self._sequence)])
 
-        from weft.host.recording_arrow import to_table
-
+    def _write_parts(self, files: NodeFiles, parts: list[Part]) -> None:
+        """As one file, one behind the other."""
         offset = time.time_ns() - time.monotonic_ns()
-        tables = [to_table(batch, files.schema, self._sequence + at, offset) for batch, at in parts]
-        table = tables[0]
-        if len(tables) > 1:
-            table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
-        files.write_rows(table)
-        last, at = parts[-1]
-        self._sequence += at + last.rows
-        self.rows += sum(batch.rows for batch, _ in parts)
+        self._writer.write(files.next_path(), files.metadata, parts, offset)
+        last = parts[-1]
+        self._sequence = last.sequence + last.batch.rows
+        self.rows += sum(part.batch.rows for part in parts)
 
     def stop(self, settings: dict[str, Any]) -> None:
         """In order: it is the last thing that is written."""
-        self._write_table(self.open(settings), [(_special("stop", {}), 0)])
+        self.open(settings)
+        self._note("stop", {})
         self.finished = True
 
     def rest(self, until_ns: int) -> None:
@@ -181,13 +182,6 @@ def _special(kind: str, more: dict[str, Any]) -> Batch:
     return batch
 
 
-def _prepare() -> None:
-    """What it takes to write is loaded before there is much to do: that alone is a second of processor time on a slow machine."""
-    import pyarrow.parquet  # noqa: F401
-
-    from weft.host import recording_arrow  # noqa: F401
-
-
 def _models(federation: Federation) -> tuple[list[Any], Any]:
     """The object model modules in the order in which they came, and the RID file."""
     modules, mim, _, rid = federation.founding
@@ -214,8 +208,9 @@ class NodeRecordings(Recordings):
         queue_bytes: int = QUEUE_BYTES,
         settings: dict[str, Any] | None = None,
         write: Callable[[RunWriter, list[Batch | int]], None] | None = None,
+        writer: Writer | None = None,
     ) -> None:
-        """`write`: in place of writing files, for tests."""
+        """`writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests."""
         self.directory = Path(directory)
         self.runs: list[RunWriter] = []
         self.folders: list[Path] = []  # in which something has been written
@@ -228,6 +223,7 @@ class NodeRecordings(Recordings):
         self._queue_bytes = queue_bytes
         self._queued = 0  # bytes
         self._settings = settings or {}
+        self._writer = writer or (ProcessWriter() if write is None else Writer())
         self._write_files = write or self._to_files
         self._lock = threading.Lock()  # of what waits
         self._wake = threading.Event()
@@ -241,7 +237,7 @@ class NodeRecordings(Recordings):
             return None
         run: RunWriter
         book = Book(self._payloads, full=lambda: self._collect(run))
-        run = RunWriter(book, federation, node, self.directory)
+        run = RunWriter(book, federation, node, self.directory, self._writer)
         self.runs.append(run)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="weft recorder", daemon=True)
@@ -300,7 +296,7 @@ class NodeRecordings(Recordings):
 
     def _run(self) -> None:
         """Until `close`, which has collected before."""
-        _prepare()
+        self._writer.prepare()
         due = time.monotonic() + self._interval
         while not self.closed:
             if time.monotonic() >= due:
@@ -310,6 +306,7 @@ class NodeRecordings(Recordings):
             self._wake.clear()
             self._write_all()
         self._write_all()
+        self._writer.close()
 
     def _write_all(self) -> None:
         for run in list(self.runs):
@@ -378,7 +375,8 @@ class NodeRecordings(Recordings):
             self._rows += run.rows - before
             run.tell()
         except (OSError, WeftError) as error:
-            text = f"{run.folder}: the end of the recording could not be written: {error}"
+            why = getattr(error, "strerror", None) or error
+            text = f"{run.folder}: the end of the recording could not be written: {why}"
             self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
 
     def close(self) -> None:
@@ -429,13 +427,12 @@ class MemoryRecordings(Recordings):
 
     def take(self) -> list[dict[str, Any]]:
         """All rows so far, book by book, each as a dict of what is not null."""
-        from weft.host.recording_arrow import to_table
-        from weft.host.recording_files import arrow_schema
+        from weft.host.recording_columns import to_table
 
         found: list[dict[str, Any]] = []
         for _, node, book in self.books:
             batch = book.take()
             if batch is not None:
-                listed = to_table(batch, arrow_schema(), 1, 0).to_pylist()
+                listed = to_table(batch, 1, 0).to_pylist()
                 found += [{"node": node} | {k: v for k, v in row.items() if v is not None} for row in listed]
         return found

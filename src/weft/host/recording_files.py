@@ -23,8 +23,9 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
 from weft.host.saves import safe_name
@@ -108,6 +109,21 @@ def write_whole(path: Path, data: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
+def write_file(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """A file of rows: whole under its name, or not there; raises OSError."""
+    draft = path.with_name(f".{path.name}.tmp")
+    try:
+        with draft.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
 def write_json(path: Path, data: dict[str, Any]) -> None:
     write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
@@ -184,7 +200,7 @@ _ASKED_FOR = ("seq", "epoch_ns", "mono_ns", "federate")  # by which readers pass
 
 
 def _written_as(names: list[str]) -> dict[str, Any]:
-    """How columns are encoded: rising numbers as differences, texts by dictionaries; that is half of the CPU."""
+    """How columns of tables are encoded: as the recorder's own are, rising numbers as differences, texts by dictionaries."""
     texts = [column.name for column in COLUMNS if column.type == "word"]
     texts += [f"{column.name}.list.element" for column in COLUMNS if column.type == "[word]"]
     texts.append("destinations.list.element")  # the same few, again and again
@@ -214,35 +230,36 @@ class NodeFiles:
         (folder / "nodes").mkdir(exist_ok=True)
         if not (folder / RUN_FILE).exists():
             write_json(folder / RUN_FILE, run)
-        metadata = {
+        self.metadata = {
             VERSION_KEY: str(VERSION).encode(),
             NODE_KEY: node.encode("utf-8", "replace"),
             RUN_KEY: folder.name.encode(),
         }
-        self.schema = arrow_schema().with_metadata(metadata)
 
     def write_rows(self, table: Any) -> Path:
         """A table with columns of `schema` (what is left out is null), as one more file; raises OSError."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.files += 1
-        path = self._rows / f"{self._began}-{self.files:06d}.parquet"
-        draft = path.with_name(f".{path.name}.tmp")
-        try:
-            with draft.open("wb") as file:
-                try:
-                    pq.write_table(table, file, **_written_as(table.schema.names))
-                except pa.ArrowException as error:
-                    raise OSError(str(error)) from error
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
-            raise
+        def write(file: IO[bytes]) -> None:
+            try:
+                pq.write_table(table, file, **_written_as(table.schema.names))
+            except pa.ArrowException as error:
+                raise OSError(str(error)) from error
+
+        path = self.next_path()
+        write_file(path, write)
         return path
+
+    def next_path(self) -> Path:
+        """Where one more file goes."""
+        self.files += 1
+        return self._rows / f"{self._began}-{self.files:06d}.parquet"
+
+    @property
+    def schema(self) -> Any:
+        """Of rows, as Arrow has it, with what every file says of itself."""
+        return arrow_schema().with_metadata(self.metadata)
 
     def write_node(self, data: dict[str, Any]) -> None:
         write_json(node_file(self.folder, self.node), data)

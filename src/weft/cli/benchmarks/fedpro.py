@@ -319,11 +319,11 @@ def throughput(
     for ear in ears:
         ready(ear)
     wait_for(begun)
-    before = _cpu_seconds(process.pid)
+    before = _cpu_of_all(process.pid)
     sender = role(build, "send", port, turns, mode)
     rates = [json.loads(output(ear))["rate"] for ear in ears]
     output(sender)
-    return min(rates), (_cpu_seconds(process.pid) - before) / turns * 1e6
+    return min(rates), (_cpu_of_all(process.pid) - before) / turns * 1e6
 
 
 def wait_for(true: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -351,6 +351,13 @@ def _last_words(folder: str) -> tuple[int, int, int, int]:
 def _cpu_seconds(pid: int) -> float:
     words = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _cpu_of_all(pid: int) -> float:
+    """With the processes that it has started: one of them writes what is recorded."""
+    started = Path(f"/proc/{pid}/task").glob("*/children")
+    children = [child for path in started for child in path.read_text().split()]
+    return _cpu_seconds(pid) + sum(_cpu_seconds(int(child)) for child in children)
 
 
 def percentile(values: list[float], percent: int) -> float:

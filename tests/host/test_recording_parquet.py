@@ -1,0 +1,197 @@
+"""Files of rows are what was recorded, whoever reads them (issue 8, item 1): random columns, and books, against plain lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from weft.host.recording_columns import ARROW_SCHEMA, to_group
+from weft.host.recording_files import arrow_schema
+from weft.host.recording_parquet import (
+    Coded,
+    Counting,
+    Data,
+    Group,
+    Numbers,
+    PieceLists,
+    Pieces,
+    Shifted,
+    parquet_file,
+)
+from weft.recorder import COLUMNS, Book
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+ELEMENTS: dict[str, st.SearchStrategy[Any]] = {
+    "word": st.text(st.characters(codec="utf-8"), max_size=4),
+    "text": st.text(st.characters(codec="utf-8"), max_size=4),
+    "int64": INT64,
+    "int32": INT32,
+    "float64": st.floats(allow_nan=False),
+}
+CODED = [column for column in COLUMNS[1:] if column.type.strip("[]") != "bytes"]
+
+
+def read(pieces: list[bytes]) -> Any:
+    return pq.ParquetFile(pa.BufferReader(b"".join(pieces))).read()
+
+
+@st.composite
+def coded(draw: st.DrawFn, kind: str, rows: int) -> tuple[Coded, list[Any]]:
+    """A column of few values, and the same as a list."""
+    inner = kind.strip("[]")
+    one: st.SearchStrategy[Any] = ELEMENTS[inner]
+    if inner != kind:
+        one = st.lists(one, max_size=3).map(tuple)
+    few = draw(st.lists(st.none() | one, min_size=1, max_size=draw(st.sampled_from([3, 300]))))
+    index = draw(st.lists(st.integers(0, len(few) - 1), min_size=rows, max_size=rows))
+    return Coded(few, np.array(index, np.int64)), [few[place] for place in index]
+
+
+@st.composite
+def numbers(draw: st.DrawFn, kind: str, rows: int) -> tuple[Numbers, list[Any]]:
+    steps = draw(
+        st.sampled_from([st.just(1), st.integers(-3, 3), st.integers(-(2**20), 2**20), INT64])
+        if kind == "int64"
+        else st.just(st.floats(allow_nan=False))
+    )
+    values = draw(st.lists(steps, min_size=rows, max_size=rows))
+    whole = np.array(values, "i8" if kind == "int64" else "f8")
+    if kind == "int64" and draw(st.booleans()):
+        with np.errstate(over="ignore"):
+            whole = np.cumsum(whole)
+    is_valid = np.array(draw(st.lists(st.booleans(), min_size=rows, max_size=rows)), bool)
+    if draw(st.booleans()):
+        return Numbers(whole), whole.tolist()
+    return Numbers(whole, is_valid), [
+        v if ok else None for v, ok in zip(whole.tolist(), is_valid, strict=True)
+    ]
+
+
+@st.composite
+def pieces(draw: st.DrawFn, rows: int) -> tuple[Pieces, list[Any]]:
+    found = draw(st.lists(st.none() | st.binary(max_size=5), min_size=rows, max_size=rows))
+    sizes = np.array([len(one or b"") for one in found], np.int32)
+    data = b"".join(one or b"" for one in found)
+    return Pieces(data, sizes, np.array([one is not None for one in found], bool)), found
+
+
+@st.composite
+def piece_lists(draw: st.DrawFn, rows: int) -> tuple[PieceLists, list[Any]]:
+    one = st.none() | st.lists(st.binary(max_size=5), max_size=3)
+    found = draw(st.lists(one, min_size=rows, max_size=rows))
+    flat = [piece for lists in found for piece in lists or ()]
+    made = PieceLists(
+        b"".join(flat),
+        np.array([len(piece) for piece in flat], np.int32),
+        np.array([len(lists or ()) for lists in found], np.int64),
+        np.array([lists is not None for lists in found], bool),
+    )
+    return made, found
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[Group, dict[str, list[Any]]]:
+    rows = draw(st.sampled_from([1, 2, 7, 31, 32, 33, 128, 129, 130, 161, 257]) | st.integers(1, 400))
+    columns: dict[str, Data] = {}
+    expected: dict[str, list[Any]] = {}
+    first = draw(INT32)
+    columns["seq"], expected["seq"] = Counting(first), list(range(first, first + rows))
+    for column in draw(st.lists(st.sampled_from(CODED), max_size=4, unique=True)):
+        columns[column.name], expected[column.name] = draw(coded(column.type, rows))
+    for name, kind in draw(
+        st.lists(st.sampled_from([("cause", "int64"), ("time_float", "float64")]), unique=True)
+    ):
+        columns[name], expected[name] = draw(numbers(kind, rows))
+    mono, values = draw(numbers("int64", rows))
+    by = draw(INT32)
+    if max((abs(one) for one in values if one is not None), default=0) < 2**62:
+        columns["mono_ns"], expected["mono_ns"] = mono, values
+        columns["epoch_ns"] = Shifted(mono, by)
+        expected["epoch_ns"] = [None if one is None else one + by for one in values]
+    if draw(st.booleans()):
+        columns["packed"], expected["packed"] = draw(pieces(rows))
+        columns["values"], expected["values"] = draw(piece_lists(rows))
+    expected["seq"] = list(range(first, first + rows))
+    columns["seq"] = Counting(first)
+    return Group(rows, columns), expected
+
+
+def same(found: list[Any], expected: list[Any]) -> bool:
+    return found == [list(one) if isinstance(one, tuple) else one for one in expected]
+
+
+@given(st.lists(groups(), min_size=1, max_size=2))
+@settings(max_examples=150, deadline=None)
+def test_columns_are_read_as_they_were_written(made: list[tuple[Group, dict[str, list[Any]]]]) -> None:
+    """By Arrow: every column of the schema is there, with its type, and those without anything are null."""
+    table = read(parquet_file([group for group, _ in made], ARROW_SCHEMA))
+    assert table.schema == arrow_schema()
+    for column in COLUMNS[1:]:
+        expected = [v for group, told in made for v in told.get(column.name, [None] * group.rows)]
+        assert same(table.column(column.name).to_pylist(), expected), column.name
+
+
+@given(groups())
+@settings(max_examples=60, deadline=None)
+@example((Group(1, {"seq": Counting(1)}), {"seq": [1]}))
+def test_another_reader_finds_the_same(
+    tmp_path_factory: Any, made: tuple[Group, dict[str, list[Any]]]
+) -> None:
+    """DuckDB, which has a reader of its own."""
+    group, expected = made
+    path = tmp_path_factory.mktemp("duck") / "rows.parquet"
+    path.write_bytes(b"".join(parquet_file([group], ARROW_SCHEMA)))
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT * FROM read_parquet('{path}')").fetchall()
+    for place, column in enumerate(COLUMNS[1:]):
+        values = [row[place] for row in found]
+        assert same(values, expected.get(column.name, [None] * group.rows)), column.name
+
+
+@given(groups())
+@settings(max_examples=40, deadline=None)
+def test_readers_may_pass_over_what_they_do_not_want(made: tuple[Group, dict[str, list[Any]]]) -> None:
+    """Least and most of a group, where they are said, are those of its rows."""
+    group, expected = made
+    told = pq.ParquetFile(pa.BufferReader(b"".join(parquet_file([group], ARROW_SCHEMA)))).metadata.row_group(
+        0
+    )
+    for place in range(told.num_columns):
+        statistics = told.column(place).statistics
+        if statistics is not None and statistics.has_min_max:
+            values = [one for one in expected[told.column(place).path_in_schema] if one is not None]
+            assert statistics.min <= min(values)
+            assert statistics.max >= max(values)
+    assert told.column(0).statistics.has_min_max  # seq
+
+
+def test_files_of_a_run_are_one_table(tmp_path: Path) -> None:
+    """A file of one row and one of many have the same columns, so no tool needs to be told that they differ."""
+    small, large = Book(), Book()
+    small.enter(small.learn("start", ((("kind", "start"), ("federate", 0)),)), 1.0, 0, -1, None, b"")
+    ping = (("kind", "send"), ("federate", 1), ("items", ("P",)), ("destinations", (2, 3)))
+    shape = large.learn("ping", (ping, (("kind", "deliver"), ("federate", 2))))
+    for number in range(1, 1001):
+        large.enter(shape, 2.0 + number, number, -1, {b"P": b"x" * number}, b"tag")
+    for place, book in enumerate((small, large)):
+        batch = book.take()
+        assert batch is not None
+        group = to_group(batch, 1 + place, 10**18)
+        (tmp_path / f"{place}.parquet").write_bytes(b"".join(parquet_file([group], ARROW_SCHEMA)))
+    with duckdb.connect() as connection:
+        counted = connection.execute(
+            f"SELECT kind, count(*), sum(message), sum(len(destinations)) FROM '{tmp_path}/*.parquet' GROUP BY kind ORDER BY kind"
+        ).fetchall()
+    assert counted == [
+        ("deliver", 1000, 500500, None),
+        ("send", 1000, 500500, 2000),
+        ("start", 1, None, None),
+    ]
