@@ -97,6 +97,7 @@ def _fly(network: SimulatedNetwork, order: str) -> Seen:
 
     observer.subscribe("Vehicle")
     network.settle()
+    _rest(network, federates, STEP / 10)  # so that clocks tell subscriptions from what is sent
     for number in range(1, ROUNDS + 1):
         falcon.update(Position={"X": 1000.0 - 300 * number, "Y": 0.0, "Z": 300.0})
         _rest(network, federates, STEP / 2)

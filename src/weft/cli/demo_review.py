@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.cli import run_reviews
 from weft.cli.demo_nodes import ORDERS
 from weft.cli.review import say, write_report
+from weft.cli.run_reviews import keep_result
 from weft.model.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.review import Review
 
-REPORT = "review.html"
+REPORT = f"{run_reviews.FOLDER}/{run_reviews.REPORT}"  # where the console looks for it, too
 LATER = "weft review {folder} --html {report}"
 
 
@@ -52,6 +54,7 @@ def _reviewed(folders: Mapping[str, Path]) -> dict[str, Review]:
         for order, folder in folders.items():
             say(f"{_title(order)}:\n")
             found[order] = review(folder, say=say, session=spark, evidence=True)
+            keep_result(folder, found[order].as_data())
             write_report(folder / REPORT, found[order])
     return found
 
