@@ -46,10 +46,10 @@ def measure(repeats: int, pure: bool) -> dict[str, Any]:
                 say(f"{build}: {name}, round {number}/{repeats}")
                 found.update(measure_there(f"{_MODULE}:{name}", build))
             found.pop("compiled", None)
+            for name in ("server", "embedded"):  # of the same round: a machine is not as fast in the next
+                found[f"{name}_ratio"] = found[f"{name}_recorded_per_s"] / found[f"{name}_plain_per_s"]
             samples.append(found)
         figures = medians(samples)
-        figures["server_ratio"] = figures["server_recorded_per_s"] / figures["server_plain_per_s"]
-        figures["embedded_ratio"] = figures["embedded_recorded_per_s"] / figures["embedded_plain_per_s"]
         results["builds"].append({"build": build, **{name: round(one, 3) for name, one in figures.items()}})
     say("")
     results["machine"]["load_average_after"] = load()["load_average"]

@@ -27,7 +27,7 @@ from weft.kernel.federations import found
 from weft.recorder import Batch, Book
 
 EMBEDDED = {COMPILED: 1_000_000, PURE: 300_000}
-TIMES = 4  # as many messages as in `weft bench fedpro`: files are written once a second, and a run is to see several
+TIMES = 10  # as many messages as in `weft bench fedpro`: files are written once a second, and a run is to see several
 ROWS = 400_000
 PART = 32_768  # entries of a batch
 
