@@ -122,8 +122,31 @@ def test_what_cannot_be_written_is_an_os_error_and_leaves_nothing(writer: Writer
     assert len(read(tmp_path / "1.parquet")) == 4
 
 
-def test_a_process_that_dies_is_told_and_another_one_started(tmp_path: Path) -> None:
-    """Rows are written or counted, whatever happens to it."""
+def kill(writer: ProcessWriter) -> None:
+    process = writer._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize("kind", [ProcessWriter, PipeWriter])
+def test_a_process_that_dies_is_replaced_and_nothing_is_lost(
+    kind: type[ProcessWriter], tmp_path: Path
+) -> None:
+    writer, book = kind(), Book()
+    writer.prepare()
+    for turn in range(3):
+        batch = batch_of(book, "Fire", range(1, 3))
+        writer.write(tmp_path / f"{turn}.parquet", METADATA, [Part(batch, 1)], 0)
+        assert [row["message"] for row in read(tmp_path / f"{turn}.parquet")] == [1, 1, 2, 2]
+        kill(writer)
+    writer.close()
+
+
+def test_rows_are_counted_if_no_process_lives_long_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And are written again as soon as one does."""
     reports: list[str] = []
     made = Federation(2)
     made.rti[0].publish_interaction_class(made.interaction("Event"))
@@ -133,28 +156,53 @@ def test_a_process_that_dies_is_told_and_another_one_started(tmp_path: Path) -> 
     made.node._node.record(recordings, 0.0)
     made.send(0, "Event", tag=b"first")
     assert eventually(lambda: recordings.facts()["rows"] > 0)
-    process = writer._process
-    assert process is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    works = recording_writers._START
+    monkeypatch.setattr(recording_writers, "_START", "raise SystemExit(3)")
+    kill(writer)
     made.send(0, "Event", tag=b"lost")
     assert eventually(lambda: reports)
-    assert "the process that writes files ended (signal 9), and another one is started" in reports[0]
+    assert "the process that writes files ended 2 times, the last one with exit code 3" in reports[0]
+    monkeypatch.setattr(recording_writers, "_START", works)
     made.send(0, "Event", tag=b"kept")
     assert eventually(lambda: len(reports) == 2)
     made.node._guarded(recordings.collect)
     made.node._node.stop_recording()
     recordings.close()
     made.close()
-    assert process.returncode == -signal.SIGKILL
     (path,) = find_runs(tmp_path)
     run = open_run(path)
     assert run.ended
     assert run.dropped == recordings.dropped > 0
     rows = run.read().to_pylist()
-    assert [row["tag"] for row in rows if row["tag"]] == [b"first", b"kept"]
+    tags = [row["tag"] for row in rows if row["tag"]]
+    assert tags[0] == b"first"
+    assert tags[-1] == b"kept"
     assert sum(row["queue"] for row in rows if row["kind"] == "dropped") == run.dropped
     assert rows[-1]["seq"] == run.rows + run.dropped
+
+
+def test_where_no_process_comes_as_far_as_its_first_file_the_thread_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording_writers, "_START", "raise SystemExit(3)")
+    writer = ProcessWriter()
+    writer.prepare()
+    writer.write(tmp_path / "1.parquet", METADATA, [Part(batch_of(Book(), "Fire", range(1, 3)), 1)], 0)
+    assert len(read(tmp_path / "1.parquet")) == 4
+    writer.close()
+
+
+def test_what_both_have_does_not_stay_large(writer: Writer, tmp_path: Path) -> None:
+    book = Book(most_bytes=1 << 40)
+    shape = book.learn("x", ((("kind", "send"), ("items", ("P",))),))
+    for number, size in enumerate((100, recording_writers._KEPT + 1, 200)):
+        book.enter(shape, 1.0, 1, -1, {b"P": bytes(size)}, b"")
+        batch = book.take()
+        assert batch is not None
+        writer.write(tmp_path / f"{number}.parquet", METADATA, [Part(batch, 1)], 0)
+        assert read(tmp_path / f"{number}.parquet")[0]["values"] == [bytes(size)]
+        if isinstance(writer, ProcessWriter) and writer._shared >= 0:
+            assert os.fstat(writer._shared).st_size <= recording_writers._KEPT
 
 
 def test_where_no_process_can_be_started_the_thread_writes(

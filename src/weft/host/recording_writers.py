@@ -29,8 +29,12 @@ from weft.recorder import Batch
 
 _HEAD = 4
 _PATIENCE = 30.0  # seconds for what is being written when it is to end
-_NICE = 5  # federates come first, but it keeps up beside three busy processes on two cores (with 10 it did not)
+_NICE = (
+    5  # federates come first, but it keeps up beside three busy processes on two cores (with 10 it did not)
+)
 _AT_ONCE = 500  # pieces in one call; systems take a thousand or so
+_KEPT = 16 << 20  # bytes of memory that both have, between two files
+_TRIES = 2
 _LISTS = 100  # of shapes that are remembered to have been sent
 _START = "import sys; sys.path.append(sys.argv[1]); from weft.host.recording_writers import serve; serve()"
 
@@ -67,11 +71,12 @@ def write_parts(path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part],
 
 
 class ProcessWriter(Writer):
-    """Has a process write; if none can be started, it does so itself."""
+    """Has a process write; if none can be started, or none comes as far as its first file, it does so itself."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._alone = not sys.executable
+        self._proven = False  # has one written?
         self._shared = -1  # memory that both have, as a file
         self._sent: dict[int, tuple[list[Any], int]] = {}  # by its id: a list of shapes, and how many of them
 
@@ -83,13 +88,13 @@ class ProcessWriter(Writer):
     def _start(self) -> subprocess.Popen[bytes] | None:
         if self._process is not None or self._alone:
             return self._process
-        root = str(Path(__file__).parents[2])
-        # -P: a file in the working directory is not taken for a module.
         self._sent.clear()
         if hasattr(os, "memfd_create"):
             with contextlib.suppress(OSError):
                 self._shared = os.memfd_create("weft")
         fds = [self._shared] if self._shared >= 0 else []
+        root = str(Path(__file__).parents[2])
+        # -P: a file in the working directory is not taken for a module.
         command = [sys.executable, "-P", "-c", _START, root, *map(str, fds)]
         try:
             self._process = subprocess.Popen(
@@ -106,27 +111,46 @@ class ProcessWriter(Writer):
             self._shared = -1
 
     def write(self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
-        process = self._start()
-        if process is None or process.stdin is None or process.stdout is None:
-            super().write(path, metadata, parts, offset_ns)
-            return
-        told = [self._told(part) for part in parts]
-        head = pickle.dumps(
-            (str(path), metadata, offset_ns, told, self._forgotten()), pickle.HIGHEST_PROTOCOL
-        )
-        pieces = [piece for part in parts for piece in _pieces(part.batch) if piece]
-        try:
-            first = [len(head).to_bytes(_HEAD, "little") + head]
+        """If the process dies meanwhile, another one is asked; if that dies, too, it is not for want of luck."""
+        for _ in range(_TRIES):
+            process = self._start()
+            if process is None:
+                break
+            pieces = [piece for part in parts for piece in _pieces(part.batch) if piece]
             if self._shared >= 0:
                 _put(self._shared, pieces)
-            else:
-                first += pieces
-            _send(process.stdin, first)
-            answer = _receive(process.stdout)
-        except (OSError, EOFError):
-            raise self._ended() from None
-        if answer is not None:
-            raise OSError(*answer)
+            try:
+                answer = self._ask(process, (str(path), metadata, offset_ns), parts, pieces)
+            except (OSError, EOFError):
+                how = self._ended()
+                self._alone = not self._proven
+                continue
+            self._proven = True
+            if answer is not None:
+                raise OSError(*answer)
+            return
+        if not self._alone:
+            raise OSError(0, f"the process that writes files ended {_TRIES} times, the last one with {how}")
+        super().write(path, metadata, parts, offset_ns)
+
+    def _ask(
+        self,
+        process: subprocess.Popen[bytes],
+        where: tuple[str, dict[bytes, bytes], int],
+        parts: Sequence[Part],
+        pieces: list[Any],
+    ) -> Any:
+        """What went wrong, if anything."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told = [self._told(part) for part in parts]
+        head = pickle.dumps((*where, told, self._forgotten()), pickle.HIGHEST_PROTOCOL)
+        behind = pieces if self._shared < 0 else []
+        _send(process.stdin, [len(head).to_bytes(_HEAD, "little") + head, *behind])
+        answer = _receive(process.stdout)
+        if self._shared >= 0 and sum(map(len, pieces)) > _KEPT:
+            os.ftruncate(self._shared, 0)
+        return answer
 
     def _told(self, part: Part) -> tuple[Any, ...]:
         batch = part.batch
@@ -144,14 +168,13 @@ class ProcessWriter(Writer):
             del self._sent[which]
         return gone
 
-    def _ended(self) -> OSError:
-        """It has died; the next file is for another one."""
+    def _ended(self) -> str:
+        """It has died; with what?"""
         process, self._process = self._process, None
         assert process is not None
         code = _close(process)
         self._release()
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return OSError(0, f"the process that writes files ended ({how}), and another one is started")
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def close(self) -> None:
         process, self._process = self._process, None
