@@ -69,7 +69,7 @@ check: build ## ruff, mypy --strict, import-linter, the public surface, the site
 	$(SITE)
 
 soak: build ## the long tests
-	$(BIN)/pytest -n 2 -m soak --timeout 3600
+	$(BIN)/pytest -n 2 --dist worksteal -m soak --timeout 3600
 
 bench: build ## the benchmark table of docs/benchmarks.md
 	$(BIN)/weft bench embedded
