@@ -26,14 +26,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from weft.host.recording_encodings import (
+    bits,
+    coded,
+    delta_body,
+    delta_head,
+    differences,
+    lengths_of,
+    pairs,
+    same_levels,
+)
+from weft.host.recording_thrift import (
+    INT32_TYPE,
+    STRUCT_TYPE,
+    TEXT_TYPE,
+    int32_of,
+    int64_of,
+    listed,
+    struct_of,
+    text_of,
+    varint,
+    zigzag,
+)
 from weft.recorder import COLUMNS
 
 CREATED_BY = b"weft version 1 (build 0)"  # the form that readers look for
 MAGIC = b"PAR1"
 _COMPRESSION_LEVEL = 1
 _ASKED_FOR = frozenset(["seq", "epoch_ns", "mono_ns", "federate"])  # by which readers pass over files
-_BLOCK = 128  # differences, in four parts: what all writers have, and readers were tried with
-_PART = 32
 
 # Numbers of Parquet's own.
 _INT32, _INT64, _DOUBLE, _BYTES = 1, 2, 5, 6
@@ -133,17 +153,19 @@ def parquet_file(groups: Sequence[Group], metadata: dict[bytes, bytes]) -> list[
             chunk, size = _put(out, at, column.name, column.type, page, codec if data is not None else None)
             chunks.append(chunk)
             at += size
-        told.append(_struct((1, _listed(_STRUCT, chunks)), (2, _whole(at - begins)), (3, _whole(group.rows))))
-    footer = _struct(
-        (1, _word(2)),
+        told.append(
+            struct_of((1, listed(STRUCT_TYPE, chunks)), (2, int64_of(at - begins)), (3, int64_of(group.rows)))
+        )
+    footer = struct_of(
+        (1, int32_of(2)),
         (2, _schema()),
-        (3, _whole(sum(group.rows for group in groups))),
-        (4, _listed(_STRUCT, told)),
-        (5, _listed(_STRUCT, [_struct((1, _text(k)), (2, _text(v))) for k, v in metadata.items()])),
-        (6, _text(CREATED_BY)),
+        (3, int64_of(sum(group.rows for group in groups))),
+        (4, listed(STRUCT_TYPE, told)),
+        (5, listed(STRUCT_TYPE, [struct_of((1, text_of(k)), (2, text_of(v))) for k, v in metadata.items()])),
+        (6, text_of(CREATED_BY)),
         (
             7,
-            _listed(_STRUCT, [_struct((1, (_STRUCT, b"\0")))] * (len(COLUMNS) - 1)),
+            listed(STRUCT_TYPE, [struct_of((1, (STRUCT_TYPE, b"\0")))] * (len(COLUMNS) - 1)),
         ),  # least and most by type
     )
     out += [footer, len(footer).to_bytes(4, "little"), MAGIC]
@@ -156,29 +178,34 @@ def _put(out: list[bytes], at: int, name: str, kind: str, page: _Page, codec: An
     dictionary_at = None
     if page.dictionary is not None:
         dictionary_at = at
-        header = (7, (_STRUCT, _struct((1, _word(page.words)), (2, _word(_PLAIN)))))
+        header = (7, (STRUCT_TYPE, struct_of((1, int32_of(page.words)), (2, int32_of(_PLAIN)))))
         size, packed = _put_page(out, 2, page.dictionary, header, codec)
     data_at = at + packed
-    levels = ((1, _word(page.slots)), (2, _word(page.encoding)), (3, _word(_RLE)), (4, _word(_RLE)))
-    more, more_packed = _put_page(out, 0, page.content, (5, (_STRUCT, _struct(*levels))), codec)
+    levels = (
+        (1, int32_of(page.slots)),
+        (2, int32_of(page.encoding)),
+        (3, int32_of(_RLE)),
+        (4, int32_of(_RLE)),
+    )
+    more, more_packed = _put_page(out, 0, page.content, (5, (STRUCT_TYPE, struct_of(*levels))), codec)
     is_list = kind.startswith("[")
     path = [name.encode(), b"list", b"element"] if is_list else [name.encode()]
     used = sorted({_RLE, page.encoding, *([_PLAIN] if dictionary_at is not None else [])})
     fields = [
-        (1, _word(_PHYSICAL[kind.strip("[]")])),
-        (2, _listed(_WORD, [_zigzag(one) for one in used])),
-        (3, _listed(_TEXT, [_varint(len(one)) + one for one in path])),
-        (4, _word(_UNCOMPRESSED if codec is None else _ZSTD)),
-        (5, _whole(page.slots)),
-        (6, _whole(size + more)),
-        (7, _whole(packed + more_packed)),
-        (9, _whole(data_at)),
+        (1, int32_of(_PHYSICAL[kind.strip("[]")])),
+        (2, listed(INT32_TYPE, [zigzag(one) for one in used])),
+        (3, listed(TEXT_TYPE, [varint(len(one)) + one for one in path])),
+        (4, int32_of(_UNCOMPRESSED if codec is None else _ZSTD)),
+        (5, int64_of(page.slots)),
+        (6, int64_of(size + more)),
+        (7, int64_of(packed + more_packed)),
+        (9, int64_of(data_at)),
     ]
     if dictionary_at is not None:
-        fields.append((11, _whole(dictionary_at)))
+        fields.append((11, int64_of(dictionary_at)))
     if name in _ASKED_FOR and page.least is not None and page.most is not None:
-        fields.append((12, (_STRUCT, _struct((5, _text(page.most)), (6, _text(page.least))))))
-    return _struct((2, _whole(at)), (3, (_STRUCT, _struct(*fields)))), packed + more_packed
+        fields.append((12, (STRUCT_TYPE, struct_of((5, text_of(page.most)), (6, text_of(page.least))))))
+    return struct_of((2, int64_of(at)), (3, (STRUCT_TYPE, struct_of(*fields)))), packed + more_packed
 
 
 def _put_page(
@@ -186,14 +213,14 @@ def _put_page(
 ) -> tuple[int, int]:
     """Bytes with its header, and those that it takes when it is compressed."""
     packed = content if codec is None else codec.compress(content, asbytes=True)
-    head = _struct((1, _word(kind)), (2, _word(len(content))), (3, _word(len(packed))), header)
+    head = struct_of((1, int32_of(kind)), (2, int32_of(len(content))), (3, int32_of(len(packed))), header)
     out += [head, packed]
     return len(head) + len(content), len(head) + len(packed)
 
 
 def _nothing(kind: str, rows: int) -> _Page:
-    repeated = _level(0, rows) if kind.startswith("[") else b""
-    return _Page(rows, _PLAIN, repeated + _level(0, rows))
+    repeated = same_levels(0, rows) if kind.startswith("[") else b""
+    return _Page(rows, _PLAIN, repeated + same_levels(0, rows))
 
 
 class _Maker:
@@ -217,9 +244,9 @@ class _Maker:
         return self._pieces(data) if isinstance(data, Pieces) else self._piece_lists(data)
 
     def _counted(self, first: int) -> _Page:
-        body = _delta_head(self._rows, first) + _delta_body(self._rows, 1, 0, None)
+        body = delta_head(self._rows, first) + delta_body(self._rows, 1, 0, None)
         least, most = _ends(first, first + self._rows - 1)
-        return _Page(self._rows, _DELTA, _level(1, self._rows) + body, least=least, most=most)
+        return _Page(self._rows, _DELTA, same_levels(1, self._rows) + body, least=least, most=most)
 
     def _numbers(self, data: Numbers, shift: int) -> _Page:
         levels, values = self._where(data.is_valid, data.values)
@@ -229,16 +256,16 @@ class _Maker:
             return _Page(self._rows, _PLAIN, levels)
         body = self._bodies.get(id(data))
         if body is None:
-            body = self._bodies[id(data)] = _differences(values)
-        content = levels + _delta_head(len(values), int(values[0]) + shift) + body
+            body = self._bodies[id(data)] = differences(values)
+        content = levels + delta_head(len(values), int(values[0]) + shift) + body
         least, most = _ends(int(values.min()) + shift, int(values.max()) + shift)
         return _Page(self._rows, _DELTA, content, least=least, most=most)
 
     def _where(self, is_valid: Any, values: Any) -> tuple[bytes, Any]:
         """Levels, and the values that there are."""
         if is_valid is None or is_valid.all():
-            return _level(1, self._rows), values
-        return _bits(is_valid), values[is_valid]
+            return same_levels(1, self._rows), values
+        return bits(is_valid), values[is_valid]
 
     def _coded(self, kind: str, data: Coded) -> _Page:
         inner = kind.strip("[]")
@@ -258,10 +285,10 @@ class _Maker:
             index = self._flattened(index, lengths)
             firsts = np.zeros(int(lengths.sum()), np.uint8)
             firsts[np.cumsum(lengths) - lengths] = 1
-            repeated = _level(0, len(index)) if firsts.all() else _bits(1 - firsts.take(index))
+            repeated = same_levels(0, len(index)) if firsts.all() else bits(1 - firsts.take(index))
         slots = len(index)
         levels, index = self._having(levels_of, width, index)
-        content = repeated + levels + _codes(codes, len(words), index)
+        content = repeated + levels + coded(codes, len(words), index)
         least = most = None
         if inner == "int64" and words:
             least, most = _ends(min(words), max(words))
@@ -281,30 +308,30 @@ class _Maker:
         """Levels of these slots, and the places of those which have a value."""
         full = (1 << width) - 1
         if (levels_of == full).all():
-            return _level(full, len(index)), index
+            return same_levels(full, len(index)), index
         key = (id(index), levels_of.tobytes(), width)
         found = self._chosen.get(key)
         if found is None:
             levels = levels_of.take(index)
-            packed = _bits(levels) if width == 1 else _pairs(levels)
+            packed = bits(levels) if width == 1 else pairs(levels)
             found = self._chosen[key] = (packed, index[levels == full])
         return found
 
     def _pieces(self, data: Pieces) -> _Page:
         levels, sizes = self._where(data.is_valid, data.sizes)
-        return _Page(self._rows, _DELTA_LENGTHS, levels + _lengths(sizes) + data.data)
+        return _Page(self._rows, _DELTA_LENGTHS, levels + lengths_of(sizes) + data.data)
 
     def _piece_lists(self, data: PieceLists) -> _Page:
         level = np.where(data.is_valid, np.where(data.counts > 0, 3, 1), 0).astype(np.uint8)
         slots = len(level)
-        repeated = _level(0, slots)
+        repeated = same_levels(0, slots)
         if data.counts.max(initial=0) > 1:
             each = np.maximum(data.counts, 1)
             slots = int(each.sum())
             behind = np.ones(slots, np.uint8)
             behind[np.cumsum(each) - each] = 0
-            level, repeated = np.repeat(level, each), _bits(behind)
-        return _Page(slots, _DELTA_LENGTHS, repeated + _pairs(level) + _lengths(data.sizes) + data.data)
+            level, repeated = np.repeat(level, each), bits(behind)
+        return _Page(slots, _DELTA_LENGTHS, repeated + pairs(level) + lengths_of(data.sizes) + data.data)
 
 
 def _ends(least: int, most: int) -> tuple[bytes, bytes]:
@@ -336,155 +363,24 @@ def _plain(inner: str, words: list[Any]) -> bytes:
     return b"".join(len(one).to_bytes(4, "little") + one for one in packed)
 
 
-# --- encodings: numbers of whole bytes, so that numpy packs them -------------------------------------------------------
-
-
-def _codes(table: list[int], words: int, index: Any) -> bytes:
-    """Places in a dictionary."""
-    if words <= 1:
-        return b"\x08" + (_varint(len(index) << 1) + b"\0" if len(index) else b"")
-    size = next(size for size in (1, 2, 4) if words <= 1 << 8 * size)
-    codes: bytes = np.array(table).astype(f"<u{size}").take(index).tobytes()
-    groups = -(-len(index) // 8)
-    padding = bytes((groups * 8 - len(index)) * size)
-    return bytes([8 * size]) + _varint(groups << 1 | 1) + codes + padding
-
-
-def _differences(values: Any) -> bytes:
-    """Of numbers to those before them: blocks of a lowest one and what others are above it, all of one width."""
-    steps = np.diff(values)
-    if not len(steps):
-        return b""
-    low, high = int(steps.min()), int(steps.max())
-    if low == high:
-        return _delta_body(len(values), low, 0, None)
-    span = high - low
-    size = next(size for size in (1, 2, 4, 8) if span < 1 << 8 * size)
-    return _delta_body(len(values), low, size, (steps - low).astype(f"<u{size}"))
-
-
-def _delta_head(count: int, first: int) -> bytes:
-    return _varint(_BLOCK) + _varint(_BLOCK // _PART) + _varint(count) + _zigzag(first)
-
-
-def _delta_body(count: int, low: int, size: int, above: Any) -> bytes:
-    """`above`: of `size` bytes each; a size of 0: all differences are the lowest."""
-    steps = count - 1
-    if steps <= 0:
-        return b""
-    blocks = -(-steps // _BLOCK)
-    low_bytes = _zigzag(low)
-    head = low_bytes + bytes([8 * size]) * (_BLOCK // _PART)
-    if not size:
-        return head * blocks
-    body = np.zeros((blocks, len(head) + _BLOCK * size), np.uint8)
-    body[:, : len(head)] = np.frombuffer(head, np.uint8)
-    full = steps // _BLOCK
-    packed = np.frombuffer(above.tobytes(), np.uint8)
-    body[:full, len(head) :] = packed[: full * _BLOCK * size].reshape(full, _BLOCK * size)
-    if full == blocks:
-        return body.tobytes()
-    rest = packed[full * _BLOCK * size :]
-    body[full, len(head) : len(head) + len(rest)] = rest
-    parts = -(-(steps - full * _BLOCK) // _PART)  # others are not there, and of no width
-    body[full, len(low_bytes) + parts : len(head)] = 0
-    return body.tobytes()[: len(body.ravel()) - (_BLOCK - parts * _PART) * size]
-
-
-def _lengths(sizes: Any) -> bytes:
-    if not len(sizes):
-        return _delta_head(0, 0)
-    whole = sizes.astype(np.int64)
-    return _delta_head(len(whole), int(whole[0])) + _differences(whole)
-
-
-def _level(value: int, count: int) -> bytes:
-    """The same level, so many times."""
-    run = _varint(count << 1) + bytes([value])
-    return len(run).to_bytes(4, "little") + run
-
-
-def _bits(levels: Any) -> bytes:
-    """Levels of one bit."""
-    return _packed_levels(np.packbits(levels, bitorder="little").tobytes(), len(levels))
-
-
-def _pairs(levels: Any) -> bytes:
-    """Levels of two bits."""
-    if len(levels) and (levels == levels[0]).all():
-        return _level(int(levels[0]), len(levels))
-    whole = np.zeros(-(-len(levels) // 8) * 8, np.uint8)
-    whole[: len(levels)] = levels
-    four = whole.reshape(-1, 4)
-    packed = four[:, 0] | four[:, 1] << 2 | four[:, 2] << 4 | four[:, 3] << 6
-    return _packed_levels(packed.tobytes(), len(levels))
-
-
-def _packed_levels(packed: bytes, count: int) -> bytes:
-    run = _varint(-(-count // 8) << 1 | 1) + packed
-    return len(run).to_bytes(4, "little") + run
-
-
-# --- the footer: Thrift's compact protocol -------------------------------------------------------------------------------
-
-_WORD, _WHOLE, _TEXT, _LIST, _STRUCT = 5, 6, 8, 9, 12
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _zigzag(number: int) -> bytes:
-    return _varint((number << 1) ^ (number >> 63))
-
-
-def _word(number: int) -> tuple[int, bytes]:
-    return _WORD, _zigzag(number)
-
-
-def _whole(number: int) -> tuple[int, bytes]:
-    return _WHOLE, _zigzag(number)
-
-
-def _text(text: bytes) -> tuple[int, bytes]:
-    return _TEXT, _varint(len(text)) + text
-
-
-def _listed(kind: int, parts: Sequence[bytes]) -> tuple[int, bytes]:
-    count = len(parts)
-    head = bytes([count << 4 | kind]) if count < 15 else bytes([0xF0 | kind]) + _varint(count)
-    return _LIST, head + b"".join(parts)
-
-
-def _struct(*fields: tuple[int, tuple[int, bytes]]) -> bytes:
-    """Fields by rising number."""
-    out = bytearray()
-    before = 0
-    for number, (kind, content) in fields:
-        out.append((number - before) << 4 | kind)
-        out += content
-        before = number
-    out.append(0)
-    return bytes(out)
-
-
 @cache
 def _schema() -> tuple[int, bytes]:
     """Lists as everybody writes them: a group of one repeated group of one element."""
-    nothing = (_STRUCT, b"\0")
-    parts = [_struct((4, _text(b"schema")), (5, _word(len(COLUMNS) - 1)))]
+    nothing = (STRUCT_TYPE, b"\0")
+    parts = [struct_of((4, text_of(b"schema")), (5, int32_of(len(COLUMNS) - 1)))]
     for column in COLUMNS[1:]:
         name, inner = column.name.encode(), column.type.strip("[]")
         if inner != column.type:
-            is_list = ((6, _word(3)), (10, (_STRUCT, _struct((3, nothing)))))
-            parts.append(_struct((3, _word(_OPTIONAL)), (4, _text(name)), (5, _word(1)), *is_list))
-            parts.append(_struct((3, _word(_REPEATED)), (4, _text(b"list")), (5, _word(1))))
+            is_list = ((6, int32_of(3)), (10, (STRUCT_TYPE, struct_of((3, nothing)))))
+            parts.append(struct_of((3, int32_of(_OPTIONAL)), (4, text_of(name)), (5, int32_of(1)), *is_list))
+            parts.append(struct_of((3, int32_of(_REPEATED)), (4, text_of(b"list")), (5, int32_of(1))))
             name = b"element"
-        is_text = ((6, _word(0)), (10, (_STRUCT, _struct((1, nothing))))) if inner in ("word", "text") else ()
-        parts.append(_struct((1, _word(_PHYSICAL[inner])), (3, _word(_OPTIONAL)), (4, _text(name)), *is_text))
-    return _listed(_STRUCT, parts)
+        is_text = (
+            ((6, int32_of(0)), (10, (STRUCT_TYPE, struct_of((1, nothing)))))
+            if inner in ("word", "text")
+            else ()
+        )
+        parts.append(
+            struct_of((1, int32_of(_PHYSICAL[inner])), (3, int32_of(_OPTIONAL)), (4, text_of(name)), *is_text)
+        )
+    return listed(STRUCT_TYPE, parts)
