@@ -29,6 +29,7 @@ from weft.model.handles import AttributeHandle, Handle, MessageRetractionHandle,
 from weft.model.packed import PackedValues
 from weft.model.records import RangeBounds
 from weft.model.time import HLAinteger64Interval, HLAinteger64Time
+from weft.wire.known_handles import HandleCache
 
 NAME = "F"
 TANK = "Vehicle.GroundVehicle.Tank"
@@ -346,3 +347,11 @@ def test_a_save_after_one_interaction_succeeds(place: Any) -> None:
         for who in (0, 1):
             world.until(who, "federation_saved")
         world.leave()
+
+
+def test_long_handles_are_not_kept() -> None:
+    """What a peer makes up may be as long as a frame: such handles are made, and not remembered."""
+    cache = HandleCache(ParameterHandle)
+    assert cache.get(b"\1\2\3\4") is cache.get(b"\1\2\3\4")
+    assert cache.get(b"x" * 1000) == ParameterHandle(b"x" * 1000)
+    assert cache.get(b"x" * 1000) is not cache.get(b"x" * 1000)
