@@ -160,8 +160,8 @@ def adjust_commands(name: str, given: Parameters) -> list[Command]:
             raise ParameterError(f"HLAattributeState is {state!r}, neither Owned nor Unowned")
         attribute = given.handle(AttributeHandle, "HLAattribute")
         return [(MOM_ADJUST, ("attribute", _INSTANCE(given), attribute, state == "Owned"))]
-    if name in _REPORTING:
-        return [("set_switch", (_REPORTING[name], bool(given.get("HLAreportingState"))))]
+    if name in OLDER_ADJUSTMENTS:
+        return [("set_switch", (OLDER_ADJUSTMENTS[name], bool(given.get("HLAreportingState"))))]
     commands: list[Command] = [
         ("set_switch", (switch_name, switch(given, parameter)))
         for parameter, switch_name in SWITCHES.items()
@@ -180,12 +180,12 @@ def federation_commands(given: Parameters) -> list[Command]:
     return [(MOM_ADJUST, ("autoProvide", switch(given, "HLAautoProvide")))]
 
 
-# Of 2010: each is a class of its own there.
-_REPORTING = {
+# Of 2010, where each is a class of its own (`weft.fom.mim.older_mom`).
+OLDER_ADJUSTMENTS = {
     "HLAsetServiceReporting": "service_reporting",
     "HLAsetExceptionReporting": "exception_reporting",
 }
-ADJUSTMENTS = ("HLAsetTiming", "HLAmodifyAttributeState", "HLAsetSwitches", *_REPORTING)
+ADJUSTMENTS = ("HLAsetTiming", "HLAmodifyAttributeState", "HLAsetSwitches")
 
 
 def adjust(turn: Turn, federation: Federation, member: Member, what: str, *arguments: Any) -> None:
