@@ -109,9 +109,10 @@ class Node(Commands):
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
-    def open_session(self) -> int:
+    def open_session(self, evolved: bool = False) -> int:
+        """`evolved`: for a federate of the 2010 edition."""
         self._sessions_opened += 1
-        self.sessions[self._sessions_opened] = Session(self._sessions_opened)
+        self.sessions[self._sessions_opened] = Session(self._sessions_opened, evolved)
         return self._sessions_opened
 
     def close_session(self, session: int) -> None:
