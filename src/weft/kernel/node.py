@@ -38,6 +38,7 @@ from weft.kernel import (
     recording,
     recording_calls,
     recording_told,
+    require,
     steering,
     time_services,
     timed_saves,
@@ -409,6 +410,11 @@ class Node(Commands):
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):
             name, *rest = arguments
             if service == JOIN:
+                kind, chosen = rest[0], rest[1]
+                if chosen is not None:
+                    require.name("a federate", chosen)
+                if kind:
+                    require.name("a federate's type", kind)
                 if session.member is not None:
                     raise FederateAlreadyExecutionMember(
                         f"already joined as {session.member!r}; resign first"
