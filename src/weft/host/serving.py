@@ -51,7 +51,7 @@ from weft.wire.codec_hot import (
 from weft.wire.codec_wire import WireError
 from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
-from weft.wire.packed import packed, read_advance
+from weft.wire.packed import packed, read_advance, target_of, value_handles
 
 EVOLVED = "API.version=IEEE 1516-2010"
 _LANES = 4096  # of one session
@@ -211,7 +211,7 @@ class Switchboard(Outbox):
         if hot is None or any(len(handle) != 4 for handle in hot.handles):
             return None
         service = "send_interaction" if hot.number == SEND else "update_attribute_values"
-        way = self.node.lane(served.kernel_session, service, hot.target, hot.handles, now)
+        way = self.node.lane(served.kernel_session, service, target_of(hot), value_handles(hot), now)
         receivers: list[Served] = []
         tail = b""
         if way is not None:
@@ -297,9 +297,9 @@ class Switchboard(Outbox):
         arguments: tuple[Any, ...]
         if hot.time and served.codec.time is not None:
             time = served.codec.time.decode_time(hot.time)
-            arguments = (hot.target, packed(hot), hot.tag, time)
+            arguments = (target_of(hot), packed(hot), hot.tag, time)
         else:
-            arguments = (hot.target, packed(hot), hot.tag)
+            arguments = (target_of(hot), packed(hot), hot.tag)
         effects = self.node.call(served.kernel_session, sequence, service, arguments, now)
         first = effects[0]
         if isinstance(first, Reply) and not hot.time:

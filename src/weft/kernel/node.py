@@ -258,7 +258,7 @@ class Node(Commands):
         return self._end(turn)
 
     def lane(
-        self, session: int, service: str, target: bytes, handles: list[Any], now: float
+        self, session: int, service: str, target: Any, handles: list[Any], now: float
     ) -> lanes.Lane | None:
         """The lane that a session's messages of one kind may take instead of `call`, if they may."""
         caller = self.sessions.get(session)
