@@ -271,7 +271,7 @@ def test_what_does_not_apply_is_empty() -> None:
 
 
 def test_an_hla_4_extension_adds_to_what_exists() -> None:
-    """1516.2-2025: a module may add enumerators, arms, attributes, dimensions and directed interactions to what another defines."""
+    """1516.2-2025: a module adds enumerators, arms, attributes, dimensions and directed interactions to what another has."""
     model = merge([load(name) for name in MODELS["orchard"]])
     sort, treatment = model.data_types["Sort"], model.data_types["Treatment"]
     assert isinstance(sort, EnumeratedType)

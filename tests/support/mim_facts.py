@@ -19,7 +19,16 @@ from pathlib import Path
 from weft import Source
 
 MIM = Path(__file__).parents[1] / "data" / "mim"
-_ATTRIBUTE = "name dataType updateType valueRequired ownership sharing transportation order".split()
+_ATTRIBUTE = [
+    "name",
+    "dataType",
+    "updateType",
+    "valueRequired",
+    "ownership",
+    "sharing",
+    "transportation",
+    "order",
+]
 
 
 def standard_mim_file(year: str) -> Source:
@@ -27,14 +36,14 @@ def standard_mim_file(year: str) -> Source:
     parts = [
         f'<objectModel xmlns="http://standards.ieee.org/IEEE1516-{year}">',
         "<modelIdentification><name>The MIM as facts</name><type>FOM</type></modelIdentification>",
-        f"<objects>{_tree(_rows(year, 'objects'), 'objectClass', 'name sharing'.split(), 'attribute', _ATTRIBUTE)}</objects>",
+        f"<objects>{_tree(_rows(year, 'objects'), 'objectClass', ['name', 'sharing'], 'attribute', _ATTRIBUTE)}</objects>",
         "<interactions>",
         _tree(
             _rows(year, "interactions"),
             "interactionClass",
-            "name sharing transportation order".split(),
+            ["name", "sharing", "transportation", "order"],
             "parameter",
-            "name dataType".split(),
+            ["name", "dataType"],
         ),
         "</interactions>",
         "<dimensions>",
@@ -100,16 +109,20 @@ def _dimension(year: str, name: str, upper_bound: str, value: str, *types: str) 
 
 # What follows the kind on a line of `types.txt`, and the elements around all and around each.
 _TYPES = {
-    "basic": ("basicDataRepresentations", "basicData", "name size endian".split()),
-    "simple": ("simpleDataTypes", "simpleData", "name representation units resolution accuracy".split()),
+    "basic": ("basicDataRepresentations", "basicData", ["name", "size", "endian"]),
+    "simple": (
+        "simpleDataTypes",
+        "simpleData",
+        ["name", "representation", "units", "resolution", "accuracy"],
+    ),
     "reference": (
         "referenceDataTypes",
         "referenceDataType",
-        "name representation referenceClass referencedAttribute".split(),
+        ["name", "representation", "referenceClass", "referencedAttribute"],
     ),
-    "enumerated": ("enumeratedDataTypes", "enumeratedData", "name representation".split()),  # name=value …
-    "array": ("arrayDataTypes", "arrayData", "name dataType cardinality encoding".split()),
-    "record": ("fixedRecordDataTypes", "fixedRecordData", "name encoding".split()),  # name:type …
+    "enumerated": ("enumeratedDataTypes", "enumeratedData", ["name", "representation"]),  # name=value …
+    "array": ("arrayDataTypes", "arrayData", ["name", "dataType", "cardinality", "encoding"]),
+    "record": ("fixedRecordDataTypes", "fixedRecordData", ["name", "encoding"]),  # name:type …
 }
 
 
