@@ -49,7 +49,7 @@ def test_the_mim_is_that_of_the_standard() -> None:
 
 
 def test_the_mim_of_2010_in_a_module_does_not_contradict() -> None:
-    """1516.2, merging rules: federates of 2010 bring their MIM along as a module; where they differ ours counts, and it says so."""
+    """1516.2, merging rules: federates of 2010 bring their MIM along as a module; where they differ ours counts, and says so."""
     module = parse_module(standard_mim_file("2010"))
     assert module.warnings == ()
     assert (len(module.object_classes), len(module.interaction_classes)) == (4, 85)
