@@ -347,7 +347,10 @@ class Node(Commands):
                 mom_reports.callbacks(turn, federation, list(turn.effects))
         effects = self._hold(turn)
         if self.recordings is not None:
-            self._attend(self.recordings)
+            try:
+                self._attend(self.recordings)
+            except Exception as error:
+                effects.append(faults.fault(error, "recording"))
             self._note(turn, effects)
         return effects
 
