@@ -27,11 +27,12 @@ from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
 from weft.host.served import Served
 from weft.host.server_survey import ServerSurroundings
-from weft.host.serving import Switchboard, trace_of
+from weft.host.serving import Switchboard
 from weft.host.settings import Settings, read_rid
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Effect, Fetch, Node, Store
+from weft.kernel.faults import INTERNAL_ERROR, trace_of
 from weft.model.errors import SettingsError
 from weft.model.log_text import ERROR, INFO, WARNING, LogText
 from weft.wire.errors import ProtocolError
@@ -183,7 +184,7 @@ class Server:
         error = context.get("exception")
         where = "" if error is None else f": {error!r} in {trace_of(error)}"
         text = f"internal error, please report it: {context.get('message', '')}{where}"
-        self.report(LogText(text, "internal-error", ERROR))
+        self.report(LogText(text, INTERNAL_ERROR, ERROR))
 
     async def stop(self, patience: float = 5.0) -> None:
         """Take nothing new, resign who is still joined, send what is queued, close."""

@@ -13,7 +13,6 @@ updates and interactions may wait a little longer, if the client said that it do
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +35,7 @@ from weft.model.errors import (
     Unauthorized,
     rti_exception,
 )
-from weft.model.log_text import ERROR, WARNING, LogText
+from weft.model.log_text import WARNING, LogText
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
@@ -286,12 +285,6 @@ class Switchboard(Outbox):
         if len(effects) > 1:
             self.perform(effects[1:])
 
-    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
-        text = f"internal error, please report it: {error!r} in {trace_of(error)}"
-        self._report(LogText(text, "internal-error", ERROR, federation=served.federation))
-        if served.wire.is_unanswered(sequence):
-            self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
-
     def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
         self.messages += 1
         number = hot.number
@@ -429,9 +422,3 @@ class Switchboard(Outbox):
                 self.watch.lost(served.kernel_session, served.wire.ending or "its session ended")
             self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0
-
-
-def trace_of(error: BaseException) -> str:
-    """Where it happened, in one line."""
-    steps = traceback.extract_tb(error.__traceback__)
-    return " < ".join(f"{step.name} ({step.filename}:{step.lineno})" for step in reversed(steps))
