@@ -36,6 +36,7 @@ from weft.kernel.faults import INTERNAL_ERROR, trace_of
 from weft.model.errors import SettingsError
 from weft.model.log_text import ERROR, INFO, WARNING, LogText
 from weft.wire.errors import ProtocolError
+from weft.wire.frames import following
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import (
@@ -242,7 +243,9 @@ class Server:
         session_id = 0
         while session_id == 0 or session_id in self.sessions:
             session_id = secrets.randbits(64)
-        wire = ServerSession(session_id, now, self._session_settings)
+        # Numbers start at 0, but for a client that says it has received 0 already: it waits for 1.
+        first = following(greeting.acknowledged) if greeting.acknowledged >= 0 else 0
+        wire = ServerSession(session_id, now, self._session_settings, first)
         accepted = wire.accept(greeting, now) == ACCEPTED
         line.send(wire.take_outgoing(now))
         if not accepted:

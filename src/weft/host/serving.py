@@ -50,7 +50,7 @@ from weft.wire.codec_hot import (
 )
 from weft.wire.codec_wire import WireError
 from weft.wire.evolved import is_java
-from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
 from weft.wire.packed import packed, read_advance, target_of, value_handles
 
@@ -115,14 +115,15 @@ class Switchboard(Outbox):
                     if left == 0:
                         return True
             elif frame.type == CALLBACK_RESPONSE:
+                answers = frame.sequence if frame.answers == NONE else frame.answers
                 if served.causes is not None:
                     backlog = served.backlog
-                    ended = served.sorts and backlog is not None and frame.answers in backlog.sent
-                    served.causes.answered(frame.answers, ended)
-                if served.pauses and frame.answers in served.pauses:
-                    self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+                    ended = served.sorts and backlog is not None and answers in backlog.sent
+                    served.causes.answered(answers, ended)
+                if served.pauses and answers in served.pauses:
+                    self.node.took(served.kernel_session, served.pauses.pop(answers))
                 if served.backlog is not None:
-                    self._dealt_with(served, served.backlog, frame.answers, now)
+                    self._dealt_with(served, served.backlog, answers, now)
         return False
 
     def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
