@@ -21,6 +21,13 @@ from weft.host.settings import Channel, Limits, Record, Serve, Settings
 WAIT = 20.0  # a bound for waiting, far beyond what anything takes
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 def eventually(condition: Callable[[], Any]) -> bool:
     """Does it come true, within a bound far beyond what anything takes?"""
     deadline = time.monotonic() + WAIT

@@ -44,6 +44,7 @@ from weft.kernel import (
     time_services,
     timed_saves,
 )
+from weft.kernel.absence import Absence
 from weft.kernel.causal import ORDERS_USED
 from weft.kernel.commands import Commands
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
@@ -138,6 +139,12 @@ class Node(Commands):
         found = self.sessions.get(session)
         if found is not None and found.member is not None:
             found.member.waiting = messages
+
+    def note_absence(self, session: int, absence: Absence | None) -> None:
+        """Nothing comes from this federate's process, as its host sees it; None: it is there."""
+        found = self.sessions.get(session)
+        if found is not None and found.member is not None:
+            found.member.absence = absence
 
     def report_waiting(self, session: int, now: float) -> list[Effect]:
         """A federate has become slow, or has caught up: those who watch its HLAROlength hear of it now."""
