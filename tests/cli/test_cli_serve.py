@@ -44,7 +44,7 @@ def test_a_server_greets_serves_and_ends_properly(tmp_path: Path) -> None:
     ("flags", "said"),
     [
         (["--tls-port", "0", "--settings", "nowhere.toml"], "nowhere.toml"),
-        (["--port", "0", "--tls-port", "1"], "--cert and --key"),
+        (["--port", "0", "--tls-port", "1"], "--cert and --cert-key"),
         (["--port", "0", "--password-file", "nobody.toml"], "security.password_file"),
     ],
 )

@@ -159,4 +159,4 @@ def test_a_server_that_listens_everywhere_is_reached_here() -> None:
 
 def test_a_key_that_cannot_be_read_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["console", "127.0.0.1", "--key", str(tmp_path / "none")]) == 2
-    assert "--key" in capsys.readouterr().err
+    assert "--operator-key" in capsys.readouterr().err

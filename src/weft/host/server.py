@@ -607,7 +607,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     serve = settings.serve
     if not serve.cert or not serve.key:
         raise SettingsError(
-            "TLS needs a certificate and its key: give --cert and --key (serve.cert, serve.key)"
+            "TLS needs a certificate and its key: give --cert and --cert-key (serve.cert, serve.key)"
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
