@@ -183,7 +183,6 @@ def test_show_suggests_names(base: str, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_gen_writes_a_module_that_compiles(base: str, tmp_path: Path) -> None:
-    pytest.importorskip("weft.fom.codegen", reason="the code generator is not there")
     output = tmp_path / "vehicles.py"
     assert weft("gen", base, "-o", str(output)) == 0
     text = output.read_text()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from weft.fabric import Domains
 from weft.host.carrier import Port
@@ -125,7 +124,7 @@ LOOPS = ["asyncio", "uvloop"]
 
 
 def run(work: Coroutine[Any, Any, None], loop: str = "asyncio") -> None:
-    """On that event loop; a machine without uvloop cannot say anything about it."""
-    factory = None if loop == "asyncio" else pytest.importorskip(loop).new_event_loop
+    """On that event loop."""
+    factory = None if loop == "asyncio" else import_module(loop).new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(work)

@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 @pytest.fixture
 def master(tmp_path: Path) -> Iterator[str]:
     """A standalone cluster from the pip package, gone at the end."""
-    pyspark = pytest.importorskip("pyspark")
+    import pyspark
+
     from weft.review.java import java_home
 
     start = Path(pyspark.__file__).parent / "bin" / "spark-class"

@@ -60,6 +60,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
     parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
+    parser.add_argument(
+        "--modules",
+        metavar="DIR",
+        help="object models for federates that send only an address, by the last name in it (default: none)",
+    )
     parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
     add_record(parser)
     add_console(parser)
@@ -89,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("--journal", arguments.journal),
         ("--settings", arguments.settings),
         ("--rid", arguments.rid),
+        ("--modules", arguments.modules),
         ("--schedule", arguments.schedule),
         ("--record", arguments.record),
         ("--log", arguments.log),

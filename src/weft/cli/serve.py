@@ -42,6 +42,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--password-file", help="admit only who is in it (see `weft passwd`)")
     parser.add_argument("--save-dir", help="where federation saves go (default runs/saves)")
     parser.add_argument(
+        "--modules",
+        metavar="DIR",
+        help="object models for federates that send only an address, by the last name in it (default: none)",
+    )
+    parser.add_argument(
         "--rid", metavar="FILE", help="how federations created here distribute data (see docs/ddm.md)"
     )
     parser.add_argument(
@@ -90,6 +95,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "serve.cert": arguments.cert,
         "serve.key": arguments.key,
         "serve.save_directory": arguments.save_dir,
+        "serve.module_directory": arguments.modules,
         "security.password_file": arguments.password_file,
         "ddm.rid": arguments.rid,
         "channel.schedule": arguments.schedule,
