@@ -107,7 +107,7 @@ def status(a: Author, who: int) -> Step | None:
 CHOICES = [
     Choice(weight, "federation", make)
     for weight, make in (
-        (0.5, create), (0.4, destroy), (0.6, list_all), (0.6, list_members), (5, join), (1.2, resign), (0.5, disconnect),
-        (2, point), (4, achieve), (2.0, save), (2.5, restore), (1, out_of_turn), (0.7, status),
+        (0.5, create), (0.4, destroy), (0.6, list_all), (0.6, list_members), (5, join), (1.0, resign), (0.5, disconnect),
+        (1.5, point), (3, achieve), (1.0, save), (1.0, restore), (1, out_of_turn), (0.7, status),
     )
 ]  # fmt: skip
