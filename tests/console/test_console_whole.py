@@ -182,7 +182,7 @@ def test_a_person_before_the_console(tmp_path: Path, browser: Browser, reviewed:
         for one in drivers.values():
             one.end()
         mesh.process.send_signal(signal.SIGTERM)
-        assert mesh.process.wait(60) == 1, "a node had died"
+        assert mesh.process.wait(240) == 1, "a node had died"
     assert browser.complaints == []
     home = f"http://{urlsplit(mesh.url).netloc}/"
     assert [one for one in browser.asked if not one.startswith(home)] == []

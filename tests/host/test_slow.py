@@ -176,5 +176,5 @@ def _served_alone(folder: Path) -> Iterator[str]:
                 break
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(240)
         process.stdout.close()
