@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--password-file", help="admit only who is in it (see `weft passwd`)")
     parser.add_argument("--save-dir", help="where federation saves go (default runs/saves)")
     parser.add_argument(
+        "--modules",
+        metavar="DIR",
+        help="object models for federates that send only an address, by the last name in it (default: none)",
+    )
+    parser.add_argument(
         "--rid", metavar="FILE", help="how federations created here distribute data (see docs/ddm.md)"
     )
     parser.add_argument(
@@ -66,6 +72,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     node.add_argument(
         "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
     )
+    node.add_argument(
+        "--new-journal", action="store_true", help="begin with an empty journal; what it held is set aside"
+    )
     node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
     parser.set_defaults(func=run)
 
@@ -86,6 +95,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "serve.cert": arguments.cert,
         "serve.key": arguments.key,
         "serve.save_directory": arguments.save_dir,
+        "serve.module_directory": arguments.modules,
         "security.password_file": arguments.password_file,
         "ddm.rid": arguments.rid,
         "channel.schedule": arguments.schedule,
@@ -148,7 +158,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
         if plan is None or node is None:
             await stopping.wait()
         else:
-            code = await plan.attend(node, stopping, listeners, run_directory)
+            code = await plan.attend(node, stopping, listeners, run_directory, partial(_joined, server))
         report(LogText("stopping: resigning who is still joined", "stopping"))
         await server.stop()
         if node is not None:
@@ -164,6 +174,10 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
     if provider is not None:
         flush(provider)
     return code
+
+
+def _joined(server: Server) -> int:
+    return sum(session.member is not None for session in server.board.node.sessions.values())
 
 
 def _run_directory(settings: Settings) -> Path:

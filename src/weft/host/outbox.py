@@ -32,6 +32,7 @@ from weft.model.errors import RTIexception, RTIinternalError
 from weft.model.packed import PackedValues
 from weft.model.time import time_factory
 from weft.wire.callback_names import HEAD
+from weft.wire.evolved import OTHERWISE
 from weft.wire.frames import NONE
 from weft.wire.packed import Splicer
 from weft.wire.urgent_fields import with_urgent
@@ -106,7 +107,12 @@ class Outbox:
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
                     arguments = effect.arguments
-                    if arguments is not last or not payload:
+                    if served.codec.evolved and effect.method in OTHERWISE:
+                        payload = served.codec.encode_otherwise(effect.method, arguments)
+                        last = ()
+                        if not payload:
+                            continue
+                    elif arguments is not last or not payload:
                         found = None if made is None else made.get(id(arguments))
                         if found is None:
                             payload = self._encode(served, effect.method, arguments)
@@ -216,6 +222,10 @@ class Outbox:
         if sequence == served.joining:
             served.joining = NONE
             served.codec.time = time_factory(value[1])
+            session = self.node.sessions.get(served.kernel_session)
+            if session is not None and session.federation is not None:
+                switches = session.federation.catalog.model.switches
+                served.codec.conveys_producer = bool(switches.get("conveyProducingFederate"))
             self._end_backlog(served, True)
         elif sequence == served.resigning:
             served.resigning = NONE

@@ -85,7 +85,9 @@ class Server:
         self.board = Switchboard(
             Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
             guard or _guard_of(settings),
-            ModuleLimits(limits.module_bytes, limits.modules, limits.federations),
+            ModuleLimits(
+                limits.module_bytes, limits.modules, limits.federations, settings.serve.module_directory
+            ),
             report,
             limits.report_bytes,
             self._keep,

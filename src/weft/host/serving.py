@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from weft.fom.mim import OLDER_CLASS, older_mom
 from weft.host.causes import RECORDED, AnsweredCauses, Causes, NamedCauses
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
 from weft.host.guard import OPERATOR, Guard, OperatorKey
@@ -49,9 +50,10 @@ from weft.wire.codec_hot import (
     read_hot,
 )
 from weft.wire.codec_wire import WireError
+from weft.wire.evolved import is_java
 from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
-from weft.wire.packed import packed, read_advance
+from weft.wire.packed import packed, read_advance, target_of, value_handles
 
 EVOLVED = "API.version=IEEE 1516-2010"
 _LANES = 4096  # of one session
@@ -211,7 +213,7 @@ class Switchboard(Outbox):
         if hot is None or any(len(handle) != 4 for handle in hot.handles):
             return None
         service = "send_interaction" if hot.number == SEND else "update_attribute_values"
-        way = self.node.lane(served.kernel_session, service, hot.target, hot.handles, now)
+        way = self.node.lane(served.kernel_session, service, target_of(hot), value_handles(hot), now)
         receivers: list[Served] = []
         tail = b""
         if way is not None:
@@ -297,9 +299,9 @@ class Switchboard(Outbox):
         arguments: tuple[Any, ...]
         if hot.time and served.codec.time is not None:
             time = served.codec.time.decode_time(hot.time)
-            arguments = (hot.target, packed(hot), hot.tag, time)
+            arguments = (target_of(hot), packed(hot), hot.tag, time)
         else:
-            arguments = (hot.target, packed(hot), hot.tag)
+            arguments = (target_of(hot), packed(hot), hot.tag)
         effects = self.node.call(served.kernel_session, sequence, service, arguments, now)
         first = effects[0]
         if isinstance(first, Reply) and not hot.time:
@@ -329,8 +331,11 @@ class Switchboard(Outbox):
                     f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
                     "destroy one that is not needed"
                 )
+            served.codec.java |= is_java(modules if mim is None else (*modules, mim))
             sources = unpack_modules(modules, self._limits)
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
+            if served.codec.evolved and mim is None:
+                sources = (*sources, older_mom())
             arguments = (name, sources, mim_source, time_name)
         elif service == "destroy_federation_execution":
             if not served.operator:
@@ -339,7 +344,11 @@ class Switchboard(Outbox):
             name, kind, federate, modules = arguments
             if not served.operator:
                 self._guard.may_join(served.federate, name, federate or "", kind)
-            arguments = (name, kind, federate, unpack_modules(modules, self._limits))
+            served.codec.java |= is_java(modules)
+            sources = unpack_modules(modules, self._limits)
+            if served.codec.evolved and not self._has_older_mom(name):
+                sources = (*sources, older_mom())
+            arguments = (name, kind, federate, sources)
             served.federation = name
             served.joining = sequence
         elif service == "resign_federation_execution":
@@ -352,6 +361,11 @@ class Switchboard(Outbox):
         if self.watch is not None:
             self.watch.called(served.kernel_session, sequence, service, arguments)
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
+
+    def _has_older_mom(self, federation: str) -> bool:
+        """Does this node know that the federation has the MOM classes of 2010?"""
+        found = self.node.federations.get(federation)
+        return found is not None and OLDER_CLASS in found.catalog.interaction_class_names
 
     def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
         if served.kernel_session:
@@ -380,7 +394,7 @@ class Switchboard(Outbox):
         if self.node.recordings is not None:
             message = RECORDED
             served.causes = NamedCauses() if served.sorts else AnsweredCauses()
-        served.kernel_session = self.node.open_session()
+        served.kernel_session = self.node.open_session(served.codec.evolved)
         self._by_kernel[served.kernel_session] = served
         return ConfigurationResult(
             configuration_used=False,

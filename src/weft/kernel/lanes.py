@@ -12,13 +12,17 @@ from, and then `path` is asked again.
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel import overrides, recording, routes
 from weft.kernel.causal import is_plain
 from weft.kernel.state import Audience, Federation, Instance, Member, Route
 from weft.kernel.turn import Turn
-from weft.model.handles import InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle
+from weft.model.handles import (
+    AttributeHandle,
+    InteractionClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
 from weft.model.recording import NO_OBJECT, Recorder
 
 
@@ -63,7 +67,7 @@ class InteractionLane(Lane):
         member: Member,
         receivers: list[Member],
         audience: Audience,
-        handles: list[Any],
+        handles: list[ParameterHandle],
     ) -> None:
         super().__init__(federation, member, receivers, audience.transportation)
         self._audience = audience
@@ -93,7 +97,7 @@ class UpdateLane(Lane):
         transportation: TransportationTypeHandle,
         instance: Instance,
         route: Route,
-        handles: list[Any],
+        handles: list[AttributeHandle],
     ) -> None:
         super().__init__(federation, member, receivers, transportation)
         self._handles = handles
@@ -135,10 +139,13 @@ class UpdateLane(Lane):
 
 
 def interaction_lane(
-    turn: Turn, federation: Federation, member: Member, target: bytes, handles: list[Any]
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    handles: list[ParameterHandle],
 ) -> Lane | None:
     """The lane of interactions of this class with these parameters."""
-    interaction_class = InteractionClassHandle(target)
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None or interaction_class not in member.declared.sends:
         return None
@@ -154,10 +161,14 @@ def interaction_lane(
 
 
 def update_lane(
-    turn: Turn, federation: Federation, member: Member, target: bytes, handles: list[Any]
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    handles: list[AttributeHandle],
 ) -> Lane | None:
     """The lane of updates of these attributes of this instance."""
-    instance = federation.instances.get(ObjectInstanceHandle(target))
+    instance = federation.instances.get(object_instance)
     if instance is None or instance.overrides is not None or not instance.knowledge.mask & member.bit:
         return None
     if instance.placement is not None:

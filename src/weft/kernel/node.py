@@ -38,6 +38,7 @@ from weft.kernel import (
     recording,
     recording_calls,
     recording_told,
+    require,
     steering,
     time_services,
     timed_saves,
@@ -109,9 +110,10 @@ class Node(Commands):
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
-    def open_session(self) -> int:
+    def open_session(self, evolved: bool = False) -> int:
+        """`evolved`: for a federate of the 2010 edition."""
         self._sessions_opened += 1
-        self.sessions[self._sessions_opened] = Session(self._sessions_opened)
+        self.sessions[self._sessions_opened] = Session(self._sessions_opened, evolved)
         return self._sessions_opened
 
     def close_session(self, session: int) -> None:
@@ -258,7 +260,7 @@ class Node(Commands):
         return self._end(turn)
 
     def lane(
-        self, session: int, service: str, target: bytes, handles: list[Any], now: float
+        self, session: int, service: str, target: Any, handles: list[Any], now: float
     ) -> lanes.Lane | None:
         """The lane that a session's messages of one kind may take instead of `call`, if they may."""
         caller = self.sessions.get(session)
@@ -408,6 +410,11 @@ class Node(Commands):
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):
             name, *rest = arguments
             if service == JOIN:
+                kind, chosen = rest[0], rest[1]
+                if chosen is not None:
+                    require.name("a federate", chosen)
+                if kind:
+                    require.name("a federate's type", kind)
                 if session.member is not None:
                     raise FederateAlreadyExecutionMember(
                         f"already joined as {session.member!r}; resign first"

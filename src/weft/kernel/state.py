@@ -64,6 +64,8 @@ class Switches:
         self.service_reporting = False
         self.exception_reporting = False
         self.send_service_reports_to_file = False
+        # Of 2010, where no switch says it: time advances though nobody regulates.
+        self.non_regulated_grant = False
 
 
 Counts = dict[tuple[Any, TransportationTypeHandle], int]
