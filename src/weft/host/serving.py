@@ -13,7 +13,6 @@ updates and interactions may wait a little longer, if the client said that it do
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +35,7 @@ from weft.model.errors import (
     Unauthorized,
     rti_exception,
 )
-from weft.model.log_text import ERROR, WARNING, LogText
+from weft.model.log_text import WARNING, LogText
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
@@ -51,7 +50,7 @@ from weft.wire.codec_hot import (
 )
 from weft.wire.codec_wire import WireError
 from weft.wire.evolved import is_java
-from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
 from weft.wire.packed import packed, read_advance, target_of, value_handles
 
@@ -116,14 +115,15 @@ class Switchboard(Outbox):
                     if left == 0:
                         return True
             elif frame.type == CALLBACK_RESPONSE:
+                answers = frame.sequence if frame.answers == NONE else frame.answers
                 if served.causes is not None:
                     backlog = served.backlog
-                    ended = served.sorts and backlog is not None and frame.answers in backlog.sent
-                    served.causes.answered(frame.answers, ended)
-                if served.pauses and frame.answers in served.pauses:
-                    self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+                    ended = served.sorts and backlog is not None and answers in backlog.sent
+                    served.causes.answered(answers, ended)
+                if served.pauses and answers in served.pauses:
+                    self.node.took(served.kernel_session, served.pauses.pop(answers))
                 if served.backlog is not None:
-                    self._dealt_with(served, served.backlog, frame.answers, now)
+                    self._dealt_with(served, served.backlog, answers, now)
         return False
 
     def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
@@ -286,12 +286,6 @@ class Switchboard(Outbox):
         if len(effects) > 1:
             self.perform(effects[1:])
 
-    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
-        text = f"internal error, please report it: {error!r} in {trace_of(error)}"
-        self._report(LogText(text, "internal-error", ERROR, federation=served.federation))
-        if served.wire.is_unanswered(sequence):
-            self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
-
     def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
         self.messages += 1
         number = hot.number
@@ -429,9 +423,3 @@ class Switchboard(Outbox):
                 self.watch.lost(served.kernel_session, served.wire.ending or "its session ended")
             self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0
-
-
-def trace_of(error: BaseException) -> str:
-    """Where it happened, in one line."""
-    steps = traceback.extract_tb(error.__traceback__)
-    return " < ".join(f"{step.name} ({step.filename}:{step.lineno})" for step in reversed(steps))
