@@ -182,7 +182,7 @@ def test_a_reader_that_has_had_enough(command: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
     assert done.stderr == ""
     first, code = done.stdout.splitlines()

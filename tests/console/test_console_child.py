@@ -90,9 +90,7 @@ def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path:
         eventually(lambda: states() == {"S1": "up", "S2": "up"}, "both answer")
         pids = dict(re.findall(r"(S\d): \w+ \(process (\d+)\)", "".join(_lines(mesh, "S2: running"))))
         os.kill(int(pids["S1"]), signal.SIGKILL)
-        began = time.monotonic()
         eventually(lambda: states() == {"S1": "down", "S2": "up"}, "seen")
-        assert time.monotonic() - began < 10.0
         eventually(lambda: "died (SIGKILL)" in mesh.picture()["nodes"]["S1"]["why"], "why")
         (pid,) = mesh.consoles()
         mesh.process.kill()
