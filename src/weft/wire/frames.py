@@ -238,9 +238,9 @@ class FrameReader:
         while reader.next():
             reader.type, reader.sequence, reader.last_received, reader.answers, reader.payload
 
-    `answers` is set for responses only, and NONE for a callback response without a number.  Take all frames before feeding more.  A frame that is not allowed raises
-    ProtocolError as soon as its header is there, so never more than `max_frame` bytes and one read are held; nothing can be
-    read after that.
+    `answers` is set for responses only, and NONE for a callback response without a number.  Take all frames before feeding
+    more.  A frame that is not allowed raises ProtocolError as soon as its header is there, so never more than `max_frame` bytes
+    and one read are held; nothing can be read after that.
     """
 
     def __init__(self, from_client: bool, max_frame: int) -> None:
