@@ -330,7 +330,7 @@ class Switchboard(Outbox):
                     f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
                     "destroy one that is not needed"
                 )
-            served.codec.java |= is_java(modules if mim is None else (*modules, mim))
+            self._learn_client(served, modules if mim is None else (*modules, mim))
             sources = unpack_modules(modules, self._limits)
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
             if served.codec.evolved and mim is None:
@@ -343,7 +343,7 @@ class Switchboard(Outbox):
             name, kind, federate, modules = arguments
             if not served.operator:
                 self._guard.may_join(served.federate, name, federate or "", kind)
-            served.codec.java |= is_java(modules)
+            self._learn_client(served, modules)
             sources = unpack_modules(modules, self._limits)
             if served.codec.evolved and not self._has_older_mom(name):
                 sources = (*sources, older_mom())
@@ -360,6 +360,12 @@ class Switchboard(Outbox):
         if self.watch is not None:
             self.watch.called(served.kernel_session, sequence, service, arguments)
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
+
+    def _learn_client(self, served: Served, modules: tuple[Any, ...]) -> None:
+        """How it sends modules tells in which language the client of a 2010 federate is written."""
+        found = is_java(modules)
+        if found is not None:
+            served.codec.java = found
 
     def _has_older_mom(self, federation: str) -> bool:
         """Does this node know that the federation has the MOM classes of 2010?"""
