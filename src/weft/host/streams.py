@@ -9,14 +9,16 @@ import select
 import socket
 import ssl
 import struct
+import time
 
 from weft.host.client_settings import ClientSettings
 from weft.model.errors import ConnectionFailed
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
-from weft.wire.websocket import Handshake, WebSocketReader, ask, wrap
+from weft.wire.websocket import NORMAL, Handshake, WebSocketReader, ask, farewell, wrap
 
 _READ = 128 << 10
+_FAREWELL = 2.0  # seconds that a server has to say farewell, too
 _NAP = 1.0  # seconds; a thread that waits for long looks up so often
 
 
@@ -84,6 +86,9 @@ class Stream:
         except (OSError, ValueError):
             return b""
 
+    def finish(self) -> None:
+        """The session is over: say farewell where that is the custom, before `close`."""
+
     def close(self) -> None:
         # Shut down first: a thread that reads is woken by it.
         with contextlib.suppress(OSError):
@@ -128,6 +133,20 @@ class WebSocketStream(Stream):
         if self._reader.closed and not found:
             return b""
         return found or None
+
+    def finish(self) -> None:
+        """RFC 6455, 7.1: both sides send a close frame, and the server closes; it is not waited for long."""
+        try:
+            if not self._reader.closed:
+                super().send([farewell(NORMAL, os.urandom(4))])
+            deadline = time.monotonic() + _FAREWELL
+            while not self._reader.closed and time.monotonic() < deadline:
+                data = super().receive(deadline - time.monotonic())
+                if not data:
+                    break
+                self._reader.feed(data)
+        except (OSError, ProtocolError):
+            return  # it is gone already
 
 
 def open_stream(settings: ClientSettings) -> Stream:
