@@ -25,7 +25,7 @@ from weft.host.causes import RECORDED
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS, ClientSettings
 from weft.host.connection import drop_federation
 from weft.host.sizes import ASK_LIMITS, Most, told_most
-from weft.host.streams import open_stream
+from weft.host.streams import no_session, open_stream
 from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
 from weft.kernel.recording import MESSAGES
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
@@ -143,6 +143,7 @@ class RemoteConnection:
             False  # the RTI records, and wants to know what causes a call (`weft.host.causes`)
         )
         self._handling: Callback | None = None  # what the federate took last, if so
+        self._first = b""  # how the server's first words begin, until there is a session
         self._stream = open_stream(settings)
         self._session = ClientSession(
             time.monotonic(),
@@ -159,7 +160,7 @@ class RemoteConnection:
             if self._session.state is not _RUNNING:
                 self._stream.close()
                 why = self._session.ending or f"no answer within {settings.timeout:g} s"
-                raise ConnectionFailed(f"{settings.where}: {why}")
+                raise ConnectionFailed(f"{settings.where}: {why}{no_session(self._first, settings)}")
 
     # --- calls ------------------------------------------------------------------------------------------------
 
@@ -393,6 +394,8 @@ class RemoteConnection:
     def _took(self, data: bytes | None) -> None:
         if data is None:
             return
+        if self._session.state is _NEW:
+            self._first = data[:8]
         now = time.monotonic()
         if not data:
             self._lost(now)

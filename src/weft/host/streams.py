@@ -11,7 +11,7 @@ import ssl
 import struct
 import time
 
-from weft.host.client_settings import ClientSettings
+from weft.host.client_settings import DEFAULT_PORTS, ClientSettings
 from weft.model.errors import ConnectionFailed
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
@@ -35,7 +35,7 @@ class Stream:
         try:
             self.socket = socket.create_connection((settings.host, settings.port), settings.timeout)
         except OSError as error:
-            raise ConnectionFailed(f"{settings.where}: {error.strerror or error}") from error
+            raise ConnectionFailed(f"{settings.where}: {unreachable(error)}") from error
         # One buffer for good: a new one for each read would cost a page fault for each page of it.
         self._buffer = memoryview(bytearray(_READ))
         try:
@@ -50,9 +50,7 @@ class Stream:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", int(_NAP), 0))
         except (OSError, ProtocolError) as error:
             self.socket.close()
-            raise ConnectionFailed(
-                f"{settings.where}: {getattr(error, 'strerror', None) or error}"
-            ) from error
+            raise ConnectionFailed(f"{settings.where}: {not_opened(error, settings)}") from error
 
     def open(self, settings: ClientSettings) -> None:
         """What has to be said before the session can begin."""
@@ -160,3 +158,60 @@ def tls_context(settings: ClientSettings) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+# --- what is wrong, in words of who wants to connect ---------------------------------------------------------------
+
+
+def unreachable(error: OSError) -> str:
+    said = f"{error.strerror or error}"
+    if isinstance(error, ConnectionRefusedError):
+        ports = ", ".join(
+            f"{port} for {kind}" for kind, port in DEFAULT_PORTS.items() if kind in ("tcp", "tls")
+        )
+        return f"{said}: nobody listens there. Is `weft serve` running, and at this port ({ports}, unless it was told otherwise)?"
+    if isinstance(error, socket.gaierror):
+        return f"{said}: check the name of the host"
+    if isinstance(error, TimeoutError):
+        return f"{said}: no answer; check the address, and whether a firewall is between"
+    return said
+
+
+def not_opened(error: Exception, settings: ClientSettings) -> str:
+    """The connection was made, and TLS or the WebSocket was not."""
+    said = f"{getattr(error, 'strerror', None) or error}"
+    address = f"{settings.host}:{settings.port}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message
+        if error.verify_code in _WRONG_NAMES:
+            return f"the certificate is not for this name ({why}): connect by the name in it, or set tls.sniHostname"
+        return (
+            f"the certificate is not from an authority that is trusted here ({why}): name the file of its authority, "
+            "FedPro.keystore.path=ca.pem in the additional settings (docs/tls.md)"
+        )
+    if isinstance(error, (ssl.SSLError, ConnectionError, TimeoutError)) and settings.protocol in (
+        "tls",
+        "websocketsecure",
+    ):
+        plain = "ws" if settings.protocol == "websocketsecure" else "tcp"
+        return f"{said}: there is no TLS at this port, it seems; try {plain}://{address}, or the port of weft serve --tls-port"
+    if settings.protocol == "websocket":
+        return (
+            f"{said}: is it the port of weft serve --ws-port, and without TLS? There is also wss://{address}"
+        )
+    return said
+
+
+def no_session(first: bytes, settings: ClientSettings) -> str:
+    """A server that does not greet: what it may be, by the first bytes that it said."""
+    address = f"{settings.host}:{settings.port}"
+    if first[:2] == b"\x15\x03" or (not first and settings.protocol == "tcp"):
+        return f"; if it speaks TLS there, connect to tls://{address}, and to ws://{address} if it is a WebSocket"
+    if not first and settings.protocol == "tls":
+        return f"; if it is a WebSocket there, connect to wss://{address}"
+    if first[:5] == b"HTTP/":
+        return f"; it is a web server: connect to ws://{address}, or to the port of weft serve for federates"
+    return ""
+
+
+_WRONG_NAMES = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH
