@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from weft.host.private import private
+
 RESTART_SECONDS = 0.5
 
 
@@ -22,7 +24,7 @@ class _Process:
         self.process: asyncio.subprocess.Process | None = None
 
     async def _start(self, command: list[str], environment: dict[str, str]) -> asyncio.subprocess.Process:
-        with self.log.open("a") as log:
+        with open(self.log, "a", opener=private) as log:
             self.process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -68,7 +70,7 @@ class Child(_Process):
             process = await self._start(self.command, {})
             self.pid = process.pid
             assert process.stdout is not None
-            with self.log.with_suffix(".out").open("ab") as printed:
+            with open(self.log.with_suffix(".out"), "ab", opener=private) as printed:
                 async for line in process.stdout:
                     if line.startswith(b'{"status"'):
                         self._took(json.loads(line)["status"])
@@ -121,7 +123,7 @@ class Command(_Process):
         environment = {"WEFT_ADDRESS": str(self._node.status["federates"]), "WEFT_NODE": self._node.name}
         process = await self._start(self._command, environment)
         assert process.stdout is not None
-        with self.log.open("ab") as log:
+        with open(self.log, "ab", opener=private) as log:
             async for line in process.stdout:
                 log.write(line)
                 log.flush()
