@@ -44,6 +44,7 @@ from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
+from weft.wire.codec_wire import WireError
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader
 from weft.wire.hot_callbacks import HotCallbacks
@@ -123,6 +124,13 @@ class RemoteNode:
         return connection
 
 
+def _require_bytes(arguments: tuple[Any, ...]) -> None:
+    """Of a send or an update: what is no bytes is refused, as by a node of this process, also where it could be sent."""
+    for value in (*arguments[1].values(), arguments[2]):
+        if type(value) is not bytes:
+            raise TypeError(f"values and tags are bytes, not {type(value).__name__}; encode it first")
+
+
 def _told(configuration: RtiConfiguration, what: str) -> RtiConfiguration:
     told = f"{configuration.additional_settings}\n{what}".strip()
     return replace(configuration, additional_settings=told)
@@ -178,17 +186,7 @@ class RemoteConnection:
     # --- calls ------------------------------------------------------------------------------------------------
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
-        payload: bytes | None = None
-        number = 0
-        if service in _HOT:
-            payload = encode_hot_call(service, arguments)
-            number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
-        elif len(arguments) == 1:
-            number = advance_number(service)
-            if number:
-                payload = encode_advance(number, arguments[0])
-        if payload is None:
-            number, payload = self._codec.encode_call(service, arguments)
+        number, payload = self._encoded(service, arguments)
         with self._lock:
             if self._session.state is _TERMINATED:
                 raise NotConnected(f"the session with {self._settings.where} is over: {self._session.ending}")
@@ -224,6 +222,24 @@ class RemoteConnection:
         if service == "join_federation_execution":
             self._codec.time = self._hot.time = time_factory(value[1])
         return value
+
+    def _encoded(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+        """The number of the call, by which its response is understood, and its bytes."""
+        payload: bytes | None = None
+        number = 0
+        try:
+            if service in _HOT:
+                payload = encode_hot_call(service, arguments)
+                if payload is None:
+                    _require_bytes(arguments)
+                number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
+            elif len(arguments) == 1:
+                number = advance_number(service)
+                if number:
+                    payload = encode_advance(number, arguments[0])
+            return (number, payload) if payload is not None else self._codec.encode_call(service, arguments)
+        except (WireError, TypeError, AttributeError, ValueError) as error:
+            raise RTIinternalError(f"{service} cannot be sent with these arguments: {error}") from error
 
     def _await_connection(self, service: str) -> None:
         """There is no connection: who sends without waiting for answers waits as well, or would never hear of it."""

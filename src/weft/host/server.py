@@ -30,15 +30,17 @@ from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
 from weft.host.served import Served
 from weft.host.server_survey import ServerSurroundings
-from weft.host.serving import Switchboard, trace_of
+from weft.host.serving import Switchboard
 from weft.host.settings import Settings, read_rid
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Absence, Effect, Fetch, Node, Store
+from weft.kernel.faults import INTERNAL_ERROR, trace_of
 from weft.model.errors import SettingsError
 from weft.model.log_text import ERROR, INFO, WARNING, LogText
 from weft.model.records import LOST, SILENT, Credentials
 from weft.wire.errors import ProtocolError
+from weft.wire.frames import following
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import (
@@ -93,7 +95,9 @@ class Server:
         self.board = Switchboard(
             Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
             self._guard,
-            ModuleLimits(limits.module_bytes, limits.modules, limits.federations),
+            ModuleLimits(
+                limits.module_bytes, limits.modules, limits.federations, settings.serve.module_directory
+            ),
             report,
             limits.report_bytes,
             self._keep,
@@ -196,7 +200,7 @@ class Server:
         error = context.get("exception")
         where = "" if error is None else f": {error!r} in {trace_of(error)}"
         text = f"internal error, please report it: {context.get('message', '')}{where}"
-        self.report(LogText(text, "internal-error", ERROR))
+        self.report(LogText(text, INTERNAL_ERROR, ERROR))
 
     async def stop(self, patience: float = 5.0) -> None:
         """Take nothing new, resign who is still joined, send what is queued, close."""
@@ -286,7 +290,9 @@ class Server:
         session_id = 0
         while session_id == 0 or session_id in self.sessions:
             session_id = secrets.randbits(64)
-        wire = ServerSession(session_id, now, self._session_settings)
+        # Numbers start at 0, but for a client that says it has received 0 already: it waits for 1.
+        first = following(greeting.acknowledged) if greeting.acknowledged >= 0 else 0
+        wire = ServerSession(session_id, now, self._session_settings, first)
         accepted = wire.accept(greeting, now) == ACCEPTED
         line.send(wire.take_outgoing(now))
         if not accepted:
@@ -601,7 +607,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     serve = settings.serve
     if not serve.cert or not serve.key:
         raise SettingsError(
-            "TLS needs a certificate and its key: give --cert and --key (serve.cert, serve.key)"
+            "TLS needs a certificate and its key: give --cert and --cert-key (serve.cert, serve.key)"
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

@@ -13,10 +13,10 @@ updates and interactions may wait a little longer, if the client said that it do
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import Any
 
+from weft.fom.mim import OLDER_CLASS, older_mom
 from weft.host.causes import RECORDED, AnsweredCauses, Causes, NamedCauses
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
 from weft.host.guard import OPERATOR, Guard, OperatorKey
@@ -35,7 +35,7 @@ from weft.model.errors import (
     Unauthorized,
     rti_exception,
 )
-from weft.model.log_text import ERROR, WARNING, LogText
+from weft.model.log_text import WARNING, LogText
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
@@ -49,9 +49,10 @@ from weft.wire.codec_hot import (
     read_hot,
 )
 from weft.wire.codec_wire import WireError
-from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
+from weft.wire.evolved import is_java
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
-from weft.wire.packed import packed, read_advance
+from weft.wire.packed import packed, read_advance, target_of, value_handles
 from weft.wire.session_state import State
 
 EVOLVED = "API.version=IEEE 1516-2010"
@@ -119,14 +120,15 @@ class Switchboard(Outbox):
                     if left == 0:
                         return True
             elif frame.type == CALLBACK_RESPONSE:
+                answers = frame.sequence if frame.answers == NONE else frame.answers
                 if served.causes is not None:
                     backlog = served.backlog
-                    ended = served.sorts and backlog is not None and frame.answers in backlog.sent
-                    served.causes.answered(frame.answers, ended)
-                if served.pauses and frame.answers in served.pauses:
-                    self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+                    ended = served.sorts and backlog is not None and answers in backlog.sent
+                    served.causes.answered(answers, ended)
+                if served.pauses and answers in served.pauses:
+                    self.node.took(served.kernel_session, served.pauses.pop(answers))
                 if served.backlog is not None:
-                    self._dealt_with(served, served.backlog, frame.answers, now)
+                    self._dealt_with(served, served.backlog, answers, now)
         return False
 
     def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
@@ -216,7 +218,7 @@ class Switchboard(Outbox):
         if hot is None or any(len(handle) != 4 for handle in hot.handles):
             return None
         service = "send_interaction" if hot.number == SEND else "update_attribute_values"
-        way = self.node.lane(served.kernel_session, service, hot.target, hot.handles, now)
+        way = self.node.lane(served.kernel_session, service, target_of(hot), value_handles(hot), now)
         receivers: list[Served] = []
         tail = b""
         if way is not None:
@@ -289,12 +291,6 @@ class Switchboard(Outbox):
         if len(effects) > 1:
             self.perform(effects[1:])
 
-    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
-        text = f"internal error, please report it: {error!r} in {trace_of(error)}"
-        self._report(LogText(text, "internal-error", ERROR, federation=served.federation))
-        if served.wire.is_unanswered(sequence):
-            self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
-
     def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
         self.messages += 1
         number = hot.number
@@ -302,9 +298,9 @@ class Switchboard(Outbox):
         arguments: tuple[Any, ...]
         if hot.time and served.codec.time is not None:
             time = served.codec.time.decode_time(hot.time)
-            arguments = (hot.target, packed(hot), hot.tag, time)
+            arguments = (target_of(hot), packed(hot), hot.tag, time)
         else:
-            arguments = (hot.target, packed(hot), hot.tag)
+            arguments = (target_of(hot), packed(hot), hot.tag)
         effects = self.node.call(served.kernel_session, sequence, service, arguments, now)
         first = effects[0]
         if isinstance(first, Reply) and not hot.time:
@@ -334,8 +330,11 @@ class Switchboard(Outbox):
                     f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
                     "destroy one that is not needed"
                 )
+            served.codec.java |= is_java(modules if mim is None else (*modules, mim))
             sources = unpack_modules(modules, self._limits)
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
+            if served.codec.evolved and mim is None:
+                sources = (*sources, older_mom())
             arguments = (name, sources, mim_source, time_name)
         elif service == "destroy_federation_execution":
             if not served.operator:
@@ -344,7 +343,11 @@ class Switchboard(Outbox):
             name, kind, federate, modules = arguments
             if not served.operator:
                 self._guard.may_join(served.federate, name, federate or "", kind)
-            arguments = (name, kind, federate, unpack_modules(modules, self._limits))
+            served.codec.java |= is_java(modules)
+            sources = unpack_modules(modules, self._limits)
+            if served.codec.evolved and not self._has_older_mom(name):
+                sources = (*sources, older_mom())
+            arguments = (name, kind, federate, sources)
             served.federation = name
             served.joining = sequence
         elif service == "resign_federation_execution":
@@ -357,6 +360,11 @@ class Switchboard(Outbox):
         if self.watch is not None:
             self.watch.called(served.kernel_session, sequence, service, arguments)
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
+
+    def _has_older_mom(self, federation: str) -> bool:
+        """Does this node know that the federation has the MOM classes of 2010?"""
+        found = self.node.federations.get(federation)
+        return found is not None and OLDER_CLASS in found.catalog.interaction_class_names
 
     def _connect(self, served: Served, sequence: int, arguments: tuple[Any, ...]) -> None:
         if served.kernel_session:
@@ -418,7 +426,7 @@ class Switchboard(Outbox):
         if self.node.recordings is not None:
             message = RECORDED
             served.causes = NamedCauses() if served.sorts else AnsweredCauses()
-        served.kernel_session = self.node.open_session()
+        served.kernel_session = self.node.open_session(served.codec.evolved)
         self._by_kernel[served.kernel_session] = served
         return ConfigurationResult(
             configuration_used=False,
@@ -453,9 +461,3 @@ class Switchboard(Outbox):
                 self.watch.lost(served.kernel_session, served.wire.ending or "its session ended")
             self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0
-
-
-def trace_of(error: BaseException) -> str:
-    """Where it happened, in one line."""
-    steps = traceback.extract_tb(error.__traceback__)
-    return " < ".join(f"{step.name} ({step.filename}:{step.lineno})" for step in reversed(steps))

@@ -26,8 +26,10 @@ def is_halted(federation: Federation, timing: Timing) -> bool:
 
 
 def may_advance_alone(federation: Federation, member: Member) -> bool:
-    """Nobody else regulates: the switch says if time may advance all the same."""
-    return member.timing.regulating or federation.switch("nonRegulatedGrant")
+    """Nobody else regulates: the switch says if time may advance all the same.  For a federate of 2010 it always may."""
+    if member.timing.regulating or member.switches.non_regulated_grant:
+        return True
+    return federation.switch("nonRegulatedGrant")
 
 
 def arm(turn: Turn, member: Member) -> None:

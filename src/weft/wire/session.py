@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
+    CALLBACK_RESPONSE,
     FIRST_HLA_TYPE,
     HALF,
     HEADER_SIZE,
@@ -171,6 +172,8 @@ class Session:
                     self._refuse_frame()
                 if frame.last_received != self._acknowledgement:
                     self._acknowledge()
+                if kind == CALLBACK_RESPONSE and frame.answers == NONE:
+                    return True  # it has the number of the callback, and none in the sender's own sequence
                 last = self.last_received
                 if last != NONE and not 0 < (number - last) & LAST_NUMBER < HALF:
                     continue

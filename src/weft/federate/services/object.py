@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from weft.federate.services.calls import Calls, as_dict
+from weft.federate.services.calls import Calls
+from weft.federate.services.kinds import as_dict, as_set
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -30,11 +31,11 @@ class ObjectManagement(Calls):
 
     def reserve_multiple_object_instance_names(self, object_instance_names: Set[str]) -> None:
         """Clause 6.5."""
-        self._call("reserve_multiple_object_instance_names", (frozenset(object_instance_names),))
+        self._call("reserve_multiple_object_instance_names", (as_set(object_instance_names),))
 
     def release_multiple_object_instance_names(self, object_instance_names: Set[str]) -> None:
         """Clause 6.7."""
-        self._call("release_multiple_object_instance_names", (frozenset(object_instance_names),))
+        self._call("release_multiple_object_instance_names", (as_set(object_instance_names),))
 
     def register_object_instance(
         self,
@@ -163,7 +164,7 @@ class ObjectManagement(Calls):
         user_supplied_tag: bytes,
     ) -> None:
         """Clause 6.21."""
-        self._call("request_attribute_value_update", (target, frozenset(attributes), user_supplied_tag))
+        self._call("request_attribute_value_update", (target, as_set(attributes), user_supplied_tag))
 
     def request_attribute_transportation_type_change(
         self,
@@ -174,7 +175,7 @@ class ObjectManagement(Calls):
         """Clause 6.25."""
         self._call(
             "request_attribute_transportation_type_change",
-            (object_instance, frozenset(attributes), transportation_type),
+            (object_instance, as_set(attributes), transportation_type),
         )
 
     def change_default_attribute_transportation_type(
@@ -186,7 +187,7 @@ class ObjectManagement(Calls):
         """Clause 6.27."""
         self._call(
             "change_default_attribute_transportation_type",
-            (object_class, frozenset(attributes), transportation_type),
+            (object_class, as_set(attributes), transportation_type),
         )
 
     def query_attribute_transportation_type(
