@@ -26,12 +26,14 @@ from typing import Any, Final
 from weft.host.causes import RECORDED
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS, ClientSettings
 from weft.host.connection import drop_federation
+from weft.host.guard import OPERATOR
 from weft.host.sizes import ASK_LIMITS, Most, told_most
 from weft.host.streams import no_session, open_stream
 from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
 from weft.kernel.recording import MESSAGES
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import (
+    PLAIN_PASSWORD,
     ConfigurationResult,
     Credentials,
     LateAnswer,
@@ -95,7 +97,20 @@ class RemoteNode:
         self._credentials = credentials
 
     def connect(self) -> RemoteConnection:
+        kind = "" if self._credentials is None else self._credentials.type
+        if kind == PLAIN_PASSWORD and not self._settings.secure and not self._settings.clear_text:
+            raise ConnectionFailed(
+                f"the password was not sent to {self._settings.where}, where others could read it: use the server's "
+                f"TLS port (tls://{self._settings.host}:PORT), or say FedPro.connect.clearTextPassword=true in the "
+                "additional settings (connect.clearTextPassword=true in FEDPRO_CLIENT_SETTINGS)"
+            )
         connection = RemoteConnection(self._settings)
+        if kind == OPERATOR and not self._settings.secure and not connection.local:
+            connection.lose()
+            raise ConnectionFailed(
+                f"the operator key was not sent to {self._settings.where}, since others could read it: use the "
+                "server's TLS port, or steer from the machine of the server"
+            )
         configuration = self._configuration
         if self._settings.async_updates:
             # Weft then gathers the answers that nobody waits for; other RTIs know nothing of it.
@@ -167,6 +182,11 @@ class RemoteConnection:
                 self._stream.close()
                 why = self._session.ending or f"no answer within {settings.timeout:g} s"
                 raise ConnectionFailed(f"{settings.where}: {why}{no_session(self._first, settings)}")
+
+    @property
+    def local(self) -> bool:
+        """Is the RTI on this very machine?"""
+        return self._stream.local
 
     # --- calls ------------------------------------------------------------------------------------------------
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from weft.host.addresses import address_of, is_local
 from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.host.served import Served
 from weft.wire.errors import ProtocolError
@@ -58,7 +58,7 @@ class SocketLine:
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        self.local = _is_local(peer)
+        self.local = is_local(peer)
         self.address = address_of(peer)
         found = transport.get_extra_info("socket")
         if found is not None:
@@ -320,28 +320,3 @@ class WebSocketLine(SocketLine):
         if self._said_farewell:
             return 0
         return super().send([wrap(message) for message in split(b"".join(parts))])
-
-
-def _is_local(peer: Any) -> bool:
-    """Is it the address of a connection from this very machine?"""
-    found = _ip(peer)
-    return found is not None and found.is_loopback
-
-
-def address_of(peer: Any) -> str:
-    """Whose connection it is, for limits: a machine's address, or the network of 64 bits that is given to one in IPv6."""
-    found = _ip(peer)
-    if found is None:
-        return str(peer[0]) if isinstance(peer, tuple) and peer else str(peer or "")
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(ipaddress.IPv6Network((found, 64), strict=False))
-    return str(found)
-
-
-def _ip(peer: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    if not isinstance(peer, tuple) or not peer:
-        return None
-    try:
-        return ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
-    except ValueError:
-        return None

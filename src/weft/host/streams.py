@@ -15,6 +15,7 @@ import ssl
 import struct
 import time
 
+from weft.host.addresses import is_local
 from weft.host.client_settings import DEFAULT_PORTS, ClientSettings
 from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.model.errors import ConnectionFailed
@@ -53,7 +54,7 @@ class Stream:
         try:
             keep_alive(self.socket)
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if settings.protocol in ("tls", "websocketsecure"):
+            if settings.secure:
                 name = settings.sni or settings.host
                 self.socket.settimeout(_left(until))
                 self.socket = tls_context(settings).wrap_socket(self.socket, server_hostname=name)
@@ -70,6 +71,11 @@ class Stream:
         except (OSError, ProtocolError) as error:
             self.socket.close()
             raise ConnectionFailed(f"{settings.where}: {not_opened(error, settings)}") from error
+
+    @property
+    def local(self) -> bool:
+        """Is the server on this very machine?"""
+        return is_local(self.socket.getpeername())
 
     def open(self, settings: ClientSettings) -> None:
         """What has to be said before the session can begin."""
