@@ -69,8 +69,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_record(parser)
     add_console(parser)
     add_log(parser, "; here it also shows what all nodes report")
-    parser.add_argument("--settings", help="settings file for all nodes (TOML)")
-    parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
+    parser.add_argument(
+        "--settings", metavar="FILE", help="settings file for all nodes (TOML; see docs/settings.md)"
+    )
+    parser.add_argument("--seconds", type=real(0.1), metavar="SECONDS", help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
                         help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
     parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")

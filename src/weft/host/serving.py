@@ -13,7 +13,6 @@ updates and interactions may wait a little longer, if the client said that it do
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +35,7 @@ from weft.model.errors import (
     Unauthorized,
     rti_exception,
 )
-from weft.model.log_text import ERROR, WARNING, LogText
+from weft.model.log_text import WARNING, LogText
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
@@ -51,13 +50,17 @@ from weft.wire.codec_hot import (
 )
 from weft.wire.codec_wire import WireError
 from weft.wire.evolved import is_java
-from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
 from weft.wire.packed import packed, read_advance, target_of, value_handles
+from weft.wire.session_state import State
 
 EVOLVED = "API.version=IEEE 1516-2010"
 _LANES = 4096  # of one session
 _ALIKE = 4  # lanes of one class or instance: as many sets of parameters or attributes
+
+
+Ask = Callable[[str, Credentials, bool, Callable[[str, Exception | None], None]], None]
 
 
 class Switchboard(Outbox):
@@ -80,6 +83,7 @@ class Switchboard(Outbox):
         self._operator_key = operator_key or OperatorKey("")
         self._limits = limits
         self._calls_in_a_row = calls_in_a_row
+        self.admission: Ask | None = None  # finds out who connects, beside the loop; None: the guard, at once
         # Like those of what was sent.
         self.messages = 0  # updates and interactions
         self.spliced = 0  # of these, the ones that took a lane
@@ -116,14 +120,15 @@ class Switchboard(Outbox):
                     if left == 0:
                         return True
             elif frame.type == CALLBACK_RESPONSE:
+                answers = frame.sequence if frame.answers == NONE else frame.answers
                 if served.causes is not None:
                     backlog = served.backlog
-                    ended = served.sorts and backlog is not None and frame.answers in backlog.sent
-                    served.causes.answered(frame.answers, ended)
-                if served.pauses and frame.answers in served.pauses:
-                    self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+                    ended = served.sorts and backlog is not None and answers in backlog.sent
+                    served.causes.answered(answers, ended)
+                if served.pauses and answers in served.pauses:
+                    self.node.took(served.kernel_session, served.pauses.pop(answers))
                 if served.backlog is not None:
-                    self._dealt_with(served, served.backlog, frame.answers, now)
+                    self._dealt_with(served, served.backlog, answers, now)
         return False
 
     def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
@@ -254,7 +259,7 @@ class Switchboard(Outbox):
             call = served.codec.decode_call(payload)
             served.calls[sequence] = call.number
             if call.service == "connect":
-                self._replied(served, sequence, self._connect(served, call.arguments))
+                self._connect(served, sequence, call.arguments)
             elif call.service == "disconnect":
                 self._disconnect(served)
                 self._replied(served, sequence, None)
@@ -285,12 +290,6 @@ class Switchboard(Outbox):
             self._touch_later(served)
         if len(effects) > 1:
             self.perform(effects[1:])
-
-    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
-        text = f"internal error, please report it: {error!r} in {trace_of(error)}"
-        self._report(LogText(text, "internal-error", ERROR, federation=served.federation))
-        if served.wire.is_unanswered(sequence):
-            self._refused(served, sequence, RTIinternalError(f"an error of the RTI's own: {error!r}"))
 
     def _hot_call(self, served: Served, sequence: int, hot: HotCall, now: float) -> None:
         self.messages += 1
@@ -367,9 +366,11 @@ class Switchboard(Outbox):
         found = self.node.federations.get(federation)
         return found is not None and OLDER_CLASS in found.catalog.interaction_class_names
 
-    def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
+    def _connect(self, served: Served, sequence: int, arguments: tuple[Any, ...]) -> None:
         if served.kernel_session:
             raise AlreadyConnected("this session is connected; disconnect first")
+        if served.connecting:
+            raise AlreadyConnected("this session is connecting; wait for the answer")
         configuration = RtiConfiguration()
         credentials = Credentials()
         for argument in arguments:
@@ -383,9 +384,40 @@ class Switchboard(Outbox):
         if credentials.type == OPERATOR:
             self._operator_key.admit(credentials, secure or (line is not None and line.local))
             served.operator = True
-            served.federate = ""
+            self._replied(served, sequence, self._admitted(served, "", configuration))
+        elif self.admission is None:
+            who = self._guard.admit(credentials, secure)
+            self._replied(served, sequence, self._admitted(served, who, configuration))
         else:
-            served.federate = self._guard.admit(credentials, secure)
+            served.connecting = True
+            self.admission(
+                served.address,
+                credentials,
+                secure,
+                lambda who, error: self._known(served, sequence, configuration, who, error),
+            )
+
+    def _known(
+        self,
+        served: Served,
+        sequence: int,
+        configuration: RtiConfiguration,
+        who: str,
+        error: Exception | None,
+    ) -> None:
+        """It has been found out who connects, or that it may not."""
+        served.connecting = False
+        if served.wire.state is State.TERMINATED:
+            return
+        if error is None:
+            self._replied(served, sequence, self._admitted(served, who, configuration))
+        elif isinstance(error, RTIexception):
+            self._refused(served, sequence, error)
+        else:
+            self._failed(served, sequence, error)
+
+    def _admitted(self, served: Served, who: str, configuration: RtiConfiguration) -> ConfigurationResult:
+        served.federate = who
         served.admitted = True
         served.codec.evolved = EVOLVED in configuration.additional_settings
         served.patient = GATHER_ANSWERS in configuration.additional_settings
@@ -429,9 +461,3 @@ class Switchboard(Outbox):
                 self.watch.lost(served.kernel_session, served.wire.ending or "its session ended")
             self.perform(self.node.session_lost(served.kernel_session, now, served.wire.ending))
             served.kernel_session = 0
-
-
-def trace_of(error: BaseException) -> str:
-    """Where it happened, in one line."""
-    steps = traceback.extract_tb(error.__traceback__)
-    return " < ".join(f"{step.name} ({step.filename}:{step.lineno})" for step in reversed(steps))

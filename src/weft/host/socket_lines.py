@@ -18,6 +18,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.host.served import Served
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
@@ -29,12 +30,18 @@ if TYPE_CHECKING:
     from weft.host.server import Server
 
 
+_QUIET = 2.0  # seconds without a word, after which it is looked whether the other machine is there
+
+
 class SocketLine:
     """A TCP or TLS connection."""
 
     def __init__(self, server: Server, secure: bool) -> None:
         self.secure = secure
         self.local = False
+        self.address = ""
+        self._pulse = Pulse()
+        self._probed: Any = None
         self._server = server
         self._board = server.board
         self._view = memoryview(server.buffer)
@@ -45,11 +52,17 @@ class SocketLine:
         self._opened_at = time.monotonic()
         self._closed_at = 0.0  # 0: it is open
         self._resting = False  # something it sent has still to be carried out
+        self._gone = 0.0  # for how long its machine had answered nothing when it was given up
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self.local = _is_local(transport.get_extra_info("peername"))
+        peer = transport.get_extra_info("peername")
+        self.local = _is_local(peer)
+        self.address = address_of(peer)
         found = transport.get_extra_info("socket")
+        if found is not None:
+            self._probed = found
+            keep_alive(found)
         if found is not None and not self.secure:
             self._socket = found
         if not self._server.opened(self):
@@ -148,11 +161,21 @@ class SocketLine:
                 "a connection was closed: it did not greet (limits.greeting_seconds)"
             )
             self.abandon()
+        elif self._served is not None and now - self._served.wire.heard_at > _QUIET:
+            gone = 0.0 if self._probed is None else self._pulse.gone(self._probed, now)
+            if gone:
+                self._gone = gone
+                self.abandon_session()
+
+    @property
+    def has_greeted(self) -> bool:
+        return self._greeting is None
 
     def connection_lost(self, error: Exception | None) -> None:
         self._server.closed(self)
         self._transport = None
         self._socket = None
+        self._probed = None
         while self._resting and self._served is not None:
             # It may have said goodbye in what has been read already, and not waited for an answer.
             self._resting = False
@@ -160,7 +183,7 @@ class SocketLine:
             self._server.flush()
         served, self._served = self._served, None
         if served is not None:
-            self._server.lost(served, self, time.monotonic())
+            self._server.lost(served, self, time.monotonic(), self._gone or gone_by(error))
 
     def abandon(self) -> None:
         """The session goes on elsewhere, or not at all: nothing more from here."""
@@ -258,10 +281,24 @@ class WebSocketLine(SocketLine):
 
 def _is_local(peer: Any) -> bool:
     """Is it the address of a connection from this very machine?"""
+    found = _ip(peer)
+    return found is not None and found.is_loopback
+
+
+def address_of(peer: Any) -> str:
+    """Whose connection it is, for limits: a machine's address, or the network of 64 bits that is given to one in IPv6."""
+    found = _ip(peer)
+    if found is None:
+        return str(peer[0]) if isinstance(peer, tuple) and peer else str(peer or "")
+    if isinstance(found, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((found, 64), strict=False))
+    return str(found)
+
+
+def _ip(peer: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     if not isinstance(peer, tuple) or not peer:
-        return False
+        return None
     try:
-        found = ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
+        return ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
     except ValueError:
-        return False
-    return found.is_loopback
+        return None

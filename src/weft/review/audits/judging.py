@@ -218,7 +218,8 @@ class Judged:
         if member is not None and addressed and self._unwanted_by_then(member, row):
             return None
         stands = federate not in self.known.excused
-        kept = order if order in ("CO", "CT") else "RO"
+        # Before it is released, a message in causal or total order is overtaken by none in its own; then by none at all.
+        kept = order if order in ("CO", "CT") and not self._released(key) else "RO"
         if not stamped:
             stands |= message < self.known.reached.get((source, federate, kept), 0)
             stands |= member is not None and self._was_there(member, row)
@@ -238,6 +239,9 @@ class Judged:
     def _others(self, source: int, message: int, *kinds: str) -> list[int]:
         rows = self._by_message.get((source, message), ())
         return [row for row in rows if self.text("kind", row) in kinds]
+
+    def _released(self, key: tuple[int, int, int]) -> bool:
+        return any(int(self.federate[row]) == key[2] for row in self._others(key[0], key[1], "release"))
 
     def _given_up(self, key: tuple[int, int, int], member: Member | None) -> bool:
         """Has somebody said that it would not be delivered: to anybody, at that node, to that federate?"""
