@@ -245,7 +245,10 @@ class Book:
             assert isinstance(report, Set)
             ours = [one for one in report if one[0].startswith(f"{self.federation}-")]
             return [method, sorted(self.say(one) for one in ours)]
-        return [method, *(self.say(one) for one in arguments)]
+        said = [method, *(self.say(one) for one in arguments)]
+        if method == "receive_interaction" and "HLAexception" in said[2]:
+            said[2]["HLAexception"] = "…"  # words for people
+        return said
 
     def note_result(self, step: Step, result: object) -> Plain:
         """What the call returned, in names; what it made has the step's name from now on."""

@@ -11,8 +11,9 @@ SAVES = ("one", "two")
 
 
 def create(a: Author, who: int) -> Step | None:
-    name = "F" if a.chance(0.5) else "G"
-    return Step(who, "create_federation_execution", (name, "model", a.time_name if a.chance(0.8) else "HLAsundial"))
+    if a.chance(0.2):  # of a name that nobody has: of two reasons to refuse, any may be told
+        return Step(who, "create_federation_execution", ("H", "model", "HLAsundial"))
+    return Step(who, "create_federation_execution", (a.any(["F", "G"]), "model", a.time_name))
 
 
 def destroy(a: Author, who: int) -> Step | None:

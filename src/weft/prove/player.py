@@ -230,6 +230,12 @@ class Player:
             while rti.evoke_multiple_callbacks(0.0, 0.0):
                 pass
 
+    def settle(self) -> None:
+        """After the last step, if that was in a hurry."""
+        if self._hurried:
+            self._rest(self._hurried[-1])
+            self._hurried.clear()
+
     # --- the end ----------------------------------------------------------------------------------------------
 
     def finish(self) -> None:

@@ -13,7 +13,7 @@ from weft.model.errors import RTIexception, RTIinternalError, rti_exception
 from weft.wire.codec_forms import Forms
 from weft.wire.codec_messages import Datum, Plan, Union, decode, encode, plan
 from weft.wire.codec_scalars import Time
-from weft.wire.codec_wire import BYTES, WireError, tag, varint
+from weft.wire.codec_wire import BYTES, Malformed, WireError, read_varint, tag, varint
 from weft.wire.evolved import exception_name
 from weft.wire.own_fields import join_order, join_time, split_order, split_time, with_own, with_time
 from weft.wire.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
@@ -112,6 +112,16 @@ def decode_call(payload: bytes, time: Time = None) -> DecodedCall:
     service, arguments = call_forms().understand(number, fields)
     arguments = join_order(service, arguments, payload, start, end)
     return DecodedCall(number, service, join_time(service, arguments, payload, start, end, time))
+
+
+def service_of(beginning: bytes) -> str:
+    """What is called, by the first bytes of the payload; nothing if that cannot be told."""
+    try:
+        key, _ = read_varint(beginning, 0, len(beginning))
+    except Malformed:
+        return ""
+    forms = call_forms().by_number.get(key >> 3)
+    return forms[0].service if forms else ""
 
 
 def encode_response(number: int, value: Any = None) -> bytes:
