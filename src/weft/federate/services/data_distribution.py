@@ -62,6 +62,7 @@ class DataDistributionManagement(Calls):
                 "register_object_instance_with_regions", (object_class, attributes_and_regions)
             )
         else:
+            self._require_told((object_instance_name,))
             result = self._call(
                 "register_object_instance_with_regions",
                 (object_class, attributes_and_regions, object_instance_name),
