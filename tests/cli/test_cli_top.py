@@ -33,7 +33,7 @@ from weft.model.errors import RTIinternalError
 from weft.model.time import HLAinteger64Interval
 
 Capture = pytest.CaptureFixture[str]
-PATIENCE = 30.0
+PATIENCE = 240.0
 
 
 def joined(address: str, name: str, federation: str = "Harbour") -> RTIambassador:

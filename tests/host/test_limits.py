@@ -120,7 +120,7 @@ def test_strangers_do_not_fill_the_log() -> None:
 
 def test_who_neither_greets_nor_takes_its_leave_is_cut_off() -> None:
     """limits.greeting_seconds: a silent connection, half a greeting, and one that is over and does not read the rest."""
-    with serving(greeting_seconds=0.7) as running:
+    with serving(greeting_seconds=3.0) as running:
         port = running.ports["tcp"]
         silent, half = Raw(port), Raw(port)
         half.send(frame(1, 0, 0, raw.NONE, raw.ints(1))[:20])

@@ -89,7 +89,7 @@ def message(kind: type[Handle], *, packed: bool) -> Any:
 
 
 def pack(given_values: dict[Any, bytes]) -> WireValues:
-    return WireValues([bytes(h) for h in given_values], write_values(given_values), b"", b"")
+    return WireValues(list(given_values), write_values(given_values), b"", b"")
 
 
 ranges = st.tuples(st.integers(1, 9), st.integers(0, 1 << 32), st.integers(1, 1 << 32)).map(
@@ -186,6 +186,7 @@ control = st.one_of(
     st.builds(parcels.Hello, st.lists(st.tuples(names, names, names), max_size=3).map(tuple)),
     st.builds(parcels.Left, names),
     st.builds(parcels.Dissolve, names, names, names),
+    st.builds(parcels.Unable, names, names, names),
 )
 
 

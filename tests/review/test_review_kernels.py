@@ -370,7 +370,7 @@ def judged(rows: list[Row]) -> list[Row]:
     stretches = [
         stretch
         for federate in federates
-        for stretch in interest_job.stretches_of(
+        for stretch in interest_job.stretches_of_one(
             table([row for row in control if row["federate"] == federate], **types)
         ).to_pylist()
     ]

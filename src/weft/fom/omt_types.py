@@ -66,7 +66,7 @@ class TypeReader:
                 self.types[name] = found
                 self.places[name] = place
             else:
-                self.warnings.add(f"data type {name!r} is given twice", row.line)
+                self.warnings.add(f"data type {name!r} is given twice; leave one out", row.line)
                 self.types[name] = join_data_type(known, found, self.places[name], place, self.judge)
 
     def name(self, element: Element) -> str:
@@ -78,11 +78,13 @@ class TypeReader:
     def basic(self, element: Element, name: str) -> BasicType:
         size = integer(element.value("size"))
         if size is None or size <= 0:
-            self.warnings.add(f"basic type {name!r} has no size in bits", element.line)
+            self.warnings.add(
+                f"basic type {name!r} has no size; <size> must be a number of bits", element.line
+            )
         endian = element.value("endian").lower()
         if endian not in ("big", "little", ""):
             self.warnings.add(
-                f"basic type {name!r} is neither big nor little endian: {endian!r}", element.line
+                f"basic type {name!r} has the endian {endian!r}; it must be Big or Little", element.line
             )
             endian = ""
         text = element.value("encoding") or element.value("interpretation")

@@ -31,10 +31,12 @@ class ClientSettings:
     port: int = 0  # 0: that of the protocol, 15164 for tcp, 15165 for tls
     protocol: str = "tcp"  # tcp, tls, websocket or websocketsecure
     timeout: float = 180.0  # seconds that connecting may take
-    heartbeat: float = 60.0  # seconds between signs of life while nothing else is sent
-    silence: float = 180.0  # seconds of silence after which a connection is taken for broken
-    reconnect: float = 600.0  # seconds for which a broken connection is tried to resume; calls wait so long
-    retry: float = 5.0  # from one attempt to resume to the next; in milliseconds, 5000 for 5 s
+    heartbeat: float = 5.0  # seconds between signs of life while nothing else is sent
+    silence: float = (
+        30.0  # seconds for which a server may leave signs of life unanswered whose machine is there
+    )
+    reconnect: float = 12.0  # seconds for which a broken connection is tried to resume; calls wait so long
+    retry: float = 1.0  # from one attempt to resume to the next; in milliseconds, 1000 for 1 s
     async_updates: bool = False  # updates, interactions and requests for time do not wait for answers
     tls_mode: str = "SERVER_AUTH"  # SERVER_AUTH checks the certificate, ENCRYPTED takes any
     sni: str = ""  # the name to ask for and to check, where it is not that of connect.hostname

@@ -26,12 +26,14 @@ from weft.kernel import (
     Reply,
     Store,
     UrgentCallback,
+    faults,
 )
 from weft.kernel.recording import message_of
 from weft.model.errors import RTIexception, RTIinternalError
 from weft.model.packed import PackedValues
 from weft.model.time import time_factory
 from weft.wire.callback_names import HEAD
+from weft.wire.evolved import OTHERWISE
 from weft.wire.frames import NONE
 from weft.wire.packed import Splicer
 from weft.wire.urgent_fields import with_urgent
@@ -84,7 +86,10 @@ class Outbox:
             if isinstance(effect, Reply):
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
-                    self._replied(served, effect.number, effect.value)
+                    try:
+                        self._replied(served, effect.number, effect.value)
+                    except Exception as error:  # as with one in the call itself
+                        self._failed(served, effect.number, error)
             elif isinstance(effect, Refuse):
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
@@ -106,10 +111,20 @@ class Outbox:
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
                     arguments = effect.arguments
-                    if arguments is not last or not payload:
+                    if served.codec.evolved and effect.method in OTHERWISE:
+                        payload = served.codec.encode_otherwise(effect.method, arguments)
+                        last = ()
+                        if not payload:
+                            continue
+                    elif arguments is not last or not payload:
                         found = None if made is None else made.get(id(arguments))
                         if found is None:
-                            payload = self._encode(served, effect.method, arguments)
+                            try:
+                                payload = self._encode(served, effect.method, arguments)
+                            except Exception as error:  # the others get theirs
+                                payload = b""
+                                self._report(faults.fault(error, effect.method, peer=served.federate).text)
+                                continue
                             if made is not None:
                                 made[id(arguments)] = payload
                         else:
@@ -216,6 +231,10 @@ class Outbox:
         if sequence == served.joining:
             served.joining = NONE
             served.codec.time = time_factory(value[1])
+            session = self.node.sessions.get(served.kernel_session)
+            if session is not None and session.federation is not None:
+                switches = session.federation.catalog.model.switches
+                served.codec.conveys_producer = bool(switches.get("conveyProducingFederate"))
             self._end_backlog(served, True)
         elif sequence == served.resigning:
             served.resigning = NONE
@@ -232,6 +251,12 @@ class Outbox:
         name = type(error).__name__ if isinstance(error, RTIexception) else RTIinternalError.__name__
         served.wire.send_call_response(sequence, served.codec.encode_exception(name, str(error)))
         self._touch(served)
+
+    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
+        """A mistake of ours in a call; it is answered."""
+        self._report(faults.fault(error, "a call", federation=served.federation).text)
+        if served.wire.is_unanswered(sequence):
+            self._refused(served, sequence, faults.refusal(error, "this call", self.node.name))
 
     def _touch(self, served: Served) -> None:
         if not served.dirty:

@@ -38,6 +38,7 @@ from weft.model.handles import (
 )
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 from weft.wire.codec_hot import scan_values, shared_fields
+from weft.wire.known_handles import ATTRIBUTES, PARAMETERS
 from weft.wire.packed import WireValues
 
 _RECEIVE: Final = OrderType.RECEIVE
@@ -275,7 +276,9 @@ def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, st
         regions = _read_regions(data[end : end + size], service == _UPDATE)
         end += size
     values: Any = (
-        _packed(data, end, target, tag) if flags & _PACKED else _plain(data, end, service == _UPDATE)
+        _packed(data, end, target, tag, service == _UPDATE)
+        if flags & _PACKED
+        else _plain(data, end, service == _UPDATE)
     )
     arguments: tuple[Any, ...]
     if service == _UPDATE:
@@ -343,12 +346,13 @@ def _read_boxes(data: bytes, at: int) -> tuple[Any, int]:
     return tuple(boxes), at
 
 
-def _packed(data: bytes, at: int, target: bytes, tag: bytes) -> WireValues:
+def _packed(data: bytes, at: int, target: bytes, tag: bytes, attributes: bool) -> WireValues:
     handles = scan_values(data, at, len(data))
     if handles is None:
         raise ParcelError("values that are not in their canonical form")
     values = data[at:]
-    return WireValues(handles, values, target, shared_fields(target, values, tag))
+    known = ATTRIBUTES if attributes else PARAMETERS
+    return WireValues([known.get(raw) for raw in handles], values, target, shared_fields(target, values, tag))
 
 
 def _plain(data: bytes, at: int, attributes: bool) -> dict[Any, bytes]:

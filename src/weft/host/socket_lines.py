@@ -18,6 +18,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.host.served import Served
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _FAREWELL = 2.0  # seconds that a WebSocket client has to say farewell, too
+_QUIET = 2.0  # seconds without a word, after which it is looked whether the other machine is there
 
 
 class SocketLine:
@@ -38,6 +40,9 @@ class SocketLine:
     def __init__(self, server: Server, secure: bool) -> None:
         self.secure = secure
         self.local = False
+        self.address = ""
+        self._pulse = Pulse()
+        self._probed: Any = None
         self._server = server
         self._board = server.board
         self._view = memoryview(server.buffer)
@@ -48,11 +53,17 @@ class SocketLine:
         self._opened_at = time.monotonic()
         self._closed_at = 0.0  # 0: it is open
         self._resting = False  # something it sent has still to be carried out
+        self._gone = 0.0  # for how long its machine had answered nothing when it was given up
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self.local = _is_local(transport.get_extra_info("peername"))
+        peer = transport.get_extra_info("peername")
+        self.local = _is_local(peer)
+        self.address = address_of(peer)
         found = transport.get_extra_info("socket")
+        if found is not None:
+            self._probed = found
+            keep_alive(found)
         if found is not None and not self.secure:
             self._socket = found
         if not self._server.opened(self):
@@ -151,11 +162,21 @@ class SocketLine:
                 "a connection was closed: it did not greet (limits.greeting_seconds)"
             )
             self.abandon()
+        elif self._served is not None and now - self._served.wire.heard_at > _QUIET:
+            gone = 0.0 if self._probed is None else self._pulse.gone(self._probed, now)
+            if gone:
+                self._gone = gone
+                self.abandon_session()
+
+    @property
+    def has_greeted(self) -> bool:
+        return self._greeting is None
 
     def connection_lost(self, error: Exception | None) -> None:
         self._server.closed(self)
         self._transport = None
         self._socket = None
+        self._probed = None
         while self._resting and self._served is not None:
             # It may have said goodbye in what has been read already, and not waited for an answer.
             self._resting = False
@@ -163,7 +184,7 @@ class SocketLine:
             self._server.flush()
         served, self._served = self._served, None
         if served is not None:
-            self._server.lost(served, self, time.monotonic())
+            self._server.lost(served, self, time.monotonic(), self._gone or gone_by(error))
 
     def abandon(self) -> None:
         """The session goes on elsewhere, or not at all: nothing more from here."""
@@ -255,10 +276,10 @@ class WebSocketLine(SocketLine):
             if self._served is not None:
                 self._reader.max_message = self._server.most.size
                 self._reader.passes_large = True
-        if self._reader.closed and not self._said_farewell:
-            self._said_farewell = True  # the answer to that of the client, which is among the replies
-        elif self._said_farewell:
+        if self._has_said_farewell():  # while that was read
             self._reader.replies.clear()
+        elif self._reader.closed:
+            self._said_farewell = True  # the answer to that of the client, which is among the replies
         if self._reader.replies:
             super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
             self._reader.replies.clear()
@@ -269,6 +290,9 @@ class WebSocketLine(SocketLine):
                 self.abandon_session()
         if self._reader.closed:
             super().close()
+
+    def _has_said_farewell(self) -> bool:
+        return self._said_farewell
 
     def close_broken(self) -> None:
         self._why = BROKEN
@@ -303,10 +327,24 @@ class WebSocketLine(SocketLine):
 
 def _is_local(peer: Any) -> bool:
     """Is it the address of a connection from this very machine?"""
+    found = _ip(peer)
+    return found is not None and found.is_loopback
+
+
+def address_of(peer: Any) -> str:
+    """Whose connection it is, for limits: a machine's address, or the network of 64 bits that is given to one in IPv6."""
+    found = _ip(peer)
+    if found is None:
+        return str(peer[0]) if isinstance(peer, tuple) and peer else str(peer or "")
+    if isinstance(found, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((found, 64), strict=False))
+    return str(found)
+
+
+def _ip(peer: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     if not isinstance(peer, tuple) or not peer:
-        return False
+        return None
     try:
-        found = ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
+        return ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
     except ValueError:
-        return False
-    return found.is_loopback
+        return None

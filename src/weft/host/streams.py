@@ -1,4 +1,8 @@
-"""The byte stream between a federate and an RTI: TCP, TLS 1.3, WebSocket, or WebSocket over TLS."""
+"""The byte stream between a federate and an RTI: TCP, TLS 1.3, WebSocket, or WebSocket over TLS.
+
+Nothing waits here without a bound: who opens has so many seconds for all of it, who sends gives up when the other machine is gone
+(`weft.host.pulse`) or has taken nothing for too long, and who receives comes back at least once a second.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import struct
 import time
 
 from weft.host.client_settings import DEFAULT_PORTS, ClientSettings
+from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.model.errors import ConnectionFailed
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
@@ -20,6 +25,7 @@ from weft.wire.websocket import NORMAL, Handshake, WebSocketReader, ask, farewel
 _READ = 128 << 10
 _FAREWELL = 2.0  # seconds that a server has to say farewell, too
 _NAP = 1.0  # seconds; a thread that waits for long looks up so often
+_PIECE = 256 << 10  # so much is sent at once: what comes after it has its own time
 
 
 class Stream:
@@ -31,23 +37,36 @@ class Stream:
 
     plain = False
 
-    def __init__(self, settings: ClientSettings) -> None:
+    def __init__(self, settings: ClientSettings, patience: float = 0.0) -> None:
+        """`patience`: seconds for all of it; 0: as the settings say."""
+        until = time.monotonic() + (patience or settings.timeout)
+        self._patience = settings.silence
+        self._pulse = Pulse()
+        self.gone = 0.0
+        """For how long the other machine had answered nothing when the connection was given up."""
         try:
-            self.socket = socket.create_connection((settings.host, settings.port), settings.timeout)
+            self.socket = socket.create_connection((settings.host, settings.port), _left(until))
         except OSError as error:
             raise ConnectionFailed(f"{settings.where}: {unreachable(error)}") from error
         # One buffer for good: a new one for each read would cost a page fault for each page of it.
         self._buffer = memoryview(bytearray(_READ))
         try:
+            keep_alive(self.socket)
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if settings.protocol in ("tls", "websocketsecure"):
                 name = settings.sni or settings.host
+                self.socket.settimeout(_left(until))
                 self.socket = tls_context(settings).wrap_socket(self.socket, server_hostname=name)
+            self.socket.settimeout(_left(until))
             self.open(settings)
-            self.socket.settimeout(None)
             self.plain = type(self) is Stream and not isinstance(self.socket, ssl.SSLSocket)
+            nap = struct.pack("ll", int(_NAP), 0)
             if self.plain:
-                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", int(_NAP), 0))
+                self.socket.settimeout(None)
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, nap)
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, nap)
+            else:
+                self.socket.settimeout(_NAP)
         except (OSError, ProtocolError) as error:
             self.socket.close()
             raise ConnectionFailed(f"{settings.where}: {not_opened(error, settings)}") from error
@@ -56,7 +75,31 @@ class Stream:
         """What has to be said before the session can begin."""
 
     def send(self, parts: list[bytes]) -> None:
-        self.socket.sendall(b"".join(parts))
+        """An OSError if the connection is gone, or the peer takes nothing for too long."""
+        data = b"".join(parts)
+        sent = self._send_some(data if len(data) <= _PIECE else memoryview(data)[:_PIECE])
+        while sent < len(data):
+            sent += self._send_some(memoryview(data)[sent : sent + _PIECE])
+
+    def _send_some(self, piece: bytes | memoryview) -> int:
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                return self.socket.send(piece)
+            except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError, InterruptedError):
+                pass
+            except TimeoutError as error:
+                if error.errno:  # the system has given up; without a number it was only the nap
+                    self.gone = gone_by(error)
+                    raise
+            now = time.monotonic()
+            if self.is_gone(now) or now >= until:
+                raise TimeoutError("the peer takes nothing")
+
+    def is_gone(self, now: float) -> bool:
+        """Has the other machine answered nothing for too long?  To be asked about once a second by who waits."""
+        self.gone = self._pulse.gone(self.socket, now)
+        return self.gone > 0
 
     def wait(self, patience: float) -> bool:
         """Is there something to receive, or does it come in time?"""
@@ -64,7 +107,7 @@ class Stream:
         try:
             if isinstance(found, ssl.SSLSocket) and found.pending():
                 return True
-            return bool(select.select([found], [], [], min(patience, 3600.0))[0])
+            return bool(select.select([found], [], [], min(patience, _NAP))[0])
         except (OSError, ValueError):
             return True  # the connection is gone, which `receive` will say
 
@@ -81,6 +124,9 @@ class Stream:
             return bytes(self._buffer[:count])
         except (BlockingIOError, ssl.SSLWantReadError, InterruptedError):
             return None
+        except TimeoutError as error:
+            self.gone = gone_by(error) if error.errno else 0.0
+            return b"" if error.errno else None
         except (OSError, ValueError):
             return b""
 
@@ -140,6 +186,8 @@ class WebSocketStream(Stream):
             deadline = time.monotonic() + _FAREWELL
             while not self._reader.closed and time.monotonic() < deadline:
                 data = super().receive(deadline - time.monotonic())
+                if data is None:
+                    continue
                 if not data:
                     break
                 self._reader.feed(data)
@@ -147,8 +195,15 @@ class WebSocketStream(Stream):
             return  # it is gone already
 
 
-def open_stream(settings: ClientSettings) -> Stream:
-    return WebSocketStream(settings) if settings.protocol.startswith("websocket") else Stream(settings)
+def open_stream(settings: ClientSettings, patience: float = 0.0) -> Stream:
+    """`patience`: seconds for all of it; 0: as the settings say."""
+    kind = WebSocketStream if settings.protocol.startswith("websocket") else Stream
+    return kind(settings, patience)
+
+
+def _left(until: float) -> float:
+    """Seconds left; a little if none are, since 0 means something else to a socket."""
+    return max(0.001, until - time.monotonic())
 
 
 def tls_context(settings: ClientSettings) -> ssl.SSLContext:

@@ -33,7 +33,7 @@ from weft.kernel.timing import GRANTED, NMR, NMRA
 from weft.kernel.topics import Change, Sent
 from weft.kernel.turn import Turn
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
-from weft.model.handles import AttributeHandle, FederateHandle, ParameterHandle
+from weft.model.handles import AttributeHandle, FederateHandle
 from weft.model.packed import PackedValues
 from weft.ordering.stamped import Stamped
 
@@ -319,8 +319,7 @@ def _late(message: Sent, handles: list[Any]) -> tuple[Any, ...]:
     values = _part(message.values, handles)
     update = message.transportation is None
     if isinstance(values, PackedValues):
-        kind: Any = AttributeHandle if update else ParameterHandle
-        values = {kind(handle): value for handle, value in values.unpack().items()}
+        values = values.unpack()
     if update:
         there = matching.part_of(message.where, handles)
         placed = () if there is None else (matching.carried(there),)

@@ -357,7 +357,7 @@ def _merged(values: Any, others: list[Any]) -> dict[Any, bytes]:
     found: dict[Any, bytes] = {}
     for one in (*others, values):
         if isinstance(one, PackedValues):
-            found.update({AttributeHandle(handle): value for handle, value in one.unpack().items()})
+            found.update(one.unpack())
         else:
             found.update(one)
     return found
@@ -374,7 +374,7 @@ def _topics(
         available = federation.catalog.available_to_attribute(instance.entry, attribute)
         if available:
             extents = None if where is None else where.get(attribute)
-            found.append((topic_of(federation, AttributeHandle(attribute), available), extents))
+            found.append((topic_of(federation, attribute, available), extents))
     return found
 
 

@@ -12,13 +12,17 @@ from, and then `path` is asked again.
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.kernel import overrides, recording, routes
 from weft.kernel.causal import is_plain
 from weft.kernel.state import Audience, Federation, Instance, Member, Route
 from weft.kernel.turn import Turn
-from weft.model.handles import InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle
+from weft.model.handles import (
+    AttributeHandle,
+    InteractionClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
 from weft.model.recording import NO_OBJECT, Recorder
 
 
@@ -48,6 +52,12 @@ class Lane:
 
     def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         """What has just passed: class or instance, values and tag as they came."""
+        try:
+            self._record(recorder, now, node, fields)
+        except Exception as error:
+            recorder.fail(error)
+
+    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         raise NotImplementedError
 
     def _record_cause(self, recorder: Recorder) -> None:
@@ -63,7 +73,7 @@ class InteractionLane(Lane):
         member: Member,
         receivers: list[Member],
         audience: Audience,
-        handles: list[Any],
+        handles: list[ParameterHandle],
     ) -> None:
         super().__init__(federation, member, receivers, audience.transportation)
         self._audience = audience
@@ -73,7 +83,7 @@ class InteractionLane(Lane):
         self._audience.count += 1
         self.member.timing.sent += 1
 
-    def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
+    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         if self.shape < recorder.first:
             audience = self._audience
             entry = self.federation.catalog.interaction_classes[audience.sent_class]
@@ -93,7 +103,7 @@ class UpdateLane(Lane):
         transportation: TransportationTypeHandle,
         instance: Instance,
         route: Route,
-        handles: list[Any],
+        handles: list[AttributeHandle],
     ) -> None:
         super().__init__(federation, member, receivers, transportation)
         self._handles = handles
@@ -119,7 +129,7 @@ class UpdateLane(Lane):
         self.member.timing.sent += 1
         routes.mark(self._instance, self._route, self.member)
 
-    def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
+    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         if self.shape < recorder.first:
             self.shape = recording.update_shape(
                 Turn(node, now),
@@ -135,10 +145,13 @@ class UpdateLane(Lane):
 
 
 def interaction_lane(
-    turn: Turn, federation: Federation, member: Member, target: bytes, handles: list[Any]
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    handles: list[ParameterHandle],
 ) -> Lane | None:
     """The lane of interactions of this class with these parameters."""
-    interaction_class = InteractionClassHandle(target)
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None or interaction_class not in member.declared.sends:
         return None
@@ -154,10 +167,14 @@ def interaction_lane(
 
 
 def update_lane(
-    turn: Turn, federation: Federation, member: Member, target: bytes, handles: list[Any]
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    handles: list[AttributeHandle],
 ) -> Lane | None:
     """The lane of updates of these attributes of this instance."""
-    instance = federation.instances.get(ObjectInstanceHandle(target))
+    instance = federation.instances.get(object_instance)
     if instance is None or instance.overrides is not None or not instance.knowledge.mask & member.bit:
         return None
     if instance.placement is not None:

@@ -95,11 +95,12 @@ def send_interaction(
         raise InteractionClassNotPublished(
             f"{member!r} does not publish {entry.name}; publish it before sending"
         )
+    interaction_class = entry.handle  # the catalog's own, whatever was given that is equal to it
     parameters = entry.parameters
     if isinstance(values, PackedValues):
         for packed_handle in values.handles:
             if packed_handle not in parameters:
-                require.parameters(entry, [ParameterHandle(packed_handle)])
+                require.parameters(entry, [packed_handle])
     else:
         for handle, value in values.items():
             if handle not in parameters:
@@ -204,8 +205,8 @@ def update_attribute_values(
         sent = values.handles
         for packed_handle in sent:
             if owners.get(packed_handle) is not member:
-                require.known_attributes(federation, member, instance, [AttributeHandle(packed_handle)])
-                require.owned(instance, member, [AttributeHandle(packed_handle)])
+                require.known_attributes(federation, member, instance, [packed_handle])
+                require.owned(instance, member, [packed_handle])
     else:
         sent = list(values)
         for handle, value in values.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.model import enums
 from weft.model.errors import WeftError
-from weft.model.handles import AttributeHandle, Handle, MessageRetractionHandle, ParameterHandle
+from weft.model.handles import Handle, MessageRetractionHandle
 from weft.model.packed import PackedValues
 from weft.model.records import CorrelatedEvent, RangeBounds
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
@@ -19,13 +19,6 @@ _TIMES: dict[str, Any] = {"HLAfloat64Time": HLAfloat64Time, "HLAinteger64Time": 
 _HANDLES = {kind.__name__: kind for kind in Handle.__subclasses__()}
 _ENUMS: dict[str, Any] = {
     name: kind for name, kind in vars(enums).items() if isinstance(kind, type) and issubclass(kind, Enum)
-}
-_KEYS: dict[str, type[Handle]] = {
-    "receive_interaction": ParameterHandle,
-    "reflect_attribute_values": AttributeHandle,
-    "send_interaction": ParameterHandle,  # as they wait for their time (`weft.kernel.late`)
-    "update_attribute_values": AttributeHandle,
-    "receive_directed_interaction": ParameterHandle,
 }
 
 
@@ -37,8 +30,7 @@ def callback_to_plain(method: str, arguments: tuple[Any, ...]) -> list[Any]:
     values: list[Any] = []
     for argument in arguments:
         if isinstance(argument, PackedValues):
-            key = _KEYS[method]
-            argument = {key(handle): value for handle, value in argument.unpack().items()}
+            argument = argument.unpack()
         values.append(to_plain(argument))
     return [method, values]
 

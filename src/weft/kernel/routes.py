@@ -8,7 +8,7 @@ those of an instance are kept with its `Placement`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import matching, overrides, spreading
@@ -87,7 +87,7 @@ def find_audience(
 # --- attribute updates ----------------------------------------------------------------------------------------
 
 
-def is_placed(federation: Federation, instance: Instance, sent: list[Any]) -> bool:
+def is_placed(federation: Federation, instance: Instance, sent: list[AttributeHandle]) -> bool:
     """Do these attributes, in time stamp order, go by regions as of their time (`weft.kernel.distributing`)?"""
     entry = instance.entry
     if federation.switch(DELAYED):
@@ -100,7 +100,7 @@ def counted_route(
     federation: Federation,
     instance: Instance,
     sender: Member,
-    sent: list[Any],
+    sent: list[AttributeHandle],
     where: Where | None = None,
 ) -> Route:
     """The route of an update that is about to be made: it is counted here."""
@@ -142,7 +142,7 @@ def _placed_route(
 
 
 def route_of(
-    turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: list[Any]
+    turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: list[AttributeHandle]
 ) -> Route:
     """The route that updates of these attributes have in common, if the instance is like others (no overrides)."""
     knowledge = instance.knowledge

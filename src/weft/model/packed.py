@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from weft.model.handles import Handle
+
 
 class PackedValues:
     """An encoded map of parameters or attributes to values: which handles it has is known, the values are not looked at.
@@ -13,14 +15,16 @@ class PackedValues:
     unpack it, and subclasses this.
     """
 
-    def __init__(self, handles: list[Any]) -> None:
-        self.handles = handles  # plain bytes, which are equal to the handles they stand for
+    def __init__(self, handles: list[Handle]) -> None:
+        self.handles: list[Any] = (
+            handles  # each of its class, as in the dict: the kernel keeps what it finds here
+        )
 
     def subset(self, wanted: Container[bytes]) -> PackedValues:
         """Only what has one of these handles."""
         raise NotImplementedError
 
-    def unpack(self) -> dict[bytes, bytes]:
+    def unpack(self) -> dict[Handle, bytes]:
         raise NotImplementedError
 
     def encoded(self, tag: bytes) -> bytes:

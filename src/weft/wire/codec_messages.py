@@ -376,7 +376,7 @@ class Datum:
 
 
 def _handle_reader(kind: type[Handle]) -> Callable[[bytes, Time], Handle]:
-    return lambda data, time: kind(data)
+    return lambda data, time: kind.decode(data)  # a federate may have got it from the MOM, length and all
 
 
 def _read_time(data: bytes, time: Time) -> Any:

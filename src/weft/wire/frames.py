@@ -10,7 +10,8 @@ A frame is a 24-byte header and a payload; all integers are big-endian.
     20      4     type
 
 Types below 20 are control frames, which belong to the session alone.  The others are HLA frames: they carry services, whose
-bytes nobody looks into here.  A call response and a callback response begin with the number of what they answer.
+bytes nobody looks into here.  A call response and a callback response begin with the number of what they answer; a callback
+response too short for one has none, and its number in its sender's sequence is that of the callback.
 
 Numbers run from 0 to 2^31-1 and start again at 0, so "later" is a matter of distance: b is later than a if fewer than 2^30 steps
 lead from a to b.  `NONE` stands where there is no number yet.
@@ -72,7 +73,7 @@ TYPES: Final[dict[int, tuple[str, bool, int]]] = {
     CALL_REQUEST: ("HLA_CALL_REQUEST", True, 0),
     CALL_RESPONSE: ("HLA_CALL_RESPONSE", False, 4),
     CALLBACK_REQUEST: ("HLA_CALLBACK_REQUEST", False, 0),
-    CALLBACK_RESPONSE: ("HLA_CALLBACK_RESPONSE", True, 4),
+    CALLBACK_RESPONSE: ("HLA_CALLBACK_RESPONSE", True, 0),  # 4, but one client leaves its number out
 }
 
 _HEADER: Final = struct.Struct(">Iiqii")
@@ -238,7 +239,7 @@ class FrameReader:
         while reader.next():
             reader.type, reader.sequence, reader.last_received, reader.answers, reader.payload
 
-    `answers` is set for responses only.  Take all frames before feeding more.  A frame that is not allowed raises
+    `answers` is set for responses only, and NONE for a callback response without a number.  Take all frames before feeding more.  A frame that is not allowed raises
     ProtocolError as soon as its header is there, so never more than `max_frame` bytes and one read are held; nothing can be
     read after that.
 
@@ -345,6 +346,9 @@ class FrameReader:
         self.type = kind
         end: i64 = at + size
         if kind < CALL_RESPONSE or kind == CALLBACK_REQUEST:
+            self.start = at + HEADER_SIZE
+        elif size < HEADER_SIZE + 4:
+            self.answers = NONE
             self.start = at + HEADER_SIZE
         else:
             if NATIVE:

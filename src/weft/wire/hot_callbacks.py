@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
-    Handle,
     InteractionClassHandle,
     MessageRetractionHandle,
     ObjectInstanceHandle,
@@ -16,28 +15,10 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 from weft.wire.hot_fields import datum_at, field_start, field_stop
+from weft.wire.known_handles import HandleCache
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
-
-_HANDLES: Final = 100_000  # of one kind
-
-
-class HandleCache:
-    """The handles of one kind that have been seen: to look one up is quicker than to make it anew."""
-
-    def __init__(self, kind: type[Handle]) -> None:
-        self._kind = kind
-        self._known: dict[bytes, Any] = {}
-
-    def get(self, raw: bytes) -> Any:
-        found = self._known.get(raw)
-        if found is None:
-            if len(self._known) >= _HANDLES:
-                self._known.clear()
-            found = self._kind(raw)
-            self._known[raw] = found
-        return found
 
 
 class HotCallbacks:

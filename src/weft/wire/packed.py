@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from weft.model.handles import ParameterHandle
+from weft.model.handles import Handle
 from weft.model.packed import PackedValues
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 from weft.wire.codec_hot import (
@@ -28,6 +28,7 @@ from weft.wire.codec_hot import (
     write_values,
 )
 from weft.wire.frames import NATIVE
+from weft.wire.known_handles import ATTRIBUTES, INTERACTION_CLASSES, OBJECT_INSTANCES, PARAMETERS
 
 try:
     from librt.strings import BytesWriter
@@ -38,7 +39,7 @@ else:
 
 
 class WireValues(PackedValues):
-    def __init__(self, handles: list[bytes], values: bytes, target: bytes, shared: bytes) -> None:
+    def __init__(self, handles: list[Handle], values: bytes, target: bytes, shared: bytes) -> None:
         super().__init__(handles)
         self.values = values  # the encoded map
         self.target = target  # the class or instance it was sent with
@@ -47,7 +48,7 @@ class WireValues(PackedValues):
     def subset(self, wanted: Container[bytes]) -> PackedValues:
         kept = []
         parts = []
-        for handle, entry, _ in scan_entries(self.values):
+        for handle, (_, entry, _) in zip(self.handles, scan_entries(self.values), strict=True):
             if handle in wanted:
                 kept.append(handle)
                 parts.append(entry)
@@ -56,8 +57,9 @@ class WireValues(PackedValues):
     def encoded(self, tag: bytes) -> bytes:
         return self.shared or shared_fields(self.target, self.values, tag)
 
-    def unpack(self) -> dict[bytes, bytes]:
-        return {ParameterHandle(handle): value for handle, _, value in scan_entries(self.values)}
+    def unpack(self) -> dict[Handle, bytes]:
+        entries = scan_entries(self.values)
+        return {handle: value for handle, (_, _, value) in zip(self.handles, entries, strict=True)}
 
 
 def fields_of(message: bytes) -> tuple[list[bytes], bytes]:
@@ -82,7 +84,19 @@ def fields_of(message: bytes) -> tuple[list[bytes], bytes]:
 
 
 def packed(call: HotCall) -> WireValues:
-    return WireValues(call.handles, call.values, call.target, call.shared)
+    return WireValues(value_handles(call), call.values, call.target, call.shared)
+
+
+def target_of(call: HotCall) -> Handle:
+    """The interaction class or object instance."""
+    known = INTERACTION_CLASSES if call.number >= SEND else OBJECT_INSTANCES
+    return known.get(call.target)
+
+
+def value_handles(call: HotCall) -> list[Handle]:
+    """Which parameters or attributes it has values for."""
+    known = PARAMETERS if call.number >= SEND else ATTRIBUTES
+    return [known.get(raw) for raw in call.handles]
 
 
 class Splicer:

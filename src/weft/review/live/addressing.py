@@ -113,14 +113,14 @@ class Addressing:
         for federate in self._control:
             stretches = self._stretches.get(federate)
             if stretches is None:
-                stretches = interest.stretches_of(self._control[federate])
+                stretches = interest.stretches_of_one(self._control[federate])
                 self._stretches[federate] = stretches
             meanwhile = pc.and_(
                 pc.less_equal(stretches.column("since"), end), pc.greater(stretches.column("until"), begin)
             )
             self._find_unjudged(federate, stretches)
             found += self._by_class(stretches.filter(meanwhile))
-        return pa.concat_tables(found) if found else interest.stretches_of(_no_control()).slice(0, 0)
+        return pa.concat_tables(found) if found else interest.stretches_of_one(_no_control()).slice(0, 0)
 
     def _below(self, subscribed: str) -> list[str]:
         return [name for name in self._classes if name == subscribed or name.startswith(f"{subscribed}.")]
