@@ -107,11 +107,14 @@ class TypeReader:
         for row in element.all("enumerator"):
             item = self.enumerator(row, name)
             if item.name in found:
-                self.warnings.add(f"enumerator {item.name!r} of {name!r} is given twice", row.line)
-                if not set(item.values) <= set(found[item.name].values):
-                    self.judge.contradiction(
-                        f"enumerator {item.name!r} of {name!r}", "value", self.place(row), self.place(element)
-                    )
+                first = found[item.name]
+                more = tuple(value for value in item.values if value not in first.values)
+                text = f"enumerator {item.name!r} of {name!r} is given twice"
+                if more:  # real models do that; each of the values stands for it, and the first is sent
+                    found[item.name] = Enumerator(item.name, first.values + more)
+                    told = ", ".join(map(str, first.values[:1] + more))
+                    text += f", with other values: {told} are all read as it, and {told.partition(',')[0]} is sent; rename one"
+                self.warnings.add(text, row.line)
             else:
                 found[item.name] = item
         return EnumeratedType(name, element.value("representation"), tuple(found.values()))
