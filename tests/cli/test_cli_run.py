@@ -83,7 +83,7 @@ def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=_environment(),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=240,
         check=False,
     )
 
@@ -131,7 +131,7 @@ def test_a_node_that_dies_is_shown_and_started_again(tmp_path: Path) -> None:
             lambda: said(r"(?s)S3: died.*S3: (?:linking|starting) \(process (\d+)\)"), "it is started again"
         )
         mesh.send_signal(signal.SIGTERM)
-        assert mesh.wait(60) == 0
+        assert mesh.wait(240) == 0
     finally:
         if mesh.poll() is None:
             mesh.kill()

@@ -16,7 +16,7 @@ from weft.host.mesh import Mesh
 from weft.host.settings import Fabric
 
 QUICK = Fabric(lost_seconds=0.6, retry_seconds=0.02, retry_most_seconds=0.1, queue_bytes=1 << 20)
-PATIENCE = 20.0
+PATIENCE = 240.0
 
 
 class Guest:

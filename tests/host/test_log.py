@@ -112,7 +112,7 @@ def test_a_server_that_logs_json(tmp_path: Path) -> None:
         talker.leave()
         lost = Talker(f"127.0.0.1:{port}", federation="G")
         process.send_signal(signal.SIGTERM)
-        printed, told = process.communicate(timeout=60)
+        printed, told = process.communicate(timeout=240)
         lost.rti.leave()
     finally:
         process.kill()

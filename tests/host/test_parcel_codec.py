@@ -186,6 +186,7 @@ control = st.one_of(
     st.builds(parcels.Hello, st.lists(st.tuples(names, names, names), max_size=3).map(tuple)),
     st.builds(parcels.Left, names),
     st.builds(parcels.Dissolve, names, names, names),
+    st.builds(parcels.Unable, names, names, names),
 )
 
 

@@ -56,7 +56,7 @@ def master(tmp_path: Path) -> Iterator[str]:
         for process in started:
             process.terminate()
         for process in started:
-            process.wait(60)
+            process.wait(240)
 
 
 def wait_for(log: Path, pattern: str, seconds: float = 300) -> str:

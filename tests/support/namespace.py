@@ -26,13 +26,13 @@ def why_not() -> str:
         ["unshare", "--map-root-user", "--net", sys.executable, "-c", _LOOPBACK_UP],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     return tried.stderr.strip().splitlines()[-1] if tried.returncode else ""
 
 
-def run_apart(program: str, *arguments: str, timeout: float = 60.0) -> str:
+def run_apart(program: str, *arguments: str, timeout: float = 300.0) -> str:
     """The output of a Python program that runs there.
 
     Where this machine allows no network of one's own (containers often do not), on its loopback interface, from which nothing

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.cli.actions import Actions, action
-from weft.cli.arguments import whole
+from weft.cli.arguments import add_out, whole
 from weft.fabric import (
     TOPOLOGIES,
     Cost,
@@ -53,7 +53,7 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
         metavar="S",
         help="servers in a domain (default: as the number of servers suggests)",
     )
-    made.add_argument("-o", "--output", metavar="OUT", help="the file to write; standard output if left out")
+    add_out(made, "FILE", "the file to write; standard output if left out")
 
     spent = action(
         actions, "cost", run_cost, "what messages cost in these domains, and what they would without any"
@@ -149,13 +149,13 @@ def _way(start: str, hops: Sequence[Hop]) -> str:
 def run_plan(args: argparse.Namespace) -> int:
     made = plan(args.servers, args.topology, args.domain_size)
     text = write_domains(made, f"{args.topology} of {args.servers} servers in {len(made.domains)} domains")
-    if args.output is None:
+    if args.out is None:
         sys.stdout.write(text)
         return 0
     try:
-        Path(args.output).write_text(text, encoding="utf-8")
+        Path(args.out).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SettingsError(f"{args.output}: cannot be written: {error.strerror or error}") from error
+        raise SettingsError(f"{args.out}: cannot be written: {error.strerror or error}") from error
     return 0
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from weft.cli.arguments import add_out
 from weft.fom import (
     MAX_SIZE,
     EnumeratedType,
@@ -76,9 +77,7 @@ def _mim(parser: argparse.ArgumentParser) -> None:
 
 
 def _output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", help="the file to write; standard output if left out"
-    )
+    add_out(parser, "FILE", "the file to write; standard output if left out")
 
 
 # Reading
@@ -192,7 +191,7 @@ def _by_file(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
 
 def run_merge(args: argparse.Namespace) -> int:
     model = _accepted(args, args.mim)
-    return 2 if model is None else _write(write_omt(model).decode(), args.output)
+    return 2 if model is None else _write(write_omt(model).decode(), args.out)
 
 
 def run_gen(args: argparse.Namespace) -> int:
@@ -201,8 +200,8 @@ def run_gen(args: argparse.Namespace) -> int:
     model = _accepted(args, mim=True)
     if model is None:
         return 2
-    name = args.module or (Path(args.output).stem if args.output else "fom")
-    return _write(generate(model, name), args.output)
+    name = args.module or (Path(args.out).stem if args.out else "fom")
+    return _write(generate(model, name), args.out)
 
 
 def _write(text: str, output: str | None) -> int:

@@ -35,6 +35,7 @@ from weft.cli.run_nodes import Child, Command
 from weft.cli.run_table import LiveTable, PlainLines, Shown
 from weft.cli.serve import settings_from
 from weft.host.fabric_node import read_domains
+from weft.host.private import make_private
 from weft.host.server import run_loop
 from weft.host.settings import Settings
 from weft.model.errors import SettingsError
@@ -69,8 +70,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_record(parser)
     add_console(parser)
     add_log(parser, "; here it also shows what all nodes report")
-    parser.add_argument("--settings", help="settings file for all nodes (TOML)")
-    parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
+    parser.add_argument(
+        "--settings", metavar="FILE", help="settings file for all nodes (TOML; see docs/settings.md)"
+    )
+    parser.add_argument("--seconds", type=real(0.1), metavar="SECONDS", help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
                         help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
     parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
@@ -154,7 +157,7 @@ def _run_directory() -> Path:
     root = os.environ.get("WEFT_SERVE_RUN_DIRECTORY", "runs")
     folder = Path(root) / "mesh" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     try:
-        folder.mkdir(parents=True)
+        make_private(folder, exist_ok=False)
     except OSError as error:
         raise SettingsError(f"{folder}: {error.strerror or error} (serve.run_directory)") from error
     return folder

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.actions import Actions
-from weft.cli.arguments import whole
+from weft.cli.arguments import add_out, whole
 from weft.host.modules import read_source
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
         ),
     )
     parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
-    parser.add_argument("--out", metavar="DIR", default=".", help="where the files go (default: here)")
+    add_out(parser, "DIR", "where the files go (default: here)", ".")
     parser.add_argument(
         "--force", action="store_true", help="replace files that were written or changed by hand"
     )

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from weft.host.private import make_private, private
 from weft.host.recording_files import RecordingError
 from weft.host.runs import Run, find_runs, open_run
 
@@ -163,7 +164,7 @@ class Reviews:
                 raise RunError(409, f"a review of {other} is running; stop it, or wait for it")
         folder = path / FOLDER
         try:
-            folder.mkdir(exist_ok=True)
+            make_private(folder)
         except OSError as error:
             raise RunError(409, f"{folder}: {error.strerror or error}") from error
         ours = self._known[name] = _Reviewing()
@@ -189,7 +190,7 @@ class Reviews:
         report, result = folder / f".{REPORT}", folder / f".{RESULT}"
         arguments = ("review", str(path), "--html", str(report), "--json")
         try:
-            with result.open("wb") as out:
+            with open(result, "wb", opener=private) as out:
                 ours.process = await asyncio.create_subprocess_exec(
                     *self._command,
                     *arguments,

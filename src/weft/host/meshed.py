@@ -43,9 +43,23 @@ from weft.kernel import (
     Notice,
     Remember,
     Transmit,
+    faults,
+    parcels,
     recording_orders,
 )
-from weft.kernel.parcels import Answer, Commit, Data, Hello, Inform, Mark, Ordered, Request, Welcome
+from weft.kernel.parcels import (
+    Answer,
+    Claim,
+    Commit,
+    Data,
+    Hello,
+    Inform,
+    Locate,
+    Mark,
+    Ordered,
+    Request,
+    Welcome,
+)
 from weft.kernel.time_services import is_stamped
 from weft.kernel.turn import Turn
 from weft.model.errors import RTIinternalError
@@ -89,6 +103,24 @@ class MeshedNode:
     # --- out --------------------------------------------------------------------------------------------------
 
     def carry(self, effect: Carried) -> None:
+        """What cannot be sent or kept is told, and who would wait for it in vain is answered."""
+        try:
+            self._carry(effect)
+        except Exception as error:
+            doing = type(effect).__name__
+            self._perform([faults.fault(error, doing)])
+            if isinstance(effect, Transmit):
+                self._answer_instead(effect, faults.refusal(error, doing, self.node.name))
+
+    def _answer_instead(self, effect: Transmit, refusal: RTIinternalError) -> None:
+        parcel = effect.parcel
+        if isinstance(parcel, (Request, Claim, Locate, parcels.Release)) and parcel.caller is not None:
+            self._perform(self.node.receive(effect.node, Answer(parcel.caller, None, refusal), self.now))
+        elif isinstance(parcel, (Answer, Commit)) and parcel.caller is not None:
+            if parcel.caller.node == effect.node:
+                self._transmit(Transmit(effect.node, Answer(parcel.caller, None, refusal)))
+
+    def _carry(self, effect: Carried) -> None:
         if isinstance(effect, Transmit):
             self._transmit(effect)
         elif isinstance(effect, Cast):
@@ -144,7 +176,7 @@ class MeshedNode:
     def _unsent(self, node: str, parcel: Any, error: ParcelError) -> None:
         """A federate gave a service something that is no argument of any: what the home would have said is said here."""
         if not isinstance(parcel, Request) or parcel.caller is None:
-            raise error
+            raise error  # then it is an error of ours
         refusal = RTIinternalError(f"{parcel.service} was given an argument of a wrong type: {error}")
         self._perform(self.node.receive(node, Answer(parcel.caller, None, refusal), self.now))
 

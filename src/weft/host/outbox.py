@@ -26,6 +26,7 @@ from weft.kernel import (
     Reply,
     Store,
     UrgentCallback,
+    faults,
 )
 from weft.kernel.recording import message_of
 from weft.model.errors import RTIexception, RTIinternalError
@@ -85,7 +86,10 @@ class Outbox:
             if isinstance(effect, Reply):
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
-                    self._replied(served, effect.number, effect.value)
+                    try:
+                        self._replied(served, effect.number, effect.value)
+                    except Exception as error:  # as with one in the call itself
+                        self._failed(served, effect.number, error)
             elif isinstance(effect, Refuse):
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
@@ -115,7 +119,12 @@ class Outbox:
                     elif arguments is not last or not payload:
                         found = None if made is None else made.get(id(arguments))
                         if found is None:
-                            payload = self._encode(served, effect.method, arguments)
+                            try:
+                                payload = self._encode(served, effect.method, arguments)
+                            except Exception as error:  # the others get theirs
+                                payload = b""
+                                self._report(faults.fault(error, effect.method, peer=served.federate).text)
+                                continue
                             if made is not None:
                                 made[id(arguments)] = payload
                         else:
@@ -242,6 +251,12 @@ class Outbox:
         name = type(error).__name__ if isinstance(error, RTIexception) else RTIinternalError.__name__
         served.wire.send_call_response(sequence, served.codec.encode_exception(name, str(error)))
         self._touch(served)
+
+    def _failed(self, served: Served, sequence: int, error: Exception) -> None:
+        """A mistake of ours in a call; it is answered."""
+        self._report(faults.fault(error, "a call", federation=served.federation).text)
+        if served.wire.is_unanswered(sequence):
+            self._refused(served, sequence, faults.refusal(error, "this call", self.node.name))
 
     def _touch(self, served: Served) -> None:
         if not served.dirty:

@@ -39,6 +39,7 @@ from weft.kernel.parcels import (
     Share,
     TimeBound,
     TimeReport,
+    Unable,
     Welcome,
 )
 from weft.model.errors import WeftError
@@ -72,6 +73,7 @@ _FORMS = [
     _Form(13, Hello, (tuple,)),
     _Form(14, Left, (str,)),
     _Form(15, Dissolve, (str, str, str)),
+    _Form(24, Unable, (str, str, str)),
     _Form(REPORT, TimeReport, ()),
     _Form(BOUND, TimeBound, ()),
     _Form(22, Retraction, (str, str, int, bytes)),

@@ -34,6 +34,7 @@ from weft.host.recording_files import (
 )
 from weft.host.recording_writers import Part, ProcessWriter, Writer
 from weft.host.settings import Settings
+from weft.kernel.faults import trace_of
 from weft.kernel.recording import Recordings
 from weft.kernel.state import Federation
 from weft.model.errors import WeftError
@@ -66,6 +67,7 @@ class RunWriter:
         self.ended = False  # nothing more comes
         self.finished = False  # and that is written
         self.failing = False
+        self.erred = False  # an error of the recorder's own was told
         self.collected_ns = 0  # up to when its book was emptied
         self.folder: Path | None = None
         self._directory = directory
@@ -255,21 +257,45 @@ class NodeRecordings(Recordings):
     def _collect(self, run: RunWriter) -> None:
         """Take what a book has, if there is room for it."""
         now = time.time_ns()
+        self._collect_failed(run)
         batch = run.book.take()
         with self._lock:
             run.collected_ns = now
             if batch is None:
                 return
-            if self._queued + batch.size > self._queue_bytes:
-                run.dropped += batch.rows
-                self.dropped += batch.rows
-                if run.waiting and isinstance(run.waiting[-1], int):
-                    run.waiting[-1] += batch.rows
-                else:
-                    run.waiting.append(batch.rows)
-            else:
+            room = self._queued + batch.size <= self._queue_bytes
+            if room:
                 self._queued += batch.size
                 run.waiting.append(batch)
+        if room:
+            self._wake.set()
+        else:
+            self._drop(run, batch.rows)
+
+    def _collect_failed(self, run: RunWriter) -> None:
+        """Rows that an error in making them has cost are dropped ones; what it was is told once."""
+        book = run.book
+        lost, book.failed = book.failed, 0
+        if not lost:
+            return
+        error, book.failure = book.failure, None
+        self._drop(run, lost)
+        if error is not None and not run.erred:
+            run.erred = True
+            text = (
+                f"federation {run.federation!r}: an error of the recorder's own, please report it: {error!r} in "
+                f"{trace_of(error)}; the federation goes on, and rows that it costs are counted as dropped"
+            )
+            self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
+
+    def _drop(self, run: RunWriter, rows: int) -> None:
+        with self._lock:
+            run.dropped += rows
+            self.dropped += rows
+            if run.waiting and isinstance(run.waiting[-1], int):
+                run.waiting[-1] += rows
+            else:
+                run.waiting.append(rows)
         self._wake.set()
 
     def facts(self) -> dict[str, Any]:

@@ -54,6 +54,9 @@ class Served:
         self.wire = wire
         self.line: Line | None = line
         self.secure = line.secure
+        self.address = line.address  # where it began: of whom it takes a place
+        self.connecting = False  # it is being found out who it is
+        self.silent = False  # nothing has been heard for a while
         self.began = now
         self.admitted = False  # it has connected, in the standard's sense, once at least
         self.number = number  # how the log calls it; the session id is a secret

@@ -60,6 +60,8 @@ class Serve:
 class Limits:
     frame_bytes: int = 64 << 20  # the largest message from a federate
     sessions: int = 4096  # federates connected at once
+    half_open: int = 256  # connections of one address in which nobody has connected yet
+    unjoined: int = 1024  # sessions of one address in which no federate has joined
     history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
     queue_bytes: int = 128 << 20  # what a federate may leave unread before it is dropped: two of the largest
     slow_bytes: int = 8 << 20  # what it may leave unread before it is reported
@@ -70,8 +72,8 @@ class Limits:
     federations: int = 256  # that exist at once; they stay until somebody destroys them
     saves: int = 100  # saves of one federation
     greeting_seconds: float = 10.0  # that a connection may take to greet, and a session to connect
-    silence_seconds: float = 180.0  # that a connection may be silent
-    reconnect_seconds: float = 600.0  # that a federate may stay away before it resigns
+    silence_seconds: float = 900.0  # that a federate may say nothing while its machine answers for it
+    reconnect_seconds: float = 12.0  # that a federate may stay away before it resigns
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -43,6 +43,7 @@ from weft.kernel import (
     UrgentCallback,
     recording_orders,
 )
+from weft.kernel.faults import INTERNAL_ERROR
 from weft.kernel.parcels import Data
 from weft.kernel.turn import Turn
 from weft.model.errors import NotConnected, RTIinternalError
@@ -119,6 +120,7 @@ class SimulatedNetwork:
         self.writing = 0.01  # how long a save takes to write or to read
         self.saves = {name: MemorySaves() for name in nodes}  # each node's disk; it outlives a crash
         self.notices: list[str] = []  # what the nodes report
+        self.tolerates_faults = False  # an error of the RTI's own does not end the run
         self._profile = profile or LinkProfile()
         self._directory = nodes[0]
         self._nodes: dict[str, Node] = {}
@@ -280,6 +282,8 @@ class SimulatedNetwork:
                 self._keep(name, self._incarnations[name], effect)
             elif isinstance(effect, Notice):
                 self.notices.append(effect.text)
+                if not self.tolerates_faults and getattr(effect.text, "event", "") == INTERNAL_ERROR:
+                    raise RuntimeError(effect.text)
 
     def _woken(self, name: str, incarnation: int) -> Callable[[], None]:
         def tick() -> None:

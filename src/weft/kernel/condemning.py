@@ -68,6 +68,8 @@ def remove(federation: Federation, instance: Instance) -> None:
     federation.keep_counts(instance)
     placements.clear(federation, instance)
     rates.forget_instance(federation, instance.handle)
+    if federation.recorder is not None:
+        federation.note_deleted(instance)
     del federation.instances[instance.handle]
     del federation.instance_names[instance.name]
     del federation.instances_of[instance.entry.handle][instance.handle]

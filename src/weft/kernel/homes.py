@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import require
+from weft.kernel import faults, require
 from weft.kernel.effects import Callback, Named, Refuse, Remember, Reply, Transmit
 from weft.kernel.federations import found
 from weft.kernel.parcels import Answer, Caller, Claim, Dissolve, Early, Locate, Release, Request
@@ -241,12 +241,20 @@ class Homes:
                     waiting.held.append(request)  # the directory has told others sooner than us
                     return
         before = len(turn.effects)
+        told, orders = turn.told, turn.orders
         try:
             self._decide(turn, request)
-        except (RTIexception, TypeError, AttributeError) as error:
+        except Exception as error:
             del turn.effects[before:]
+            turn.told, turn.orders = told, orders
+            if isinstance(error, RTIexception):
+                refusal = error
+            elif isinstance(error, (TypeError, AttributeError)):
+                refusal = wrong_type(request.service, error)
+            else:
+                refusal = faults.refusal(error, request.service, self.name)
+                turn.effects.append(faults.fault(error, request.service, federation=request.federation))
             if request.caller is not None:
-                refusal = error if isinstance(error, RTIexception) else wrong_type(request.service, error)
                 turn.effects.append(Transmit(request.caller.node, Answer(request.caller, None, refusal)))
 
     def _grant(self, turn: Turn, sender: str, claim: Claim) -> None:

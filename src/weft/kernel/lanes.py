@@ -52,6 +52,12 @@ class Lane:
 
     def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         """What has just passed: class or instance, values and tag as they came."""
+        try:
+            self._record(recorder, now, node, fields)
+        except Exception as error:
+            recorder.fail(error)
+
+    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         raise NotImplementedError
 
     def _record_cause(self, recorder: Recorder) -> None:
@@ -77,7 +83,7 @@ class InteractionLane(Lane):
         self._audience.count += 1
         self.member.timing.sent += 1
 
-    def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
+    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         if self.shape < recorder.first:
             audience = self._audience
             entry = self.federation.catalog.interaction_classes[audience.sent_class]
@@ -123,7 +129,7 @@ class UpdateLane(Lane):
         self.member.timing.sent += 1
         routes.mark(self._instance, self._route, self.member)
 
-    def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
+    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         if self.shape < recorder.first:
             self.shape = recording.update_shape(
                 Turn(node, now),

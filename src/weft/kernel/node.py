@@ -27,6 +27,7 @@ from weft.kernel import (
     changing,
     condemning,
     data_distribution,
+    faults,
     lanes,
     mom,
     mom_objects,
@@ -43,6 +44,7 @@ from weft.kernel import (
     time_services,
     timed_saves,
 )
+from weft.kernel.absence import Absence
 from weft.kernel.causal import ORDERS_USED
 from weft.kernel.commands import Commands
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
@@ -68,6 +70,7 @@ from weft.kernel.parcels import (
     Share,
     TimeBound,
     TimeReport,
+    Unable,
     Welcome,
 )
 from weft.kernel.services import RESIGN_LOST, SERVICES
@@ -125,7 +128,10 @@ class Node(Commands):
         turn = Turn(self.name, now)
         gone = self.sessions.pop(session, None)
         if gone is not None and gone.federation is not None and gone.member is not None:
-            self._order(turn, gone.federation, None, gone.member.handle, RESIGN_LOST, (fault,))
+            try:
+                self._order(turn, gone.federation, None, gone.member.handle, RESIGN_LOST, (fault,))
+            except Exception as error:
+                turn.effects.append(faults.fault(error, f"the end of {gone.member!r}"))
         return self._end(turn)
 
     def note_waiting(self, session: int, messages: int) -> None:
@@ -133,6 +139,12 @@ class Node(Commands):
         found = self.sessions.get(session)
         if found is not None and found.member is not None:
             found.member.waiting = messages
+
+    def note_absence(self, session: int, absence: Absence | None) -> None:
+        """Nothing comes from this federate's process, as its host sees it; None: it is there."""
+        found = self.sessions.get(session)
+        if found is not None and found.member is not None:
+            found.member.absence = absence
 
     def report_waiting(self, session: int, now: float) -> list[Effect]:
         """A federate has become slow, or has caught up: those who watch its HLAROlength hear of it now."""
@@ -180,14 +192,20 @@ class Node(Commands):
     def tick(self, now: float) -> list[Effect]:
         turn = Turn(self.name, now)
         for federation in list(self.federations.values()):
-            if federation.reports_due:
-                mom_objects.report_due(turn, federation)
-            if federation.paces is not None:
-                rates.release(turn, federation)
-            blocking.remind(turn, federation)
-            for attended in list(federation.attended.values()):
-                attended.tick(turn)
+            try:
+                self._tick(turn, federation)
+            except Exception as error:
+                turn.effects.append(faults.fault(error, "what was due", federation=federation.name))
         return self._end(turn)
+
+    def _tick(self, turn: Turn, federation: Federation) -> None:
+        if federation.reports_due:
+            mom_objects.report_due(turn, federation)
+        if federation.paces is not None:
+            rates.release(turn, federation)
+        blocking.remind(turn, federation)
+        for attended in list(federation.attended.values()):
+            attended.tick(turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
 
@@ -253,6 +271,8 @@ class Node(Commands):
         except (TypeError, AttributeError) as misfit:
             refusal = wrong_type(service, misfit)
             return self._refuse(Turn(self.name, now), session, number, service, arguments, refusal)
+        except Exception as error:
+            return self._failed(Turn(self.name, now), session, number, service, error)
         if turn.told is None and not federation.observed and not self.holding and not turn.unfinished():
             if federation.recorder is not None and turn.number >= 0 and len(turn.effects) > 1:
                 self._note(turn, turn.effects)
@@ -289,10 +309,24 @@ class Node(Commands):
             mom_reports.refused(turn, caller.federation, caller.member, service, group, arguments, error)
         return self._hold(turn)
 
+    def _failed(self, turn: Turn, session: int, number: int, service: str, error: Exception) -> list[Effect]:
+        """An error of ours in a call: nothing more is tried, but it is answered."""
+        turn.effects.append(Refuse(session, number, faults.refusal(error, service, self.name)))
+        turn.effects.append(faults.fault(error, service))
+        return turn.effects
+
     # --- the RTI as one that takes part (weft.kernel.mom) -----------------------------------------------------
 
     def _end(self, turn: Turn) -> list[Effect]:
-        """The end of a turn: the RTI does what it was told, and reports what it is to report."""
+        """The end of a turn; an error in it does not undo what the turn has decided, which others may wait for."""
+        try:
+            return self._finish(turn)
+        except Exception as error:
+            turn.effects.append(faults.fault(error, "the end of a turn"))
+            return turn.effects
+
+    def _finish(self, turn: Turn) -> list[Effect]:
+        """The RTI does what it was told, and reports what it is to report."""
         self._end_times(turn)
         while turn.told is not None:
             told = turn.told
@@ -322,7 +356,10 @@ class Node(Commands):
                 mom_reports.callbacks(turn, federation, list(turn.effects))
         effects = self._hold(turn)
         if self.recordings is not None:
-            self._attend(self.recordings)
+            try:
+                self._attend(self.recordings)
+            except Exception as error:
+                effects.append(faults.fault(error, "recording"))
             self._note(turn, effects)
         return effects
 
@@ -429,8 +466,18 @@ class Node(Commands):
     # --- parcels ----------------------------------------------------------------------------------------------
 
     def receive(self, sender: str, parcel: Any, now: float) -> list[Effect]:
-        """A parcel from another node.  Parcels of one sender come in the order in which they were sent."""
+        """A parcel from another node.  Parcels of one sender come in the order in which they were sent.
+
+        Whoever waits for what it is about is answered, whatever goes wrong here.
+        """
         turn = Turn(self.name, now)
+        try:
+            self._take(turn, sender, parcel)
+        except Exception as error:
+            self._stumbled(turn, sender, parcel, error)
+        return self._end(turn)
+
+    def _take(self, turn: Turn, sender: str, parcel: Any) -> None:
         if isinstance(parcel, (Data, Ordered, Inform, Mark, TimeReport, TimeBound, Retraction, Settled)):
             self._arrive(turn, sender, parcel)
         elif isinstance(parcel, Commit):
@@ -457,7 +504,22 @@ class Node(Commands):
             self._left(turn, sender, parcel)
         elif isinstance(parcel, Dissolve):
             self._dissolved(turn, sender, parcel)
-        return self._end(turn)
+        elif isinstance(parcel, Unable):
+            self._is_unable(turn, sender, parcel)
+
+    def _stumbled(self, turn: Turn, sender: str, parcel: Any, error: Exception) -> None:
+        """An error of ours in handling a parcel."""
+        doing = f"{type(parcel).__name__} from node {sender!r}"
+        turn.effects.append(faults.fault(error, doing, peer=sender))
+        if isinstance(parcel, Welcome):
+            self._lose(turn, sender, parcel.federation, parcel.execution, error)
+        elif isinstance(parcel, (Request, Claim, Locate, Release)):
+            if parcel.caller is not None:
+                refusal = faults.refusal(error, doing, self.name)
+                turn.effects.append(Transmit(parcel.caller.node, Answer(parcel.caller, None, refusal)))
+        elif isinstance(parcel, Answer):
+            refusal = faults.refusal(error, doing, self.name)
+            turn.effects.append(Refuse(parcel.caller.session, parcel.caller.number, refusal))
 
     def _welcomed(self, welcome: Welcome) -> Federation:
         federation = restored(welcome.data)
@@ -475,13 +537,28 @@ class Node(Commands):
         if federation is None or federation.home != sender or commit.sequence <= federation.sequence:
             return
         heard = commit.caller is None or self._waiting.pop(commit.caller, None) is not None
-        self._carry_out(
-            turn, federation, commit.caller, commit.federate, commit.service, commit.arguments, heard
-        )
+        before = len(turn.effects)
+        try:
+            self._carry_out(
+                turn, federation, commit.caller, commit.federate, commit.service, commit.arguments, heard
+            )
+        except Exception as error:
+            del turn.effects[before:]
+            turn.everywhere = False
+            doing = f"{commit.service}, which all nodes carry out"
+            turn.effects.append(faults.fault(error, doing, peer=sender, federation=commit.federation))
+            if commit.caller is not None and commit.caller.node == self.name and heard:
+                refusal = faults.refusal(error, doing, self.name)
+                turn.effects.append(Refuse(commit.caller.session, commit.caller.number, refusal))
+            self._lose(turn, sender, commit.federation, federation.execution, error)
+            return
         turn.everywhere = False
         early = self._early.pop(commit.federation, None)
-        for sender, parcel in early or ():
-            self._arrive(turn, sender, parcel)
+        for origin, parcel in early or ():
+            try:
+                self._arrive(turn, origin, parcel)
+            except Exception as error:
+                self._stumbled(turn, origin, parcel, error)
 
     def _arrive(self, turn: Turn, sender: str, parcel: Early) -> None:
         federation = self.federations.get(parcel.federation)

@@ -367,7 +367,9 @@ def query_interaction_transportation_type(
     interaction_class: InteractionClassHandle,
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
-    asked = require.member(federation, federate)
+    asked = federation.members.get(federate)
+    if asked is None:  # clause 6.32 has no exception of its own for this
+        raise RTIinternalError(f"{federate!r} is no federate of {federation.name!r}, or has resigned")
     found = asked.interaction_transportations.get(interaction_class, entry.transportation)
     turn.callback(
         federation, member, "report_interaction_transportation_type", (federate, interaction_class, found)

@@ -256,6 +256,14 @@ class Dissolve(NamedTuple):
     why: str
 
 
+class Unable(NamedTuple):
+    """To the home: by an error of its own the sender has lost what it knew of the federation, and its members with it."""
+
+    federation: str
+    execution: str
+    why: str
+
+
 Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction | Settled
 """What may come before the commit that it was sent after."""
 

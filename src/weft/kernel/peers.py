@@ -23,7 +23,7 @@ from typing import Any
 from weft.kernel import advancing, pausing, recording_calls, steering, timetable, views
 from weft.kernel.effects import Callback, Effect, Listen, Refuse, Transmit
 from weft.kernel.homes import Homes
-from weft.kernel.parcels import Answer, Claim, Commit, Dissolve, Hello, Left, Mark, Welcome
+from weft.kernel.parcels import Answer, Claim, Commit, Dissolve, Hello, Left, Mark, Unable, Welcome
 from weft.kernel.pauses import AskedSave
 from weft.kernel.saving import SAVE_ENDED
 from weft.kernel.services import RESIGN_LOST
@@ -97,10 +97,31 @@ class Peers(Homes):
             for request in waiting.held:
                 self._serve(turn, request)
 
-    def _part(self, turn: Turn, node: str, fault: str) -> None:
-        """The members at that node resign; it is told so, in case it is only cut off."""
+    def _lose(self, turn: Turn, home: str, name: str, execution: str, error: Exception) -> None:
+        """An error of ours: what is known here of that federation does not agree with its home any more.
+
+        So its members here are told that they have lost it, as is the home; who joins again begins with what the home knows.
+        """
+        why = f"node {self.name!r} made an error and lost federation {name!r}: {error!r}"
+        known = self.federations.get(name)
+        if known is not None and known.home == home and known.execution == execution:
+            self._orphaned(turn, known, why)
+        for caller, waiting in list(self._waiting.items()):
+            if waiting.node == home and waiting.asked is not None and waiting.asked.federation == name:
+                del self._waiting[caller]
+                turn.effects.append(Refuse(caller.session, caller.number, RTIinternalError(why)))
+        self._forget_early(name)
+        turn.effects.append(Transmit(home, Unable(name, execution, why)))
+
+    def _is_unable(self, turn: Turn, sender: str, parcel: Unable) -> None:
+        federation = self.federations.get(parcel.federation)
+        if federation is not None and federation.execution == parcel.execution:
+            self._part(turn, sender, parcel.why, federation)
+
+    def _part(self, turn: Turn, node: str, fault: str, only: Federation | None = None) -> None:
+        """The members at that node resign, or those of one federation; it is told so, in case it is only cut off."""
         for federation in list(self.federations.values()):
-            if federation.home == self.name:
+            if federation.home == self.name and (only is None or federation is only):
                 for member in [m for m in federation.members.values() if m.node == node]:
                     now = self.federations.get(federation.name)
                     if now is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.kernel import (
     advancing,
+    faults,
     pausing,
     restoring,
     saving,
@@ -161,7 +162,7 @@ class Proceedings(Peers):
         turn = Turn(self.name, now)
         found = self.federations.get(federation)
         if found is not None and found.execution == execution and saving.is_writing(found, label):
-            self._carry_out(turn, found, None, found.rti.handle, saving.SAVE_ENDED, (well,))
+            self._let_follow(turn, found, saving.SAVE_ENDED, (well,))
         return self._end(turn)
 
     def fetched(self, federation: str, execution: str, label: str, data: Any, now: float) -> list[Effect]:
@@ -169,13 +170,31 @@ class Proceedings(Peers):
         turn = Turn(self.name, now)
         found = self.federations.get(federation)
         if found is not None and found.execution == execution and restoring.is_pending(found, label):
-            arguments = restoring.decision(turn, found, label, data)
-            self._carry_out(turn, found, None, found.rti.handle, restoring.RESTORE_DECIDED, arguments)
+            try:
+                arguments = restoring.decision(turn, found, label, data)
+            except Exception as error:
+                turn.effects.append(faults.fault(error, "restoring the federation", federation=federation))
+                arguments = (None, None)
+            self._let_follow(turn, found, restoring.RESTORE_DECIDED, arguments)
         return self._end(turn)
+
+    def _let_follow(
+        self, turn: Turn, federation: Federation, command: str, arguments: tuple[Any, ...]
+    ) -> None:
+        try:
+            self._carry_out(turn, federation, None, federation.rti.handle, command, arguments)
+        except Exception as error:
+            turn.effects.append(faults.fault(error, command, federation=federation.name))
 
     def _go_on(self, turn: Turn, federation: Federation) -> None:
         """What a save or restore that is under way needs next."""
-        store = pausing.go_on(turn, federation, self.sessions)
+        try:
+            store = pausing.go_on(turn, federation, self.sessions)
+        except Exception as error:
+            # Nobody would ever be told how the save ended: it has failed.
+            turn.effects.append(faults.fault(error, "saving the federation", federation=federation.name))
+            self._order(turn, federation, None, federation.rti.handle, saving.SAVE_ENDED, (False,))
+            return
         if store is not None:
             self._carry_out(turn, federation, None, federation.rti.handle, saving.SAVE_WRITING, ())
             turn.effects.append(store)

@@ -146,6 +146,27 @@ def interaction(
     number: int,
 ) -> bool:
     """It is sent, or has arrived; True if its deliveries are entered with it."""
+    try:
+        return _interaction_rows(
+            turn, federation, recorder, sender, entry, audience, values, tag, stamp, number
+        )
+    except Exception as error:
+        recorder.fail(error)
+        return True  # nor are its deliveries recorded
+
+
+def _interaction_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    sender: Member,
+    entry: InteractionClassEntry,
+    audience: Audience,
+    values: Any,
+    tag: bytes,
+    stamp: tuple[Any, ...],
+    number: int,
+) -> bool:
     straight = _is_straight(turn, federation, audience.holding, stamp)
     usual = straight and not turn.urgent
     shape = -1
@@ -182,6 +203,25 @@ def update(
     number: int,
 ) -> bool:
     """The same for updates; a route is that of certain attributes."""
+    try:
+        return _update_rows(turn, federation, recorder, sender, instance, route, values, tag, stamp, number)
+    except Exception as error:
+        recorder.fail(error)
+        return True  # nor are its deliveries recorded
+
+
+def _update_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    sender: Member,
+    instance: Instance,
+    route: Route,
+    values: Any,
+    tag: bytes,
+    stamp: tuple[Any, ...],
+    number: int,
+) -> bool:
     straight = _is_straight(turn, federation, route.holding or len(route.paced) > 0, stamp)
     usual = straight and not turn.urgent
     shape = route.shape if usual else -1
@@ -286,6 +326,22 @@ def directed(
     number: int,
 ) -> None:
     """A directed interaction is sent, or has arrived."""
+    try:
+        _directed_rows(turn, federation, recorder, sender, entry, message, destinations, number)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _directed_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    sender: Member,
+    entry: InteractionClassEntry,
+    message: tuple[Any, ...],
+    destinations: list[int] | None,
+    number: int,
+) -> None:
     _, instance, values, tag, transportation, stamp = message
     names = tuple([entry.parameters[item].name for item in values])
     transport = transport_of(federation, transportation)
@@ -312,6 +368,39 @@ def stamped(
     recorder = federation.recorder
     if recorder is None:
         return
+    try:
+        _stamped_rows(
+            turn,
+            federation,
+            recorder,
+            sender,
+            target,
+            values,
+            tag,
+            transportation,
+            where,
+            stamp,
+            destinations,
+            cells,
+        )
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _stamped_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    sender: Member,
+    target: Any,
+    values: Any,
+    tag: bytes,
+    transportation: Any,
+    where: Any,
+    stamp: tuple[Any, ...],
+    destinations: list[int] | None,
+    cells: tuple[int, ...] = (),
+) -> None:
     order = order_of(turn, stamp)
     items = sent_items(values)
     more: dict[str, Any] | None = None

@@ -50,6 +50,22 @@ def called(
     value: Any,
 ) -> None:
     """A federate here has called a service, and it has been carried out."""
+    try:
+        _called_rows(turn, federation, recorder, member, service, group, arguments, value)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _called_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    member: Member,
+    service: str,
+    group: str,
+    arguments: tuple[Any, ...],
+    value: Any,
+) -> None:
     if service in SENDS or group == "support" or member is federation.rti:
         return
     if service in _REQUESTS:
@@ -72,6 +88,13 @@ def called(
 
 def refused(turn: Turn, recorder: Recorder, member: Member, service: str, error: Exception) -> None:
     """A call has failed."""
+    try:
+        _refused_rows(turn, recorder, member, service, error)
+    except Exception as fault:
+        recorder.fail(fault)
+
+
+def _refused_rows(turn: Turn, recorder: Recorder, member: Member, service: str, error: Exception) -> None:
     detail = f"refused: {type(error).__name__}: {error}"
     note(turn, recorder, plain("call", service, member), more={"detail": detail}, member=member)
 
@@ -192,12 +215,26 @@ def _placed(entry: Any, chosen: Any, given: Any) -> list[tuple[tuple[str, ...], 
 
 def came(turn: Turn, recorder: Recorder, member: Member) -> None:
     """A member has joined; its own node says so, the others only that its node takes part."""
+    try:
+        _came_rows(turn, recorder, member)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _came_rows(turn: Turn, recorder: Recorder, member: Member) -> None:
     recorder.took_part(member.node)
     if member.node == turn.node:
         note(turn, recorder, plain("join", "join_federation_execution", member), more={"detail": member.kind})
 
 
 def went(turn: Turn, recorder: Recorder, member: Member, fault: str | None) -> None:
+    try:
+        _went_rows(turn, recorder, member, fault)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _went_rows(turn: Turn, recorder: Recorder, member: Member, fault: str | None) -> None:
     if member.node == turn.node:
         row = plain("resign" if fault is None else "lost", "resign_federation_execution", member)
         note(turn, recorder, row, more=None if fault is None else {"detail": fault})
@@ -205,12 +242,26 @@ def went(turn: Turn, recorder: Recorder, member: Member, fault: str | None) -> N
 
 def lost_with_node(turn: Turn, recorder: Recorder, member: Member, fault: str) -> None:
     """A member elsewhere is lost with its node, which cannot say so: its federation's home does."""
+    try:
+        _lost_with_node_rows(turn, recorder, member, fault)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _lost_with_node_rows(turn: Turn, recorder: Recorder, member: Member, fault: str) -> None:
     row = plain("lost", "resign_federation_execution", member, ("link", member.node))
     note(turn, recorder, row, more={"detail": fault})
 
 
 def steered(turn: Turn, federation: Federation, recorder: Recorder, member: Member, text: str) -> None:
     """The operator has steered the federation, or a federate of it; its home says so."""
+    try:
+        _steered_rows(turn, federation, recorder, member, text)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _steered_rows(turn: Turn, federation: Federation, recorder: Recorder, member: Member, text: str) -> None:
     row: Pattern = (("kind", "steer"), ("service", "steer"), ("federate", 0))
     if member is not federation.rti:
         row = plain("steer", "steer", member)
@@ -219,5 +270,12 @@ def steered(turn: Turn, federation: Federation, recorder: Recorder, member: Memb
 
 def happened(turn: Turn, recorder: Recorder, kind: str, link: str, detail: str) -> None:
     """Something at the node itself: a link, another node."""
+    try:
+        _happened_rows(turn, recorder, kind, link, detail)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _happened_rows(turn: Turn, recorder: Recorder, kind: str, link: str, detail: str) -> None:
     row: Pattern = (("kind", kind), ("federate", 0), ("link", link))
     note(turn, recorder, row, more={"detail": detail} if detail else None)

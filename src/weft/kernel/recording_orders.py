@@ -33,18 +33,17 @@ def _ordered_items(
     """Of a message by what was called: class, items, instance, values and tag."""
     values: Any
     if service == "delete_object_instance":
-        gone = federation.instances.get(arguments[0])
-        return ("" if gone is None else gone.entry.name), (), arguments[0].number, None, b""
+        gone = federation.class_of(arguments[0])
+        return ("" if gone is None else gone.name), (), arguments[0].number, None, b""
     if service == "update_attribute_values":
-        instance = federation.instances.get(arguments[0])
+        of = federation.class_of(arguments[0])
         values = arguments[1]
         thing: int = arguments[0].number
-        if instance is None:
+        if of is None:
             return "", (), thing, values, arguments[2]
-        known = instance.entry.attributes
         return (
-            instance.entry.name,
-            tuple([known[item].name for item in sent_items(values)]),
+            of.name,
+            tuple([of.attributes[item].name for item in sent_items(values)]),
             thing,
             values,
             arguments[2],
@@ -84,6 +83,23 @@ def ordered(
     control: int,
 ) -> None:
     """A message in causal or total order leaves its federate, stamped."""
+    try:
+        _ordered_rows(turn, federation, recorder, said, sender, tag, destinations, total, control)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _ordered_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    said: Ordered,
+    sender: Member,
+    tag: Tag,
+    destinations: list[int],
+    total: bool,
+    control: int,
+) -> None:
     name, items, thing, values, user_tag = _ordered_items(federation, said.service, said.arguments)
     order = "CT" if total else "CO"
     first = first_of(turn, said.service, sender, name, items, order, "reliable")
@@ -112,6 +128,22 @@ def waits(
     link: str = "",
 ) -> None:
     """A message in causal or total order has arrived, waits, is released or turns out not to be wanted."""
+    try:
+        _waits_rows(turn, federation, recorder, kind, member, said, tag, link)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _waits_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    kind: str,
+    member: Member | None,
+    said: Ordered,
+    tag: Tag | None,
+    link: str = "",
+) -> None:
     name, items, thing, _, _ = _ordered_items(federation, said.service, said.arguments)
     number = 0 if member is None else member.handle.number
     rows: Pattern = (
@@ -155,6 +187,22 @@ def queued(
     number: int,
 ) -> None:
     """A message in time stamp order waits for a time-constrained member."""
+    try:
+        _queued_rows(turn, federation, recorder, member, sender, method, arguments, number)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _queued_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    member: Member,
+    sender: Member,
+    method: str,
+    arguments: tuple[Any, ...],
+    number: int,
+) -> None:
     name, items, thing, _ = callback_items(federation, method, arguments)
     row = plain(
         "hold",
@@ -182,6 +230,24 @@ def given_up(
     rate: float,
 ) -> None:
     """Attributes of an update that waited for the member's update rate, and that it never gets (`weft.kernel.rates`)."""
+    try:
+        _given_up_rows(turn, federation, recorder, member, instance, update, attributes, kind, why, rate)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _given_up_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    member: Member,
+    instance: Instance,
+    update: Held,
+    attributes: list[Any],
+    kind: str,
+    why: str,
+    rate: float,
+) -> None:
     entry = instance.entry
     row = delivery(
         kind,
@@ -205,6 +271,21 @@ def lost(turn: Turn, federation: Federation, parcel: Data, link: str, reliable: 
     recorder = federation.recorder
     if recorder is None:
         return
+    try:
+        _lost_rows(turn, federation, recorder, parcel, link, reliable, why)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _lost_rows(
+    turn: Turn,
+    federation: Federation,
+    recorder: Recorder,
+    parcel: Data,
+    link: str,
+    reliable: bool,
+    why: str,
+) -> None:
     stamp = parcel.arguments[-1]
     name, items, thing, _, _ = _ordered_items(federation, parcel.service, parcel.arguments)
     row: Pattern = (
@@ -227,17 +308,12 @@ def callback_items(
     """Of a message as a callback, or as it waits to be one: class, items, instance and transportation."""
     if method in ("reflect_attribute_values", "update_attribute_values", "remove_object_instance"):
         thing = arguments[0].number
-        instance = federation.instances.get(arguments[0])
-        if instance is None or method == "remove_object_instance":
-            return ("" if instance is None else instance.entry.name), (), thing, None
-        known = instance.entry.attributes
-        items = tuple([known[item].name for item in sent_items(arguments[1])])
-        return (
-            instance.entry.name,
-            items,
-            thing,
-            (arguments[3] if method == "reflect_attribute_values" else None),
-        )
+        of = federation.class_of(arguments[0])
+        name = "" if of is None else of.name
+        if method == "remove_object_instance":
+            return name, (), thing, None
+        items = () if of is None else tuple([of.attributes[item].name for item in sent_items(arguments[1])])
+        return name, items, thing, (arguments[3] if method == "reflect_attribute_values" else None)
     entry = federation.catalog.interaction_classes[arguments[0]]
     at = 2 if "directed" in method else 1
     items = tuple([entry.parameters[item].name for item in sent_items(arguments[at])])

@@ -21,6 +21,15 @@ GRANTS: Final = frozenset(
 
 def given(turn: Turn, federation: Federation, recorder: Recorder, member: Member, effect: Callback) -> None:
     """A callback is handed to a federate here."""
+    try:
+        _given_rows(turn, federation, recorder, member, effect)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _given_rows(
+    turn: Turn, federation: Federation, recorder: Recorder, member: Member, effect: Callback
+) -> None:
     method = effect.method
     if method in MESSAGES:
         _delivered(turn, federation, recorder, member, effect)
@@ -81,8 +90,8 @@ def _delivered(
 def _kind_of(federation: Federation, method: str, arguments: tuple[Any, ...]) -> Any:
     """What tells the shapes of callbacks apart: class and transportation."""
     if method == "reflect_attribute_values":
-        instance = federation.instances.get(arguments[0])
-        return (None if instance is None else instance.entry.handle), arguments[3]
+        of = federation.class_of(arguments[0])
+        return (None if of is None else of.handle), arguments[3]
     return arguments[0], arguments[4 if method == "receive_directed_interaction" else 3]
 
 
@@ -102,6 +111,26 @@ def dispatched(
     waiting: int,
 ) -> None:
     """What a federate did with a callback that has a deadline (`weft.kernel.qos`)."""
+    try:
+        _dispatched_rows(
+            turn, recorder, member, kind, class_name, source, priority, sub_priority, due, waiting
+        )
+    except Exception as error:
+        recorder.fail(error)
+
+
+def _dispatched_rows(
+    turn: Turn,
+    recorder: Recorder,
+    member: Member,
+    kind: str,
+    class_name: str,
+    source: int,
+    priority: int,
+    sub_priority: int,
+    due: float,
+    waiting: int,
+) -> None:
     row: Pattern = (
         ("kind", kind),
         ("federate", member.handle.number),
@@ -142,8 +171,9 @@ def _told(turn: Turn, federation: Federation, recorder: Recorder, member: Member
     if arguments and isinstance(arguments[0], ObjectInstanceHandle):
         thing = arguments[0].number
         instance = federation.instances.get(arguments[0])
-        if instance is not None:
-            row = (*row, ("class", instance.entry.name))
-            if effect.method == "discover_object_instance":
-                more = {"object_name": instance.name}
+        of = federation.class_of(arguments[0])
+        if of is not None:
+            row = (*row, ("class", of.name))
+        if instance is not None and effect.method == "discover_object_instance":
+            more = {"object_name": instance.name}
     note(turn, recorder, row, thing=thing, more=more)

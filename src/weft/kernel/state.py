@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
+from weft.kernel.absence import Absence
 from weft.kernel.effects import Callback
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
@@ -41,6 +42,7 @@ from weft.model.time import LogicalTime, LogicalTimeFactory
 from weft.ordering.galt import Bound
 
 _KNOWLEDGE_KEPT = 4096
+_DELETED_KEPT = 4096
 
 
 FEDERATION_SWITCHES = (
@@ -168,6 +170,9 @@ class Member:
         self.saved_qos: Any = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
+        self.absence: Absence | None = (
+            None  # its process is not there, or says nothing, as its host last said
+        )
         self.handling: Callback | None = (
             None  # what it took last, as its host says: the cause of what it does
         )
@@ -411,6 +416,8 @@ class Federation:
         ] = {}  # names of some who have left: their last words may still come
         self.declarations = Declarations()
         self.instances: dict[ObjectInstanceHandle, Instance] = {}
+        # Of instances that were deleted while something about them may still wait for somebody: for the recorder.
+        self.deleted: dict[ObjectInstanceHandle, ObjectClassEntry] = {}
         self.instance_names: dict[str, Instance] = {}
         self.instances_of: dict[ObjectClassHandle, dict[ObjectInstanceHandle, Instance]] = {}
         self.instances_registered = 0
@@ -513,6 +520,18 @@ class Federation:
         for member in self.seats:
             if member is not None and member.bit & mask:
                 yield member
+
+    def note_deleted(self, instance: Instance) -> None:
+        """It is deleted; what waits for somebody may still be about it."""
+        deleted = self.deleted
+        deleted[instance.handle] = instance.entry
+        if len(deleted) > _DELETED_KEPT:
+            del deleted[next(iter(deleted))]
+
+    def class_of(self, object_instance: ObjectInstanceHandle) -> ObjectClassEntry | None:
+        """Of an instance, also of one that was deleted not long ago while it was recorded."""
+        instance = self.instances.get(object_instance)
+        return self.deleted.get(object_instance) if instance is None else instance.entry
 
     def known_class(self, member: Member, instance: Instance) -> ObjectClassHandle | None:
         """The class at which the member knows the instance; None if it does not know it."""

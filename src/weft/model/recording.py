@@ -21,6 +21,16 @@ class Recorder:
     def __init__(self) -> None:
         self.shapes: dict[Any, int] = {}  # by what the kernel knows them by
         self.first = 0  # shapes below are forgotten, and have to be learnt again
+        self.failed = (
+            0  # rows, or more, that an error of the recorder's own has cost, since somebody last asked
+        )
+        self.failure: Exception | None = None  # the first of these errors
+
+    def fail(self, error: Exception) -> None:
+        """An error in what was to be recorded: that costs rows, never the call or the callback that they are about."""
+        self.failed += 1
+        if self.failure is None:
+            self.failure = error
 
     def next_shape(self) -> int:
         """The number that the next shape gets; a recorder that follows this one begins there, as numbers are remembered."""

@@ -19,6 +19,7 @@ from weft.prove.words import Words
 T = TypeVar("T")
 WRONG = 0.12
 """So many calls are made with whatever comes, whether or not it makes sense."""
+_MESSAGES = ("update_attribute_values", "send_interaction")
 NOBODY = "nobody"  # a name that stands for no handle
 
 
@@ -37,9 +38,13 @@ class Author:
         self.float_time = time.startswith("HLAfloat")
         self.time_name = time
         self.wild = False
+        # A few classes that all talk about: else federates would seldom meet.
+        self.classes = self.some(words.classes, min(2, len(words.classes)))[:4]
+        self.interactions = self.some(words.interactions, min(2, len(words.interactions)))[:4]
         self._choices = choices
         self._weights = [choice.weight for choice in choices]
         self._plan: list[Step] = []
+        self._hurried: int | None = None  # who is in a hurry: what others did meanwhile would be up to chance
 
     # --- steps ------------------------------------------------------------------------------------------------
 
@@ -52,7 +57,28 @@ class Author:
         for who in range(self.federates):
             if who < 2 or self.chance(0.85):
                 steps.append(self.join(who))
+        for step in list(steps[1:]):
+            steps += self._declarations(step.federate)
         return steps
+
+    def _declarations(self, who: int) -> list[Step]:
+        """Something to begin with, so that there is traffic soon."""
+        made = []
+        for cls in self.classes:
+            if self.chance(0.6):
+                made.append(Step(who, "publish_object_class_attributes", (cls, list(self.words.attributes(cls)))))
+                if self.chance(0.6):
+                    made.append(Step(who, "register_object_instance", (cls,), self.known.new("o")))
+            if self.chance(0.6):
+                made.append(Step(who, "subscribe_object_class_attributes", (cls, list(self.words.attributes(cls)))))
+        for interaction in self.interactions:
+            made += [Step(who, "publish_interaction_class", (interaction,))] * self.chance(0.5)
+            made += [Step(who, "subscribe_interaction_class", (interaction,))] * self.chance(0.5)
+        if self.chance(0.3):
+            made.append(Step(who, "enable_time_regulation", (self.number(0, 3),)))
+        if self.chance(0.3):
+            made.append(Step(who, "enable_time_constrained"))
+        return made
 
     def create(self, who: int = 0) -> Step:
         return Step(who, "create_federation_execution", ("F", "model", self.time_name))
@@ -61,19 +87,33 @@ class Author:
         return Step(who, "join_federation_execution", (name or f"f{who}", "prover", "F"))
 
     def next(self) -> Step:
-        if self._plan:
-            return self._plan.pop(0)
+        step = self._plan.pop(0) if self._plan else self._chosen()
+        self._hurried = step.federate if step.hurry else None
+        return step
+
+    @property
+    def hurries(self) -> bool:
+        return self._hurried is not None
+
+    def _chosen(self) -> Step:
         for _ in range(200):
             self.wild = self.chance(WRONG)
             who = self._whose_turn()
-            progress = self._progress(who)
+            progress = self._progress(who) if self._hurried is None else None
             if progress is not None:
                 return progress
             (choice,) = self.random.choices(self._choices, self._weights)
             step = choice.make(self, who)
-            if step is not None:
+            if step is not None and (self._hurried is None or self._may_follow(step)):
                 return step
-        return Step(self._whose_turn(), "list_federation_executions")
+        return Step(self._whose_turn(), "get_order_name", ("RECEIVE",))
+
+    def _may_follow(self, step: Step) -> bool:
+        """In a hurry: more messages, or a question.  Over several nodes all else may overtake the messages before it."""
+        if step.federate != self._hurried or self._plan:
+            self._plan.clear()
+            return False
+        return step.call in _MESSAGES and "HLAmanager" not in str(step.arguments[0])
 
     def follow(self, *steps: Step) -> Step:
         """The first now, the others right after it."""
@@ -81,6 +121,8 @@ class Author:
         return steps[0]
 
     def _whose_turn(self) -> int:
+        if self._hurried is not None:
+            return self._hurried
         joined = self.known.joined()
         if joined and not self.chance(0.04):
             return self.random.choice(joined)
@@ -135,7 +177,7 @@ class Author:
     def cls(self) -> str:
         if self.wild and self.chance(0.3):
             return self.any([OBJECT_ROOT, NOBODY])
-        return self.any(self.words.classes)
+        return self.any(self.classes) if self.classes and self.chance(0.9) else self.any(self.words.classes or [NOBODY])
 
     def published_class(self, who: int) -> str | None:
         mine = sorted(self.one(who).published)
@@ -146,7 +188,7 @@ class Author:
     def names_of(self, cls: str) -> list[str]:
         """Attributes of a class; wild: also others."""
         if cls not in self.words.all_classes or (self.wild and self.chance(0.2)):
-            cls = self.any(self.words.classes)
+            cls = self.any(self.words.all_classes)
         found = self.some(self.words.attributes(cls))
         if self.chance(0.1):
             found.append(PRIVILEGE_TO_DELETE)
@@ -159,7 +201,9 @@ class Author:
     def interaction(self) -> str:
         if self.wild and self.chance(0.2):
             return NOBODY
-        return self.any(self.words.interactions)
+        if self.interactions and self.chance(0.9):
+            return self.any(self.interactions)
+        return self.any(self.words.interactions or [NOBODY])
 
     def instance(self, who: int, mine: bool = False) -> str | None:
         """One it knows, or owns something of."""

@@ -195,7 +195,7 @@ class Book:
         if value is None or isinstance(value, (bool, int, float)):
             return value
         if isinstance(value, str):
-            return value.removeprefix(f"{self.federation}-")
+            return value.replace(f"{self.federation}-", "")
         if isinstance(value, Handle):
             return self._say_handle(value)
         if isinstance(value, (bytes, memoryview)):
@@ -226,7 +226,7 @@ class Book:
         """Of an instance: a name that the RTI gave is that of its handle."""
         if _GIVEN_NAME.match(name) and handle in self.names:
             return f"name of {self.names[handle]}"
-        return name
+        return str(self.say(name))
 
     def say_callback(self, method: str, arguments: tuple[object, ...]) -> Plain:
         if method == "discover_object_instance":
@@ -234,7 +234,7 @@ class Book:
             assert isinstance(instance, ObjectInstanceHandle)
             assert isinstance(name, str)
             if instance not in self.names:
-                self.learn(ObjectInstanceHandle, name, instance)
+                self.learn(ObjectInstanceHandle, str(self.say(name)), instance)
             return [method, self.say(instance), self.say(cls), self.say_name(instance, name), self.say(producer)]
         if method == "initiate_federate_restore":
             label, name, handle = arguments
@@ -245,7 +245,10 @@ class Book:
             assert isinstance(report, Set)
             ours = [one for one in report if one[0].startswith(f"{self.federation}-")]
             return [method, sorted(self.say(one) for one in ours)]
-        return [method, *(self.say(one) for one in arguments)]
+        said = [method, *(self.say(one) for one in arguments)]
+        if method == "receive_interaction" and "HLAexception" in said[2]:
+            said[2]["HLAexception"] = "…"  # words for people
+        return said
 
     def note_result(self, step: Step, result: object) -> Plain:
         """What the call returned, in names; what it made has the step's name from now on."""

@@ -11,8 +11,9 @@ SAVES = ("one", "two")
 
 
 def create(a: Author, who: int) -> Step | None:
-    name = "F" if a.chance(0.5) else "G"
-    return Step(who, "create_federation_execution", (name, "model", a.time_name if a.chance(0.8) else "HLAsundial"))
+    if a.chance(0.2):  # of a name that nobody has: of two reasons to refuse, any may be told
+        return Step(who, "create_federation_execution", ("H", "model", "HLAsundial"))
+    return Step(who, "create_federation_execution", (a.any(["F", "G"]), "model", a.time_name))
 
 
 def destroy(a: Author, who: int) -> Step | None:
@@ -107,7 +108,7 @@ def status(a: Author, who: int) -> Step | None:
 CHOICES = [
     Choice(weight, "federation", make)
     for weight, make in (
-        (0.5, create), (0.4, destroy), (0.6, list_all), (0.6, list_members), (5, join), (1.2, resign), (0.5, disconnect),
-        (2, point), (4, achieve), (2.0, save), (2.5, restore), (1, out_of_turn), (0.7, status),
+        (0.5, create), (0.4, destroy), (0.6, list_all), (0.6, list_members), (5, join), (1.0, resign), (0.5, disconnect),
+        (1.5, point), (3, achieve), (1.0, save), (1.0, restore), (1, out_of_turn), (0.7, status),
     )
 ]  # fmt: skip

@@ -132,7 +132,7 @@ def _stamped(a: Author, who: int, arguments: tuple[Plain, ...]) -> tuple[Plain, 
         return (*arguments, a.stamp(who))
     if a.wild and a.chance(0.3):
         return (*arguments, a.number(0, 20))
-    if a.chance(0.06):
+    if a.chance(0.06) and not a.hurries:  # between messages of different orders nothing is promised
         return (*arguments, None, a.any(["RECEIVE", "CAUSAL", "TOTAL", "PRIORITY"]))
     return arguments
 
@@ -144,7 +144,7 @@ def update(a: Author, who: int) -> Step | None:
     owned = sorted(a.one(who).owns.get(instance, set()) - {PRIVILEGE_TO_DELETE})
     names = a.some(owned) if owned and not a.wild else a.names_of(a.class_of(who, instance))
     arguments = _stamped(a, who, (instance, a.values(names), a.tag()))
-    return Step(who, "update_attribute_values", arguments, a.known.new("r"), a.chance(0.25))
+    return Step(who, "update_attribute_values", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5)
 
 
 def send(a: Author, who: int) -> Step | None:
@@ -153,7 +153,7 @@ def send(a: Author, who: int) -> Step | None:
         return None
     name = a.interaction() if a.wild else a.any(mine)
     arguments = _stamped(a, who, (name, a.parameters(name), a.tag()))
-    return Step(who, "send_interaction", arguments, a.known.new("r"), a.chance(0.25))
+    return Step(who, "send_interaction", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5)
 
 
 def send_directed(a: Author, who: int) -> Step | None:
@@ -197,7 +197,9 @@ def transportation(a: Author, who: int) -> Step | None:
     if kind == 1:
         return Step(who, "request_interaction_transportation_type_change", (a.interaction(), way))
     if kind == 2:
-        return Step(who, "query_interaction_transportation_type", (a.federate(), a.interaction()))
+        joined = a.known.joined()  # of nobody else: the standard has only RTIinternalError for that
+        federate = a.one(a.any(joined)).name if joined else NOBODY
+        return Step(who, "query_interaction_transportation_type", (federate, a.interaction())) if joined else None
     instance = a.instance(who, mine=True)
     if instance is None:
         return None
@@ -283,14 +285,14 @@ CHOICES = [
     *(
         Choice(weight, "declaration", make)
         for weight, make in (
-            (5, publish), (1, unpublish), (5, subscribe), (1.3, unsubscribe), (3, publish_interaction), (0.7, unpublish_interaction),
-            (4, subscribe_interaction), (0.8, unsubscribe_interaction), (1, publish_directed), (1.2, subscribe_directed), (0.3, undo_directed),
+            (3, publish), (0.8, unpublish), (3, subscribe), (1.3, unsubscribe), (2, publish_interaction), (0.7, unpublish_interaction),
+            (2, subscribe_interaction), (0.8, unsubscribe_interaction), (1, publish_directed), (1.2, subscribe_directed), (0.3, undo_directed),
         )
     ),
     *(
         Choice(weight, "object", make)
         for weight, make in (
-            (1.2, reserve), (0.5, release), (6, register), (10, update), (6, send), (3, send_directed), (1.5, delete), (0.6, local_delete),
+            (1.2, reserve), (0.5, release), (6, register), (14, update), (8, send), (3, send_directed), (1.5, delete), (0.6, local_delete),
             (1.5, request_update), (1.3, transportation),
         )
     ),

@@ -35,6 +35,7 @@ class Seen:
     error: str = ""
     text: str = ""  # of the error; for people, not compared
     heard: dict[int, list[Plain]] = field(default_factory=dict)  # by federate, in order
+    unsure: bool = False  # one of several calls nobody waited for was refused, and nobody knows which
 
     def plain(self) -> Plain:
         return [self.error, self.result, {str(who): what for who, what in sorted(self.heard.items())}]
@@ -120,7 +121,7 @@ class Player:
         except RTIexception as error:
             if not self._is_of_earlier(error):
                 raise
-            self._complain(error)
+            self._complain(error, self._hurried[:-1])
             result = method(*arguments, **keywords)
         if isinstance(result, LateRetractionReturn):
             result = tuple(result)
@@ -132,18 +133,25 @@ class Player:
     def _is_of_earlier(error: RTIexception) -> bool:
         return any(_EARLIER in note for note in getattr(error, "__notes__", ()))
 
-    def _complain(self, error: RTIexception) -> None:
-        """A call that nobody waited for was refused: which of them is not said, but here they come one at a time."""
-        for seen in reversed(self._hurried):
-            if seen.step.call in UNAWAITED and not seen.error:
-                self._refused(seen, error)
-                return
-        self.troubles.append(f"a refusal of nothing: {type(error).__name__}: {error}")
+    def _complain(self, error: RTIexception, made: list[Seen]) -> None:
+        """A call that nobody waited for was refused; which of those it was is not said."""
+        unawaited = [seen for seen in made if seen.step.call in UNAWAITED]
+        if len(unawaited) == 1:
+            self._refused(unawaited[0], error)
+        elif unawaited:
+            for seen in unawaited:
+                seen.unsure = True
+            self._check(unawaited[-1], error)
+        else:
+            self.troubles.append(f"a refusal of nothing: {type(error).__name__}: {error}")
 
     def _refused(self, seen: Seen, error: RTIexception) -> None:
         seen.error = type(error).__name__
         seen.text = str(error)
         seen.result = None
+        self._check(seen, error)
+
+    def _check(self, seen: Seen, error: RTIexception) -> None:
         if isinstance(error, RTIinternalError):
             self.troubles.append(f"RTIinternalError of {seen.step.call}: {error}")
 
@@ -185,7 +193,7 @@ class Player:
             before = self.callbacks
             connected = [rti for rti in self.rtis if self._is_connected(rti)]
             for error in self.world.rest(connected):
-                self._complain(error)
+                self._complain(error, self._hurried)
             for rti in connected:
                 self._evoke(rti)
             if self.callbacks == before:
@@ -221,6 +229,12 @@ class Player:
         with contextlib.suppress(NotConnected):
             while rti.evoke_multiple_callbacks(0.0, 0.0):
                 pass
+
+    def settle(self) -> None:
+        """After the last step, if that was in a hurry."""
+        if self._hurried:
+            self._rest(self._hurried[-1])
+            self._hurried.clear()
 
     # --- the end ----------------------------------------------------------------------------------------------
 

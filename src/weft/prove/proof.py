@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from weft.prove.author import Author
 from weft.prove.choices import CHOICES
-from weft.prove.compare import Difference, first_difference, unlisted
+from weft.prove.compare import Difference, broken, first_difference
 from weft.prove.player import Player, Seen
 from weft.prove.script import Script, Step
 from weft.prove.words import Words
@@ -31,6 +31,8 @@ class Played:
     troubles: list[str] = field(default_factory=list)
     calls: int = 0
     callbacks: int = 0
+    federation: str = ""
+    one_place: bool = True
 
 
 class Stage:
@@ -70,13 +72,15 @@ class Stage:
 
     def _run(self, script: Script, world: World, act: Callable[[Player, Played], None]) -> Played:
         self._count += 1
-        played = Played(world.name, script, [])
+        federation = f"{self._tag}{self._count}"
+        played = Played(world.name, script, [], federation=federation, one_place=world.one_place)
         players: list[Player] = []
 
         def work() -> None:
-            player = Player(world, self.words, script, f"{self._tag}{self._count}")
+            player = Player(world, self.words, script, federation)
             players.append(player)
             act(player, played)
+            player.settle()
             player.finish()
 
         try:
@@ -115,13 +119,13 @@ def bounded(work: Callable[[], T], what: Callable[[], str], seconds: float = HAN
 def judged(expected: Played, found: Played) -> Difference | None:
     """What is wrong with a script in a world, compared with the first one; its troubles before all."""
     if found.troubles:
-        return Difference(max(0, len(found.seen) - 1), f"at {found.world}: {found.troubles[0]}")
-    wrong = unlisted(found.seen)
+        return Difference(max(0, len(found.seen) - 1), "trouble", f"at {found.world}: {found.troubles[0]}")
+    wrong = broken(found.seen)
     if wrong is not None:
         return wrong
     if found is expected:
         return None
-    return first_difference(expected.seen, found.seen, found.world)
+    return first_difference(expected.seen, found.seen, found.world, found.one_place)
 
 
 def shrunk(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool], tries: int = 400) -> list[Step]:

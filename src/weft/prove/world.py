@@ -19,6 +19,11 @@ class World(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def one_place(self) -> bool:
+        """Are all federates at one node?"""
+        ...
+
     def start(self) -> None: ...
 
     def ambassador(self, federate: int) -> RTIambassador:

@@ -39,6 +39,8 @@ class _LogHandler(logging.Handler):
 class _World:
     """What worlds have in common: a name, a log, and a folder for saves and recordings."""
 
+    one_place = True
+
     def __init__(self, name: str, record: Path | None = None) -> None:
         self.name = name
         self.runs = record
@@ -232,6 +234,8 @@ def loopback(topology: Topology) -> Domains:
 class OwnNodes(_World):
     """Three nodes of two domains in this process, with real links; federates in turn at each."""
 
+    one_place = False
+
     def __init__(self, record: Path | None = None) -> None:
         super().__init__("three nodes", record)
         self._nodes: dict[str, OwnNode] = {}
@@ -305,6 +309,8 @@ class _Site:
 
 class Simulated(_World):
     """Three nodes of two domains on a virtual clock, with links that repeat and delay; the same every time."""
+
+    one_place = False
 
     def __init__(self) -> None:
         super().__init__("three simulated nodes")

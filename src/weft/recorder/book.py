@@ -117,6 +117,7 @@ class Book(Recorder):
         """`again`: as much is to be expected, so what it was packed in is kept; it would have to grow again, copy by copy."""
         self.count = 0
         self.rows = 0
+        self._entering = False  # in the midst of an entry
         self._kept = 0  # bytes of values
         self._more: list[dict[str, Any]] = []
         if NATIVE and not again:
@@ -151,6 +152,13 @@ class Book(Recorder):
         self._lengths.append(len(rows))
         self.shapes[key] = number
         return number
+
+    def fail(self, error: Exception) -> None:
+        """An entry that is not whole would be read as another, and all behind it: then what there is is given up."""
+        super().fail(error)
+        if self._entering:
+            self.failed += self.rows - 1
+            self._clear(False)
 
     def _turn_over(self) -> None:
         """A batch has shapes of one time only, so what there is goes first."""
@@ -196,8 +204,10 @@ class Book(Recorder):
         if self.count >= self._most_entries or self._kept >= self._most_bytes:
             self._overflow()
         place = shape - self.first
+        rows = self._lengths[place]
+        self._entering = True
         self.count += 1
-        self.rows += self._lengths[place]
+        self.rows += rows
         flags = 0
         size = 0
         tag_size = 0
@@ -221,13 +231,16 @@ class Book(Recorder):
             write_i32_le(writer, tag_size)
         else:
             self._plain_entries += _pack(place, flags, now, message, instance, size, tag_size)
+        self._entering = False
 
     def enter_packed(self, shape: int, now: float, message: int, instance: int, fields: bytes) -> None:
         if self.count >= self._most_entries or self._kept >= self._most_bytes:
             self._overflow()
         place = shape - self.first
+        rows = self._lengths[place]
+        self._entering = True
         self.count += 1
-        self.rows += self._lengths[place]
+        self.rows += rows
         size = len(fields)
         flags = SIZED
         if self._payloads:
@@ -248,6 +261,7 @@ class Book(Recorder):
             write_i32_le(writer, 0)
         else:
             self._plain_entries += _pack(place, flags, now, message, instance, size, 0)
+        self._entering = False
 
     def add(
         self, cause_source: int, cause: int, time: Any, control: int, more: dict[str, Any] | None
@@ -266,6 +280,7 @@ class Book(Recorder):
             flags = TIMED
             whole = time
         entry = self.count - 1
+        self._entering = True
         if NATIVE:
             writer = self._additions
             write_i32_le(writer, entry)
@@ -284,6 +299,7 @@ class Book(Recorder):
             )
         else:
             self._plain_additions += _ADDITION.pack(entry, flags, cause_source, cause, whole, control, which)
+        self._entering = False
 
     def _keep(self, values: dict[Any, bytes]) -> int:
         """How many bytes there are; they are kept if payloads are."""

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
+    CALLBACK_RESPONSE,
     FIRST_HLA_TYPE,
     HALF,
     HEADER_SIZE,
@@ -73,7 +74,7 @@ class Session:
     ) -> None:
         self.state = _NEW
         self.settings = settings
-        self.frame = FrameReader(is_server, settings.max_frame)
+        self.frame = FrameReader(is_server, settings.max_frame, settings.skips_large)
         self.last_received = NONE
         """The number of the last HLA frame received: calls and callback responses, or the other two."""
         self.ending = ""
@@ -125,12 +126,25 @@ class Session:
         self._outgoing = []
         return outgoing
 
-    def connection_lost(self, now: float) -> None:
+    def connection_lost(self, now: float, gone: float = 0.0) -> None:
         """The connection broke, or (client) could not be opened.
 
         Only the present one: say nothing of a connection closed because of Action.CLOSE or replaced by a resume.
+        `gone`: for how long the peer had shown no sign of life by then; that counts as time of the loss.
         """
+        running = self.state is _RUNNING
         self._lose(Step.LOSE, f"the connection to the {self._peer} was lost", now)
+        if running:
+            self._dropped_at = now - gone
+
+    @property
+    def heard_at(self) -> float:
+        return self._heard
+
+    @property
+    def dropped_at(self) -> float:
+        """Since when there is no connection, if there is none."""
+        return self._dropped_at
 
     def discard(self, why: str) -> None:
         """End the session on this side; nothing is sent."""
@@ -158,6 +172,8 @@ class Session:
                     self._refuse_frame()
                 if frame.last_received != self._acknowledgement:
                     self._acknowledge()
+                if kind == CALLBACK_RESPONSE and frame.answers == NONE:
+                    return True  # it has the number of the callback, and none in the sender's own sequence
                 last = self.last_received
                 if last != NONE and not 0 < (number - last) & LAST_NUMBER < HALF:
                     continue
