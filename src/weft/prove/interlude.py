@@ -1,7 +1,7 @@
 """A save and a restore in the middle of a script: what follows must be as if there had been none.
 
-The law: a federation that was restored behaves as the one that was saved.  Between the two everybody does something that the restore has
-to undo.
+The law: a federation that was restored behaves as the one that was saved.  Between the two everybody does something that the
+restore has to undo.
 """
 
 from __future__ import annotations
@@ -43,18 +43,21 @@ def with_interlude(script: Script, seen: Sequence[Seen], seed: int) -> tuple[Scr
     steps = [Step(chance.choice(joined), "request_federation_save", (LABEL,))]
     steps += [Step(who, "federate_save_begun") for who in chance.sample(joined, len(joined))]
     steps += [Step(who, "federate_save_complete") for who in chance.sample(joined, len(joined))]
-    steps += _deeds(chance, seen[:at], joined, script.federates)
+    steps += _deeds(chance, seen[:at], joined)
     steps += [Step(chance.choice(joined), "request_federation_restore", (LABEL,))]
     steps += [Step(who, "federate_restore_complete") for who in chance.sample(joined, len(joined))]
     return script.with_steps((*script.steps[:at], *steps, *script.steps[at:])), at, len(steps)
 
 
-def _deeds(chance: random.Random, seen: Sequence[Seen], joined: list[int], federates: int) -> list[Step]:
+def _deeds(chance: random.Random, seen: Sequence[Seen], joined: list[int]) -> list[Step]:
     """Steps of before, made again by whoever is there; none that changes who is."""
     kept = [
         one.step
         for one in seen
-        if one.step.federate in joined and not one.step.hurry and not one.error and one.step.call.startswith(_AGAIN)
+        if one.step.federate in joined
+        and not one.step.hurry
+        and not one.error
+        and one.step.call.startswith(_AGAIN)
     ]
     return [
         Step(step.federate, step.call, step.arguments, f"undone{number}" if step.name else "")
@@ -72,7 +75,9 @@ def without_interlude(seen: Sequence[Seen], at: int, count: int) -> list[Seen] |
     """What was seen of the script itself; None if the save or the restore did not come about."""
     inside = seen[at : at + count]
     for wanted in _TOLD:
-        if not any(callback[0] == wanted for one in inside for heard in one.heard.values() for callback in heard):
+        if not any(
+            callback[0] == wanted for one in inside for heard in one.heard.values() for callback in heard
+        ):
             return None
     return [*seen[:at], *seen[at + count :]]
 
