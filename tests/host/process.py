@@ -223,7 +223,9 @@ def regulate(address: str, name: str) -> None:
 
 def serve(directory: str) -> None:
     cert, key = str(Path(directory) / "cert.pem"), str(Path(directory) / "key.pem")
-    wanted = Serve(cert=cert, key=key, tls_port=free_port(), ws_port=free_port()) if Path(cert).exists() else None
+    wanted = (
+        Serve(cert=cert, key=key, tls_port=free_port(), ws_port=free_port()) if Path(cert).exists() else None
+    )
     with serving(serve=wanted) as running:
         say(ports=running.ports)
         for line in sys.stdin:

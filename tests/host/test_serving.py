@@ -43,6 +43,7 @@ from weft.model.records import Credentials, RtiConfiguration
 from weft.wire.frames import pack_header
 from weft.wire.session_client import ClientSession
 
+CLEAR = "FedPro.connect.clearTextPassword=true"
 FAST = "FedPro.resume.retryDelayMillis=20"
 
 
@@ -273,7 +274,7 @@ def test_passwords() -> None:
     guard = read_password_file(text, "users.toml", clear_text_allowed=True)
     with serving(guard) as running:
         rti = RTIambassador()
-        where = RtiConfiguration(rti_address=running.address())
+        where = RtiConfiguration("", running.address(), CLEAR)
         for wrong in (None, _password("alice:wrong"), _password("carol:secret"), _password("alice")):
             with pytest.raises(InvalidCredentials):
                 rti.connect(Listener(), CallbackModel.EVOKED, where, wrong)
@@ -295,7 +296,7 @@ def test_a_password_is_refused_without_tls() -> None:
         RTIambassador().connect(
             Listener(),
             CallbackModel.EVOKED,
-            RtiConfiguration(rti_address=running.address()),
+            RtiConfiguration("", running.address(), CLEAR),
             _password("a:x"),
         )
 

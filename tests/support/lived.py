@@ -28,6 +28,7 @@ from weft.model.errors import RTIexception
 from weft.model.records import RangeBounds
 
 NAME = "lived"
+INTERVAL = 5.0  # virtual seconds after which rows go to a file
 TIMED = "Event.Hit"
 PLAIN = ("Command", "Command.Halt", "Event.Fire.BigFire")
 KIND = "Vehicle.GroundVehicle"
@@ -66,6 +67,7 @@ class Life:
         self.times: dict[int, Any] = {}
         self.asked: dict[int, Any] = {}
         self.saves = 0
+        self.deleting = 0.0
         for i in range(self.count):
             self.join(i)
         self.rest(3.0)
@@ -154,7 +156,7 @@ class Life:
     def step(self) -> None:
         i = self.random.choice(sorted(self.present))
         does = (self.tell, self.stamp, self.update, self.ask, self.move, self.redeclare, self.delete, self.retract)
-        self.random.choices(does, (6, 6, 6, 6, 1, 1, 0.0, 0.5))[0](i)
+        self.random.choices(does, (6, 6, 6, 6, 1, 1, self.deleting, 0.5))[0](i)
         self.drain()
         self.wait(self.random.choice((0.001, 0.02, 0.3)))
 
@@ -314,8 +316,15 @@ def over_nodes(
         network.node(name).record(recordings, network.clock.now)
         kept.append(recordings)
 
+    collected = network.clock.now
+
     def wait(seconds: float) -> None:
+        nonlocal collected
         network.run_until(lambda: False, network.clock.now + seconds)
+        if network.clock.now - collected > INTERVAL:
+            collected = network.clock.now
+            for recordings in kept:
+                recordings.collect()
 
     try:
         hosts = [network.at(names[number % 3]) for number in range(federates)]

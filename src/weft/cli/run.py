@@ -35,6 +35,7 @@ from weft.cli.run_nodes import Child, Command
 from weft.cli.run_table import LiveTable, PlainLines, Shown
 from weft.cli.serve import settings_from
 from weft.host.fabric_node import read_domains
+from weft.host.private import make_private
 from weft.host.server import run_loop
 from weft.host.settings import Settings
 from weft.model.errors import SettingsError
@@ -156,7 +157,7 @@ def _run_directory() -> Path:
     root = os.environ.get("WEFT_SERVE_RUN_DIRECTORY", "runs")
     folder = Path(root) / "mesh" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     try:
-        folder.mkdir(parents=True)
+        make_private(folder, exist_ok=False)
     except OSError as error:
         raise SettingsError(f"{folder}: {error.strerror or error} (serve.run_directory)") from error
     return folder

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from weft.host.private import private
+
 RESTART_SECONDS = 0.5
 START_SECONDS = 60.0  # that a program may take to join before silence counts as the end of the run
 LAST_LINES = 5
@@ -28,7 +30,7 @@ class _Process:
         self, command: list[str], environment: dict[str, str], piped: bool
     ) -> asyncio.subprocess.Process:
         """`piped`: what it prints is read here; else it goes to the log, between what it complains of."""
-        with self.log.open("a") as log:
+        with open(self.log, "a", opener=private) as log:
             self.process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -75,7 +77,7 @@ class Child(_Process):
             process = await self._start(self.command, {}, piped=True)
             self.pid = process.pid
             assert process.stdout is not None
-            with self.log.with_suffix(".out").open("ab") as printed:
+            with open(self.log.with_suffix(".out"), "ab", opener=private) as printed:
                 async for line in process.stdout:
                     if line.startswith(b'{"status"'):
                         self._took(json.loads(line)["status"])

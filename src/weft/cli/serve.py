@@ -32,6 +32,7 @@ from weft.host.call_log import log_call
 from weft.host.call_watch import CallWatch, WatchedCall
 from weft.host.log import JSON, Log
 from weft.host.operator_keys import key_of_run
+from weft.host.private import make_private, private
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
 from weft.host.tracing import flush, provider_of, span_sink
@@ -137,7 +138,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
     run_directory = _run_directory(settings)
     name = "server" if plan is None else plan.name
     provider = provider_of(name) if settings.serve.otel else None
-    with (run_directory / "server.log").open("a", encoding="utf-8") as file:
+    with open(run_directory / "server.log", "a", encoding="utf-8", opener=private) as file:
         report = Log(name, settings.serve.log, sys.stderr, file)
         node = None if plan is None else plan.make(report)
         server = Server(
@@ -201,7 +202,7 @@ def _run_directory(settings: Settings) -> Path:
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     made = Path(settings.serve.run_directory) / "server" / name
     try:
-        made.mkdir(parents=True)
+        make_private(made, exist_ok=False)
     except OSError as error:
         raise SettingsError(f"{made}: {error.strerror or error} (serve.run_directory)") from error
     return made

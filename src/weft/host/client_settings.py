@@ -40,7 +40,13 @@ class ClientSettings:
     async_updates: bool = False  # updates, interactions and requests for time do not wait for answers
     tls_mode: str = "SERVER_AUTH"  # SERVER_AUTH checks the certificate, ENCRYPTED takes any
     sni: str = ""  # the name to ask for and to check, where it is not that of connect.hostname
+    clear_text: bool = False  # send a password over a connection that others can read: tcp, ws
     ca_file: str = ""  # a PEM file of the authorities to trust; none: those of the system
+
+    @property
+    def secure(self) -> bool:
+        """Can nobody else read what is sent?"""
+        return self.protocol in ("tls", "websocketsecure")
 
     @property
     def where(self) -> str:
@@ -58,6 +64,7 @@ _KEYS: dict[str, tuple[str, Any]] = {
     "FED_TIMEOUT_RECONNECT": ("reconnect", float),
     "resume.retryDelayMillis": ("retry", lambda text: float(text) / 1000),
     "asyncUpdates": ("async_updates", lambda text: text.lower() == "true"),
+    "connect.clearTextPassword": ("clear_text", lambda text: text.lower() == "true"),
     "tls.mode": ("tls_mode", str),
     "tls.sniHostname": ("sni", str),
     "keystore.path": ("ca_file", str),

@@ -27,6 +27,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from weft.host.private import make_private
 from weft.model.errors import InvalidCredentials, SettingsError, Unauthorized
 from weft.model.records import PLAIN_PASSWORD, Credentials
 
@@ -53,7 +54,7 @@ class OperatorKey:
         if path is None:
             return
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent)
             path.unlink(missing_ok=True)
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(self._key + b"\n")

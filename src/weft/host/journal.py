@@ -21,6 +21,7 @@ from typing import Any
 
 from weft.fabric import Beyond, Changes, Packet, Portion, Saved, decode_packet, encode_packet
 from weft.host.carrier import Port
+from weft.host.private import make_private
 from weft.model.errors import FabricError
 
 SUFFIX = ".journal"
@@ -77,7 +78,8 @@ class Journal:
         if synchronous not in SYNCHRONOUS:
             raise FabricError(f"a journal is synchronous {' or '.join(SYNCHRONOUS)}, not {synchronous!r}")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self.path.parent)
+            self.path.touch(0o600)  # what SQLite keeps beside it gets the same mode
             # One thread at a time, and its host sees to that; in a federate's process not always the same one.
             self._base = sqlite3.connect(
                 self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False

@@ -12,25 +12,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from weft.host.addresses import address_of, is_local
 from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.host.served import Served
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
 from weft.wire.session_greeting import MAX_GREETING, Greeting
 from weft.wire.session_state import State
-from weft.wire.websocket import Handshake, WebSocketReader, wrap
+from weft.wire.websocket import BROKEN, GOING_AWAY, NORMAL, Handshake, WebSocketReader, farewell, wrap
 
 if TYPE_CHECKING:
     from weft.host.server import Server
 
 
 _QUIET = 2.0  # seconds without a word, after which it is looked whether the other machine is there
+_FAREWELL = 2.0  # seconds that a WebSocket client has to say farewell, too
 
 
 class SocketLine:
@@ -57,7 +58,7 @@ class SocketLine:
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        self.local = _is_local(peer)
+        self.local = is_local(peer)
         self.address = address_of(peer)
         found = transport.get_extra_info("socket")
         if found is not None:
@@ -112,7 +113,7 @@ class SocketLine:
                 self._server.broken(served, error, now)
             else:
                 self._server.report_stranger(f"a connection was closed: {error}")
-            self.close()
+            self.close_broken()
         busy = self._board.flush(now)
         if busy or self._board.is_restless:
             self._server.attend(busy, now)
@@ -233,6 +234,10 @@ class SocketLine:
             with contextlib.suppress(OSError, AttributeError):
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
+    def close_broken(self) -> None:
+        """The peer broke the protocol."""
+        self.close()
+
     def close(self) -> None:
         if self._transport is not None:
             self._closed_at = self._closed_at or time.monotonic()
@@ -246,8 +251,13 @@ class WebSocketLine(SocketLine):
         super().__init__(server, secure)
         self._handshake: Handshake | None = Handshake()
         self._reader = WebSocketReader(True, MAX_GREETING)  # a stranger gets no more memory than on TCP
+        self._said_farewell = False
+        self._why = NORMAL
 
     def data_received(self, data: bytes) -> None:
+        if self._said_farewell:
+            self._hear_farewell(data)
+            return
         try:
             if self._handshake is not None:
                 if not self._handshake.feed(data):
@@ -258,12 +268,18 @@ class WebSocketLine(SocketLine):
             found = self._reader.feed(data)
         except ProtocolError as error:
             self._server.report_stranger(f"a WebSocket connection was closed: {error}")
+            self._why = BROKEN
             self.close()
             return
         if found:
             self._read(b"".join(found))
             if self._served is not None:
-                self._reader.max_message = self._server.settings.limits.frame_bytes
+                self._reader.max_message = self._server.most.size
+                self._reader.passes_large = True
+        if self._reader.closed and not self._said_farewell:
+            self._said_farewell = True  # the answer to that of the client, which is among the replies
+        elif self._said_farewell:
+            self._reader.replies.clear()
         if self._reader.replies:
             super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
             self._reader.replies.clear()
@@ -273,32 +289,34 @@ class WebSocketLine(SocketLine):
                 )
                 self.abandon_session()
         if self._reader.closed:
-            self.close()
+            super().close()
+
+    def close_broken(self) -> None:
+        self._why = BROKEN
+        self.close()
+
+    def _hear_farewell(self, data: bytes) -> None:
+        """Only whether the client says farewell, too, is of interest now."""
+        try:
+            self._reader.feed(data)
+        except ProtocolError:
+            self.abandon()
+        if self._reader.closed:
+            super().close()
+
+    def close(self) -> None:
+        """RFC 6455, 7.1: each side says farewell, and the server closes the connection then; it does not wait for long."""
+        if self._server.is_closing and self._why == NORMAL:
+            self._why = GOING_AWAY
+        if self._handshake is None and not self._said_farewell and self._transport is not None:
+            super().send([farewell(self._why)])
+            self._said_farewell = True
+            self._closed_at = self._closed_at or time.monotonic()
+            asyncio.get_running_loop().call_later(_FAREWELL, self.abandon)
+        elif not self._said_farewell or self._reader.closed:
+            super().close()
 
     def send(self, parts: list[bytes]) -> int:
+        if self._said_farewell:
+            return 0
         return super().send([wrap(message) for message in split(b"".join(parts))])
-
-
-def _is_local(peer: Any) -> bool:
-    """Is it the address of a connection from this very machine?"""
-    found = _ip(peer)
-    return found is not None and found.is_loopback
-
-
-def address_of(peer: Any) -> str:
-    """Whose connection it is, for limits: a machine's address, or the network of 64 bits that is given to one in IPv6."""
-    found = _ip(peer)
-    if found is None:
-        return str(peer[0]) if isinstance(peer, tuple) and peer else str(peer or "")
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(ipaddress.IPv6Network((found, 64), strict=False))
-    return str(found)
-
-
-def _ip(peer: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    if not isinstance(peer, tuple) or not peer:
-        return None
-    try:
-        return ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
-    except ValueError:
-        return None

@@ -68,6 +68,8 @@ def _moved(run: Run) -> list[Doubt]:
 
 def _in_place(run: Run, node: str, files: list[RowFile], found: list[Doubt]) -> list[RowFile]:
     """The files of a node, process by process, in the order of their rows; each row once."""
+    if not all(file.first for file in files):
+        return files  # rows without numbers: nobody knows what is missing
     lives: dict[str, list[RowFile]] = {}
     strangers = []
     for file in files:

@@ -217,7 +217,7 @@ class Judged:
             return None
         if member is not None and addressed and self._unwanted_by_then(member, row):
             return None
-        stands = federate not in self.known.excused
+        stands = federate not in self.known.excused and self._could_be_handed(member, int(self.epoch[row]))
         # Before it is released, a message in causal or total order is overtaken by none in its own; then by none at all.
         kept = order if order in ("CO", "CT") and not self._released(key) else "RO"
         if not stamped:
@@ -226,6 +226,12 @@ class Judged:
         else:
             stands = True
         return self.known.is_gap(federate) if stands else None
+
+    def _could_be_handed(self, member: Member | None, epoch: int) -> bool:
+        """Who is constrained gets nothing before it asks for time again: when a run ends, much may be waiting."""
+        if member is None or not member.constrained:
+            return True
+        return member.stay.asked_ns is not None and member.stay.asked_ns > epoch
 
     @cached_property
     def _by_message(self) -> dict[tuple[int, int], list[int]]:

@@ -34,18 +34,20 @@ class Stay:
     granted: Any = None  # its greatest grant
     left_at: int | None = None
     asked_at: int | None = None  # where it last asked for time
+    asked_ns: int | None = None  # and when
     constrained: bool = False  # was it ever?
     last: tuple[int, int, int] | None = None
     """Its last delivery: place, source and block."""
 
     def joined(self, later: Stay) -> Stay:
         known = [time for time in (self.granted, later.granted) if time is not None]
-        places = [place for place in (self.asked_at, later.asked_at) if place is not None]
+        asked = self if later.asked_at is None else later
         return Stay(
             self.left or later.left,
             max(known, default=None),
             later.left_at if self.left_at is None else self.left_at,
-            max(places, default=None),
+            asked.asked_at,
+            asked.asked_ns,
             self.constrained or later.constrained,
             later.last or self.last,
         )
@@ -151,7 +153,9 @@ def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
 
 
 def _add_members(seen: Seen, table: Any, time_column: str) -> None:
-    federate, time, seq = (arrow.numbers(table, name) for name in ("federate", time_column, "seq"))
+    federate, time, seq, epoch = (
+        arrow.numbers(table, name) for name in ("federate", time_column, "seq", "epoch_ns")
+    )
     leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "link")
     granted = arrow.is_one_of(table, "kind", "grant") & arrow.present(table, time_column)
     asked = arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)
@@ -169,6 +173,7 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
             times.max().item() if len(times) else None,
             int(seq[gone[0]]) if len(gone) else None,
             int(seq[requests[-1]]) if len(requests) else None,
+            int(epoch[requests[-1]]) if len(requests) else None,
             bool(constrained[inside].any()),
             (int(seq[got[-1]]), int(source[got[-1]]), int(block[got[-1]])) if len(got) else None,
         )
