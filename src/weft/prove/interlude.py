@@ -16,8 +16,10 @@ from weft.prove.script import Plain, Script, Step
 
 LABEL = "middle"
 _TOLD = ("federation_saved", "federation_restored")
-# What the MOM says of saves is different afterwards, as it should be.
-_OF_SAVES = ("HLAlastSaveName", "HLAlastSaveTime", "HLAnextSaveName", "HLAnextSaveTime")
+# What the MOM says of saves is different afterwards, as it should be; and who is time-constrained may hear of it late.
+_OF_SAVES = frozenset(
+    ["HLAlastSaveName", "HLAlastSaveTime", "HLAnextSaveName", "HLAnextSaveTime", "HLAfederateState"]
+)
 
 
 def places(script: Script, seen: Sequence[Seen]) -> list[tuple[int, list[int]]]:
@@ -87,13 +89,17 @@ def masked(seen: Sequence[Seen]) -> list[Seen]:
     made = []
     for one in seen:
         again = copy.copy(one)
-        again.heard = {who: [_masked(callback) for callback in heard] for who, heard in one.heard.items()}
+        again.heard = {who: kept for who, heard in one.heard.items() if (kept := _masked(heard))}
         made.append(again)
     return made
 
 
-def _masked(callback: Plain) -> Plain:
-    if callback[0] == "reflect_attribute_values" and any(name in callback[2] for name in _OF_SAVES):
-        kept = {name: "…" if name in _OF_SAVES else value for name, value in callback[2].items()}
-        return [callback[0], callback[1], kept, *callback[3:]]
-    return callback
+def _masked(heard: list[Plain]) -> list[Plain]:
+    made = []
+    for callback in heard:
+        if callback[0] != "reflect_attribute_values" or not _OF_SAVES.intersection(callback[2]):
+            made.append(callback)
+        elif not _OF_SAVES.issuperset(callback[2]):
+            kept = {name: "…" if name in _OF_SAVES else value for name, value in callback[2].items()}
+            made.append([callback[0], callback[1], kept, *callback[3:]])
+    return made
