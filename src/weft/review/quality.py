@@ -115,14 +115,26 @@ def _ordered(node: str, files: list[RowFile], found: list[Doubt]) -> list[RowFil
             found.append(Doubt("repeated file", str(file.path), severity, text, frozenset({node})))
         else:
             kept.append(file)
-    in_order = [file for file in by_name if file in kept]
-    if in_order != kept:
-        for one, other in zip(in_order, kept, strict=True):
-            if one is not other:
-                text = f"{one.path} has another name than its rows {one.first} to {one.last} should have; they are read in order"
-                found.append(Doubt("renamed file", str(one.path), NOTE, text))
-                break
+    for file in _out_of_place([file for file in by_name if file in kept]):
+        text = f"{file.path} has another name than its rows {file.first} to {file.last} should have; they are read in order"
+        found.append(Doubt("renamed file", str(file.path), NOTE, text))
     return kept
+
+
+def _out_of_place(files: Sequence[RowFile]) -> list[RowFile]:
+    """Those that have to be taken out for the rest to be in order: as few as can be."""
+    ends: list[int] = []  # of the longest rising chain of each length: the place of its last file
+    before: list[int] = []
+    for place, file in enumerate(files):
+        length = sum(files[end].first < file.first for end in ends)
+        before.append(ends[length - 1] if length else -1)
+        ends[length : length + 1] = [place]
+    chain = set()
+    place = ends[-1] if ends else -1
+    while place >= 0:
+        chain.add(place)
+        place = before[place]
+    return [file for number, file in enumerate(files) if number not in chain]
 
 
 def _holes(node: str, files: Sequence[RowFile], dropped: int) -> list[Doubt]:

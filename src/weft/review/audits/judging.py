@@ -275,6 +275,9 @@ class Judged:
     def _was_there(self, member: Member, row: int) -> bool:
         """It came to the federate's node while the federate could be handed it: then it did not get lost on the way."""
         at = self._arrived(member, row)
+        order = self.text("order", row)
+        if order == "CT" and at == row:
+            at = -1  # it gets its place elsewhere first
         if at < 0 or member.node in self.known.crashed:
             return False
         place = int(self.seq[at])
@@ -283,6 +286,8 @@ class Judged:
         for other in self._others(int(self.source[row]), int(self.message[row]), "hold"):
             if int(self.federate[other]) == member.federate:
                 return False  # it waits for another one, which is the one that is lost
+        if order in ("CO", "CT") and not self._released((int(self.source[row]), int(self.message[row]), member.federate)):
+            return True  # it is released when it comes, and only then waits for the federate
         # Who is constrained gets nothing before it asks for time again.
         return not member.constrained or (member.asked_at is not None and member.asked_at > place)
 
