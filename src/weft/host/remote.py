@@ -30,7 +30,7 @@ from weft.host.guard import OPERATOR
 from weft.host.streams import open_stream
 from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
 from weft.kernel.recording import MESSAGES
-from weft.model.errors import ConnectionFailed, NotConnected, RTIexception
+from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import (
     PLAIN_PASSWORD,
     ConfigurationResult,
