@@ -85,9 +85,11 @@ class SocketLine:
         """What waits to be written is looked at after each flush."""
 
     def resume_writing(self) -> None:
-        """There is room again: what could be sorted has waited for it."""
-        if self._served is not None and self._served.backlog is not None:
-            self._board.drain(self._served)
+        """There is room again: what could be sorted, or was held, has waited for it."""
+        served = self._served
+        if served is not None and (served.held or served.backlog is not None):
+            self._board.release(served)
+            self._board.drain(served)
             self._server.flush_soon()
 
     def _read(self, data: bytes) -> None:
