@@ -91,8 +91,7 @@ def test_bad_data_is_named_and_never_a_violation(
 def test_many_runs_in_one_session(spark: Any, recorded: dict[str, Path], tmp_path: Path) -> None:
     """Each a task of one job; the verdicts are the same as without Spark."""
     runs = list(recorded.values())
-    for fault in DAMAGES[::4]:
-        runs.append(planted(recorded, tmp_path / fault.name, fault)[0])
+    runs += [planted(recorded, tmp_path / fault.name, fault)[0] for fault in DAMAGES[::4]]
     for bad in FILES[::4]:
         runs.append(copied(recorded, RUNS[1], tmp_path / bad.name))
         bad.do(runs[-1])
