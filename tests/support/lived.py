@@ -55,7 +55,7 @@ class Life:
             rti.connect(log, CallbackModel.EVOKED, *([configuration] if configuration is not None else []))
             self.rti.append(rti)
         self.rti[0].create_federation_execution(NAME, [fom()], time)
-        self.step_of = 0.5 if "float" in time else 1
+        self.step_of: Any = 0.5 if "float" in time else 1
         self.present: set[int] = set()
         self.advancing: set[int] = set()
         self.constrained = [i for i in range(self.count) if i != 1]  # one only regulates
@@ -179,7 +179,8 @@ class Life:
         chosen = [one for one in parameters_of(name) if self.random.random() < 0.7]
         values = {rti.get_parameter_handle(handle, one): one.encode() for one in chosen}
         order = self.random.choice((None, OrderType.CAUSAL, OrderType.TOTAL))
-        rti.send_interaction(handle, values, b"", **({} if order is None else {"order": order}))
+        more: dict[str, Any] = {} if order is None else {"order": order}
+        rti.send_interaction(handle, values, b"", **more)
 
     def stamp(self, i: int) -> None:
         rti = self.rti[i]

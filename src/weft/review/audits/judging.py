@@ -84,6 +84,9 @@ def judge_batches(known: Known, batches: Iterator[Any]) -> Iterator[Any]:
 class Judged:
     """Rows of messages (`near.SCHEMA`) as columns, and what is wrong with them."""
 
+    items: Array
+    transport: Array
+
     def __init__(self, known: Known, table: Any) -> None:
         self.known = known
         self.table = table
@@ -379,7 +382,7 @@ class Judged:
             times = {self.time[one].item() for one in sends if self.timed[one]}
             if times and self.time[row].item() not in times:
                 key = (int(self.source[row]), int(self.message[row]), int(self.federate[row]))
-                place = {"node": self.text("node", row), "seq": int(self.seq[row])}
+                place: dict[str, Any] = {"node": self.text("node", row), "seq": int(self.seq[row])}
                 self._tell(OTHER_TIME, key, row, bound=min(times), **place)
 
     def _after_resignation(self) -> None:
