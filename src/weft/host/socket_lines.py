@@ -276,10 +276,10 @@ class WebSocketLine(SocketLine):
             if self._served is not None:
                 self._reader.max_message = self._server.most.size
                 self._reader.passes_large = True
-        if self._reader.closed and not self._said_farewell:
-            self._said_farewell = True  # the answer to that of the client, which is among the replies
-        elif self._said_farewell:
+        if self._has_said_farewell():  # while that was read
             self._reader.replies.clear()
+        elif self._reader.closed:
+            self._said_farewell = True  # the answer to that of the client, which is among the replies
         if self._reader.replies:
             super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
             self._reader.replies.clear()
@@ -290,6 +290,9 @@ class WebSocketLine(SocketLine):
                 self.abandon_session()
         if self._reader.closed:
             super().close()
+
+    def _has_said_farewell(self) -> bool:
+        return self._said_farewell
 
     def close_broken(self) -> None:
         self._why = BROKEN

@@ -52,7 +52,8 @@ def disconnect(a: Author, who: int) -> Step | None:
         return Step(who, "connect")
     if one.joined and not a.wild:
         return None
-    return a.follow(Step(who, "disconnect"), Step(who, "disconnect"), Step(who, "list_federation_executions"), Step(who, "connect"))
+    asked = Step(who, "list_federation_executions")
+    return a.follow(Step(who, "disconnect"), Step(who, "disconnect"), asked, Step(who, "connect"))
 
 
 def point(a: Author, who: int) -> Step | None:

@@ -1,15 +1,15 @@
 """What two worlds must agree on, and where the standard leaves a choice.
 
-* Results and exceptions of calls: the same.  Where a client does not wait for answers (`asyncUpdates`), and several calls were made in a
-  hurry, which of them was refused is not known.
+* Results and exceptions of calls: the same.  Where a client does not wait for answers (`asyncUpdates`), and several calls were
+  made in a hurry, which of them was refused is not known.
 * What a federate hears between two steps: the same callbacks.
-  - All that is no message, and messages in time stamp order with the grants among them: in the same order, but that messages of equal time
-    are free among themselves.
-  - Messages in receive order: the values of one attribute by one sender, and the interactions of one class by one sender, in the same
-    order if they are reliable and were sent in the same order type; all else is free.
-  - A federate that is time-constrained hears messages in receive order while it advances, and nobody hears any during a save.  Over
-    several nodes it is free whether one that is sent when the grant or the save is due comes before it, or with the next advance, or
-    after the save.
+  - All that is no message, and messages in time stamp order with the grants among them: in the same order, but that messages of
+    equal time are free among themselves.
+  - Messages in receive order: the values of one attribute by one sender, and the interactions of one class by one sender, in the
+    same order if they are reliable and were sent in the same order type; all else is free.
+  - A federate that is time-constrained hears messages in receive order while it advances, and nobody hears any during a save.
+    Over several nodes it is free whether one that is sent when the grant or the save is due comes before it, or with the next
+    advance, or after the save.
 * Any exception is one that the service may raise; nothing is reflected of an instance that was not discovered or is removed.
 """
 
@@ -50,7 +50,9 @@ _ENDS = ("federate_resigned", "federation_restored", "connection_lost")
 
 def broken(seen: Sequence[Seen]) -> Difference | None:
     """What is wrong in one world, whatever others do: an exception that its service has not, a message about nothing."""
-    known: dict[int, Counter[str]] = {}  # how many, since another may have the name before the removal of the first is heard
+    known: dict[
+        int, Counter[str]
+    ] = {}  # how many, since another may have the name before the removal of the first is heard
     blurred: set[int] = set()  # since a restore it knows what it knew then
     for number, one in enumerate(seen):
         step = one.step
@@ -68,9 +70,13 @@ def broken(seen: Sequence[Seen]) -> Difference | None:
                     blurred.add(who)
                 elif callback[0] == "discover_object_instance":
                     known.setdefault(who, Counter())[callback[1]] += 1
-                elif who not in blurred and callback[0] in ("reflect_attribute_values", "remove_object_instance"):
+                elif who not in blurred and callback[0] in (
+                    "reflect_attribute_values",
+                    "remove_object_instance",
+                ):
                     if not known.setdefault(who, Counter())[callback[1]]:
-                        return Difference(number, "unknown", f"f{who} heard of {callback[1]}, which it has not discovered: {callback}")
+                        what = f"f{who} heard of {callback[1]}, which it has not discovered: {callback}"
+                        return Difference(number, "unknown", what)
                     if callback[0] == "remove_object_instance":
                         known[who][callback[1]] -= 1
     return None
@@ -92,7 +98,9 @@ class _Comparison:
     def __init__(self, world: str, one_place: bool) -> None:
         self._world = world
         self._one_place = one_place
-        self._late: dict[int, tuple[list[Plain], list[Plain]]] = {}  # heard in one world and not yet in the other
+        self._late: dict[
+            int, tuple[list[Plain], list[Plain]]
+        ] = {}  # heard in one world and not yet in the other
 
     def differs(self, one: Seen, other: Seen) -> tuple[str, str]:
         call = f"{one.step.call} by f{one.step.federate}"
@@ -106,7 +114,9 @@ class _Comparison:
             if not self._is_alike(who, expected, found):
                 late = self._late.get(who, ([], []))
                 told = f"\n  embedded: {_told(expected)}\n  {self._world}: {_told(found)}"
-                return "heard", f"after {call}: f{who} heard{told}" + (f"\n  late: {late}" if any(late) else "")
+                return "heard", f"after {call}: f{who} heard{told}" + (
+                    f"\n  late: {late}" if any(late) else ""
+                )
         if one.step.call == "resign_federation_execution" and not one.error:
             self._late.pop(one.step.federate, None)
         return "", ""
@@ -180,7 +190,9 @@ def _reliably(messages: list[Plain]) -> dict[tuple[str, ...], list[Plain]]:
         way, producer, time = _MESSAGES[one[0]]
         if way is None or one[way] != "HLAreliable":
             continue
-        sent = str(one[time + 1]) if len(one) > time + 1 else ""  # between messages sent in different orders nothing is promised
+        sent = (
+            str(one[time + 1]) if len(one) > time + 1 else ""
+        )  # between messages sent in different orders nothing is promised
         if one[0] == "reflect_attribute_values":
             for name, value in one[2].items():
                 found.setdefault((one[0], one[producer], sent, one[1], name), []).append([value, one[3]])

@@ -1,7 +1,7 @@
 """A save and a restore in the middle of a script: what follows must be as if there had been none.
 
-The law: a federation that was restored behaves as the one that was saved.  Between the two everybody does something that the restore has
-to undo.
+The law: a federation that was restored behaves as the one that was saved.  Between the two everybody does something that the
+restore has to undo.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from weft.prove.script import Plain, Script, Step
 
 LABEL = "middle"
 _TOLD = ("federation_saved", "federation_restored")
-# What the MOM says of saves is different afterwards, as it should be.
-_OF_SAVES = ("HLAlastSaveName", "HLAlastSaveTime", "HLAnextSaveName", "HLAnextSaveTime")
+# What the MOM says of saves is different afterwards, as it should be; and who is time-constrained may hear of it late.
+_OF_SAVES = frozenset(
+    ["HLAlastSaveName", "HLAlastSaveTime", "HLAnextSaveName", "HLAnextSaveTime", "HLAfederateState"]
+)
 
 
 def places(script: Script, seen: Sequence[Seen]) -> list[tuple[int, list[int]]]:
@@ -43,18 +45,21 @@ def with_interlude(script: Script, seen: Sequence[Seen], seed: int) -> tuple[Scr
     steps = [Step(chance.choice(joined), "request_federation_save", (LABEL,))]
     steps += [Step(who, "federate_save_begun") for who in chance.sample(joined, len(joined))]
     steps += [Step(who, "federate_save_complete") for who in chance.sample(joined, len(joined))]
-    steps += _deeds(chance, seen[:at], joined, script.federates)
+    steps += _deeds(chance, seen[:at], joined)
     steps += [Step(chance.choice(joined), "request_federation_restore", (LABEL,))]
     steps += [Step(who, "federate_restore_complete") for who in chance.sample(joined, len(joined))]
     return script.with_steps((*script.steps[:at], *steps, *script.steps[at:])), at, len(steps)
 
 
-def _deeds(chance: random.Random, seen: Sequence[Seen], joined: list[int], federates: int) -> list[Step]:
+def _deeds(chance: random.Random, seen: Sequence[Seen], joined: list[int]) -> list[Step]:
     """Steps of before, made again by whoever is there; none that changes who is."""
     kept = [
         one.step
         for one in seen
-        if one.step.federate in joined and not one.step.hurry and not one.error and one.step.call.startswith(_AGAIN)
+        if one.step.federate in joined
+        and not one.step.hurry
+        and not one.error
+        and one.step.call.startswith(_AGAIN)
     ]
     return [
         Step(step.federate, step.call, step.arguments, f"undone{number}" if step.name else "")
@@ -72,7 +77,9 @@ def without_interlude(seen: Sequence[Seen], at: int, count: int) -> list[Seen] |
     """What was seen of the script itself; None if the save or the restore did not come about."""
     inside = seen[at : at + count]
     for wanted in _TOLD:
-        if not any(callback[0] == wanted for one in inside for heard in one.heard.values() for callback in heard):
+        if not any(
+            callback[0] == wanted for one in inside for heard in one.heard.values() for callback in heard
+        ):
             return None
     return [*seen[:at], *seen[at + count :]]
 
@@ -82,13 +89,17 @@ def masked(seen: Sequence[Seen]) -> list[Seen]:
     made = []
     for one in seen:
         again = copy.copy(one)
-        again.heard = {who: [_masked(callback) for callback in heard] for who, heard in one.heard.items()}
+        again.heard = {who: kept for who, heard in one.heard.items() if (kept := _masked(heard))}
         made.append(again)
     return made
 
 
-def _masked(callback: Plain) -> Plain:
-    if callback[0] == "reflect_attribute_values" and any(name in callback[2] for name in _OF_SAVES):
-        kept = {name: "…" if name in _OF_SAVES else value for name, value in callback[2].items()}
-        return [callback[0], callback[1], kept, *callback[3:]]
-    return callback
+def _masked(heard: list[Plain]) -> list[Plain]:
+    made = []
+    for callback in heard:
+        if callback[0] != "reflect_attribute_values" or not _OF_SAVES.intersection(callback[2]):
+            made.append(callback)
+        elif not _OF_SAVES.issuperset(callback[2]):
+            kept = {name: "…" if name in _OF_SAVES else value for name, value in callback[2].items()}
+            made.append([callback[0], callback[1], kept, *callback[3:]])
+    return made

@@ -86,7 +86,9 @@ class Stage:
         try:
             bounded(work, lambda: players[0].at if players else "connect")
         except Exception as error:
-            played.troubles.append(f"{type(error).__name__}: {error}, at {players[0].at if players else 'connect'}")
+            played.troubles.append(
+                f"{type(error).__name__}: {error}, at {players[0].at if players else 'connect'}"
+            )
         if players:
             player = players[0]
             played.troubles += player.troubles
