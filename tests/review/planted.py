@@ -53,7 +53,8 @@ class Rows:
             row
             for rows in self.nodes.values()
             for row in rows
-            if (not kinds or row["kind"] in kinds) and all(row[name] == value for name, value in wanted.items())
+            if (not kinds or row["kind"] in kinds)
+            and all(row[name] == value for name, value in wanted.items())
         ]
 
     def of(self, row: Row, *kinds: str, **wanted: Any) -> list[Row]:
@@ -61,7 +62,8 @@ class Rows:
         return [
             other
             for other in self.messages[row["source"], row["message"]]
-            if (not kinds or other["kind"] in kinds) and all(other[name] == value for name, value in wanted.items())
+            if (not kinds or other["kind"] in kinds)
+            and all(other[name] == value for name, value in wanted.items())
         ]
 
     def send(self, row: Row) -> Row:
@@ -97,7 +99,11 @@ class Rows:
             told.write_text(json.dumps(json.loads(told.read_text()) | {"rows": len(rows)}))
             for path in self.meta:
                 if path.parent.name == f"node={node}":
-                    mine = [{k: v for k, v in row.items() if k not in ("node", "_file")} for row in rows if row["_file"] == path]
+                    mine = [
+                        {k: v for k, v in row.items() if k not in ("node", "_file")}
+                        for row in rows
+                        if row["_file"] == path
+                    ]
                     table = pa.Table.from_pylist(mine, schema=schema.with_metadata(self.meta[path]))
                     pq.write_table(table, path)
 
@@ -179,7 +185,11 @@ def lost_on_its_way(rows: Rows) -> Found:
     """Nothing of it reached the node, and a later one of the same sender did."""
     for row in delivered(rows, "CO"):
         alone = len(rows.of(row, "deliver", node=row["node"])) == 1
-        later = [r for r in delivered(rows, "CO", federate=row["federate"], source=row["source"]) if r["message"] > row["message"]]
+        later = [
+            r
+            for r in delivered(rows, "CO", federate=row["federate"], source=row["source"])
+            if r["message"] > row["message"]
+        ]
         if alone and later:
             rows.remove(*rows.of(row, node=row["node"]))
             return {("delivery", "lost", row["federate"])}
@@ -196,13 +206,21 @@ def lost_in_time_stamp_order(rows: Rows) -> Found:
 def not_the_grants(rows: Rows, row: Row) -> bool:
     """Is the federate granted something beyond it by Time Advance Request?"""
     request, grant = around(rows, row)
-    return request["service"] == "time_advance_request" and grant is not None and grant[rows.time] > row[rows.time]
+    return (
+        request["service"] == "time_advance_request"
+        and grant is not None
+        and grant[rows.time] > row[rows.time]
+    )
 
 
 def around(rows: Rows, row: Row) -> tuple[Row, Row | None]:
     """The request before a row, and the grant behind it."""
     mine, place = rows.place(row)
-    asked = [r for r in mine[:place] if r["federate"] == row["federate"] and r["kind"] == "request" and r[rows.time] is not None]
+    asked = [
+        r
+        for r in mine[:place]
+        if r["federate"] == row["federate"] and r["kind"] == "request" and r[rows.time] is not None
+    ]
     granted = [r for r in mine[place:] if r["federate"] == row["federate"] and r["kind"] == "grant"]
     return asked[-1], granted[0] if granted else None
 
@@ -213,7 +231,9 @@ def lost_though_its_receiver_moved_to_where_it_still_wants_it(rows: Rows) -> Fou
     regions = {r["region"] for r in rows.all("declare") if r["region"]}
     for row in delivered(rows, "RO"):
         send = rows.send(row)
-        mine = [r for r in rows.all("region", federate=row["federate"]) if r["region"] in regions and r["lower"]]
+        mine = [
+            r for r in rows.all("region", federate=row["federate"]) if r["region"] in regions and r["lower"]
+        ]
         mine = [r for r in mine if r["epoch_ns"] < send["epoch_ns"] - 2 * SECOND]
         if send["lower"] and mine and "reflect" in row["service"]:
             (arrival,) = rows.of(row, "arrive", node=row["node"])
@@ -257,7 +277,12 @@ def one_number_for_two_messages(rows: Rows) -> Found:
 @damage
 def one_number_for_two_messages_to_nobody(rows: Rows) -> Found:
     row = first(r for r in reversed(rows.all("send", order="RO", service="send_interaction")) if r["source"])
-    unheard = {"destinations": [], "class": "HLAinteractionRoot.Unheard", "items": [], "message": row["message"] + 100_000}
+    unheard = {
+        "destinations": [],
+        "class": "HLAinteractionRoot.Unheard",
+        "items": [],
+        "message": row["message"] + 100_000,
+    }
     rows.insert(row, row | unheard)
     rows.insert(row, row | unheard)
     return {("delivery", "sent twice", row["source"])}
@@ -288,7 +313,11 @@ def another_time_within_the_order(rows: Rows) -> Found:
         if row["order"] == "TSO" and not_the_grants(rows, row):
             _, grant = around(rows, row)
             mine, place = rows.place(row)
-            between = [r for r in mine[place + 1 : rows.place(grant or row)[1]] if r["federate"] == row["federate"] and r["kind"] == "deliver" and r["order"] == "TSO"]
+            between = [
+                r
+                for r in mine[place + 1 : rows.place(grant or row)[1]]
+                if r["federate"] == row["federate"] and r["kind"] == "deliver" and r["order"] == "TSO"
+            ]
             if not between and grant is not None:
                 row[rows.time] = grant[rows.time]
                 return {("time", "other time", row["federate"])}
@@ -299,8 +328,17 @@ def another_time_within_the_order(rows: Rows) -> Found:
 def against_time_stamp_order(rows: Rows) -> Found:
     for row in rows.all("deliver", order="TSO"):
         mine, place = rows.place(row)
-        later = [r for r in mine[place + 1 :] if r["federate"] == row["federate"] and r["kind"] in ("deliver", "grant")]
-        if later and later[0]["kind"] == "deliver" and later[0]["order"] == "TSO" and later[0][rows.time] > row[rows.time]:
+        later = [
+            r
+            for r in mine[place + 1 :]
+            if r["federate"] == row["federate"] and r["kind"] in ("deliver", "grant")
+        ]
+        if (
+            later
+            and later[0]["kind"] == "deliver"
+            and later[0]["order"] == "TSO"
+            and later[0][rows.time] > row[rows.time]
+        ):
             if around(rows, row)[0]["service"] == "time_advance_request":
                 rows.move(row, later[0])
                 return {("time", "decreasing", row["federate"])}
@@ -322,9 +360,24 @@ def beyond_what_was_asked_for(rows: Rows) -> Found:
     for row in rows.all("deliver", order="TSO"):
         mine, place = rows.place(row)
         request, _ = around(rows, row)
-        before = [r for r in mine[: rows.place(request)[1]] if r["federate"] == row["federate"] and r["kind"] == "grant" and r["service"] == "time_advance_grant"]
-        behind = [r for r in mine[rows.place(request)[1] : place] if r["federate"] == row["federate"] and r["kind"] == "deliver" and r["order"] == "TSO"]
-        if before and not behind and request["service"].startswith("time_advance") and before[-1][rows.time] < row[rows.time]:
+        before = [
+            r
+            for r in mine[: rows.place(request)[1]]
+            if r["federate"] == row["federate"]
+            and r["kind"] == "grant"
+            and r["service"] == "time_advance_grant"
+        ]
+        behind = [
+            r
+            for r in mine[rows.place(request)[1] : place]
+            if r["federate"] == row["federate"] and r["kind"] == "deliver" and r["order"] == "TSO"
+        ]
+        if (
+            before
+            and not behind
+            and request["service"].startswith("time_advance")
+            and before[-1][rows.time] < row[rows.time]
+        ):
             earlier, _ = around(rows, before[-1])
             if earlier["service"].startswith("time_advance"):
                 rows.move(row, mine[rows.place(before[-1])[1] - 1])
@@ -332,7 +385,9 @@ def beyond_what_was_asked_for(rows: Rows) -> Found:
     raise NoPlace
 
 
-def granted(rows: Rows, service: str = "time_advance_request", constrained: bool = True) -> Iterator[tuple[Row, Row]]:
+def granted(
+    rows: Rows, service: str = "time_advance_request", constrained: bool = True
+) -> Iterator[tuple[Row, Row]]:
     """Requests and their grants, the last ones first."""
     bound = {r["federate"] for r in rows.all("grant", service="time_constrained_enabled")}
     for grant in reversed(rows.all("grant", service="time_advance_grant")):
@@ -393,7 +448,11 @@ def a_grant_above_the_lbts(rows: Rows) -> Found:
     for row in rows.all("request", "grant"):
         if row[rows.look] is None or row[rows.time] is None:
             continue
-        own = [r for r in rows.all("request", "grant", "resign", federate=row["federate"]) if r["epoch_ns"] > row["epoch_ns"]]
+        own = [
+            r
+            for r in rows.all("request", "grant", "resign", federate=row["federate"])
+            if r["epoch_ns"] > row["epoch_ns"]
+        ]
         until = min((r["epoch_ns"] for r in own), default=0)
         early = {
             r["federate"] for r in rows.all("grant")
@@ -411,7 +470,13 @@ def a_time_stamp_below_the_sender_s_promise(rows: Rows) -> Found:
     """It had promised more than it kept."""
     for send in rows.all("send", order="TSO"):
         mine, place = rows.place(send)
-        told = [r for r in mine[:place] if r["federate"] == send["source"] and r["kind"] in ("request", "grant") and r[rows.look] is not None]
+        told = [
+            r
+            for r in mine[:place]
+            if r["federate"] == send["source"]
+            and r["kind"] in ("request", "grant")
+            and r[rows.look] is not None
+        ]
         if told and told[-1]["kind"] == "grant":
             told[-1][rows.look] += 1000
             return {("time", "below promise", send["source"])}
@@ -429,7 +494,14 @@ def stranger(rows: Rows, send: Row) -> int | None:
     }  # fmt: skip
     left = {r["federate"]: r["epoch_ns"] for r in rows.all("resign")}
     came = {r["federate"]: r["epoch_ns"] for r in rows.all("join")}
-    fit = [f for f in rows.home if f not in wanted and f != send["source"] and came[f] < send["epoch_ns"] - 5 * SECOND and send["epoch_ns"] < left[f] - 5 * SECOND]
+    fit = [
+        f
+        for f in rows.home
+        if f not in wanted
+        and f != send["source"]
+        and came[f] < send["epoch_ns"] - 5 * SECOND
+        and send["epoch_ns"] < left[f] - 5 * SECOND
+    ]
     return fit[0] if fit else None
 
 
@@ -439,7 +511,12 @@ def deliver_to(rows: Rows, send: Row, who: int) -> None:
     behind = [r for r in own if r["epoch_ns"] <= send["epoch_ns"] + 10_000_000][-1]
     names = ("source", "message", "class", "items", "object", "transport")
     empty = dict.fromkeys(send)
-    rows.insert(behind, empty | {"kind": "deliver", "federate": who, "order": "RO", "service": "receive_interaction"} | {n: send[n] for n in names})
+    rows.insert(
+        behind,
+        empty
+        | {"kind": "deliver", "federate": who, "order": "RO", "service": "receive_interaction"}
+        | {n: send[n] for n in names},
+    )
 
 
 @damage
@@ -468,7 +545,11 @@ def not_addressed_though_subscribed(rows: Rows) -> Found:
     """Well after its subscription, and before it changes again."""
     for row in delivered(rows, "RO"):
         send = rows.send(row)
-        near = [r for r in rows.all("declare", "region", "join", "resign", federate=row["federate"]) if abs(r["epoch_ns"] - send["epoch_ns"]) < 3 * SECOND]
+        near = [
+            r
+            for r in rows.all("declare", "region", "join", "resign", federate=row["federate"])
+            if abs(r["epoch_ns"] - send["epoch_ns"]) < 3 * SECOND
+        ]
         if not near and "interaction" in row["service"]:
             send["destinations"] = [f for f in send["destinations"] if f != row["federate"]]
             rows.remove(row)
@@ -492,14 +573,22 @@ def an_attribute_too_much(rows: Rows) -> Found:
 
 @damage
 def a_parameter_is_missing(rows: Rows) -> Found:
-    row = first(r for r in delivered(rows, "RO") if r["items"] and "interaction" in r["service"] and rows.send(r)["class"] == r["class"])
+    row = first(
+        r
+        for r in delivered(rows, "RO")
+        if r["items"] and "interaction" in r["service"] and rows.send(r)["class"] == r["class"]
+    )
     row["items"] = []
     return {("interest", "items missing", row["federate"])}
 
 
 @damage
 def another_class_than_the_most_specific_subscribed_one(rows: Rows) -> Found:
-    row = first(r for r in reversed(rows.all("deliver", service="receive_interaction")) if r["class"].endswith("Event.Fire"))
+    row = first(
+        r
+        for r in reversed(rows.all("deliver", service="receive_interaction"))
+        if r["class"].endswith("Event.Fire")
+    )
     row["class"] = row["class"].removesuffix(".Fire")
     return {("interest", "other class", row["federate"])}
 
@@ -511,7 +600,14 @@ def turned(rows: Rows, order: str) -> Found:
     """Two messages of one sender, of which the later is released first."""
     for row in rows.all("release", order=order):
         mine, place = rows.place(row)
-        later = [r for r in mine[place + 1 :] if r["kind"] == "release" and r["order"] == order and r["federate"] == row["federate"] and r["source"] == row["source"]]
+        later = [
+            r
+            for r in mine[place + 1 :]
+            if r["kind"] == "release"
+            and r["order"] == order
+            and r["federate"] == row["federate"]
+            and r["source"] == row["source"]
+        ]
         if later:
             rows.move(row, later[0])
             return {("causal", "late", row["federate"])}
@@ -741,5 +837,7 @@ def a_file_of_another_run(run: Path) -> str:
     path = files_of(run)[2]
     table = read(path)
     other = path.with_name(path.name.replace("000003", "000098"))
-    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"weft.run": b"20200101T000000Z-0"}), other)
+    pq.write_table(
+        table.replace_schema_metadata({**table.schema.metadata, b"weft.run": b"20200101T000000Z-0"}), other
+    )
     return str(other)

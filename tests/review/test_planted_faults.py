@@ -11,7 +11,12 @@ import pytest
 
 from review.planted import BLAMED, DAMAGES, FILES, BadFile, Damage, Found, NoPlace, Rows
 from support import lived
-from weft.review import Verdict, judge
+from weft.cli.review import EXITS, as_text
+from weft.review import AUDITS, Verdict, judge
+from weft.review.audits.context import Context, Result
+from weft.review.reading import open_for_review
+from weft.review.report import html_report
+from weft.review.review import run_audits
 
 RUNS = ("mesh, integer time", "fabric, float time")
 
@@ -91,9 +96,40 @@ def test_bad_data_is_named_and_never_a_violation(
 def test_many_runs_in_one_session(spark: Any, recorded: dict[str, Path], tmp_path: Path) -> None:
     """Each a task of one job; the verdicts are the same as without Spark."""
     runs = list(recorded.values())
-    for fault in DAMAGES[::4]:
-        runs.append(planted(recorded, tmp_path / fault.name, fault)[0])
+    runs += [planted(recorded, tmp_path / fault.name, fault)[0] for fault in DAMAGES[::4]]
     for bad in FILES[::4]:
         runs.append(copied(recorded, RUNS[1], tmp_path / bad.name))
         bad.do(runs[-1])
     assert judge(runs, spark) == judge(runs)
+
+
+def test_a_run_at_an_embedded_node_is_clean(tmp_path: Path) -> None:
+    (verdict,) = judge([lived.embedded(tmp_path, 4, steps=80)])
+    assert verdict.clean, str(verdict)
+
+
+def test_an_audit_that_fails_does_not_take_the_others_along(
+    recorded: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text, JSON and HTML show the failure beside what the others found; without a violation it is inconclusive, exit 3."""
+
+    def fails(context: Context) -> Result:
+        raise ValueError("no such column")
+
+    monkeypatch.setitem(AUDITS, "interest", fails)
+    context = Context(None, open_for_review(recorded[RUNS[0]]), None, orders=("CO", "CT"))
+    found = run_audits(context, lambda text: None)
+    assert list(found.audits) == ["causal", "time", "delivery", "deadlines"]
+    assert (found.failures, found.status) == ({"interest": "no such column"}, "inconclusive")
+    assert EXITS[found.status] == 3
+    assert "interest   failed: no such column" in as_text(found)
+    assert found.as_data()["audits"]["interest"]["failed"] == "no such column"
+    assert "no such column" in html_report(found)
+
+
+def test_a_relative_path_is_made_absolute_before_it_goes_to_workers(
+    recorded: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = recorded[RUNS[0]]
+    monkeypatch.chdir(run.parent)
+    assert all(file.path.is_absolute() for file in open_for_review(run.name).run.files)

@@ -178,7 +178,11 @@ def _share(new: int, old: int) -> str:
 
 def _schedule(advice: Mapping[str, Any]) -> Iterator[str]:
     late = advice["late_as_planned"]
-    verdict = f"{late} operations can be late with these priorities" if late else "all deadlines are met with these priorities"
+    verdict = (
+        f"{late} operations can be late with these priorities"
+        if late
+        else "all deadlines are met with these priorities"
+    )
     used = f"{advice['utilisation']:.0%} of a processor"
     yield f"schedule: {used}, {advice['misses_recorded']} deadlines were missed as recorded; {verdict}"
     if not advice["dispatcher_interrupts"]:
@@ -186,7 +190,7 @@ def _schedule(advice: Mapping[str, Any]) -> Iterator[str]:
     if advice["dispatcher"]:
         yield f"    use the dispatcher {advice['dispatcher']} instead: it interrupts, and then less is late"
     elif advice["misses_recorded"] and not late and not advice["late_as_recorded"]:
-        yield "    the times that were measured do not explain the misses: events came in bursts, or something else used the processor"
+        yield "    the times measured do not explain the misses: events came in bursts, or something else used the processor"
     yield f"    {'operation':<28}{'priority':>9}{'was':>5}{'Hz':>9}{'worst ms':>10}{'response ms':>13}{'was':>9}{'misses':>8}"
     for row in advice["operations"]:
         rate = f"{1 / row['period_s']:.1f}" if row["period_s"] else ""

@@ -169,7 +169,11 @@ def measured_operations(rows: Any) -> dict[str, list[Measured]]:
         .collect()
     )
     # A node may have said of an event that it missed, and never that it ended.
-    said = rows.where((f.col("kind") == "miss") & (f.col("operation") != "")).groupBy("node", "operation").count()
+    said = (
+        rows.where((f.col("kind") == "miss") & (f.col("operation") != ""))
+        .groupBy("node", "operation")
+        .count()
+    )
     told = {(row["node"], row["operation"]): row["count"] for row in said.collect()}
     made: dict[str, list[Measured]] = {}
     for row in found:

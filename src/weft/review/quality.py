@@ -8,6 +8,7 @@ rows are not all there, or are not to be trusted.  Findings that lean on these a
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -170,9 +171,8 @@ def _short(run: Run, node: str, files: Sequence[RowFile], rows: int) -> list[Dou
 
 
 def _has_holes(files: Sequence[RowFile]) -> bool:
-    return any(other.first > one.last + 1 for one, other in zip(files, files[1:], strict=False)) or bool(
-        files and files[0].first > 1
-    )
+    gaps = any(other.first > one.last + 1 for one, other in itertools.pairwise(files))
+    return gaps or bool(files and files[0].first > 1)
 
 
 def _described(run: Run) -> list[Doubt]:
@@ -228,13 +228,14 @@ def clocks(parts: Iterable[Sampled], reference: str | None) -> tuple[dict[str, i
     found = []
     for node in nodes:
         bounds = ahead.get((chosen, node))
-        if bounds is None or bounds[0] <= TOLERANCE and bounds[1] >= -TOLERANCE:
+        if bounds is None or (bounds[0] <= TOLERANCE and bounds[1] >= -TOLERANCE):
             continue
         known = [bound for bound in bounds if abs(bound) < UNBOUNDED]
         middle = sum(known) // len(known)
         shifts[node] = -middle
+        side = "ahead of" if middle > 0 else "behind"
         text = (
-            f"the clock of node {node!r} was {abs(middle) / 1e9:.1f} s {'ahead of' if middle > 0 else 'behind'} that of {chosen!r}; "
+            f"the clock of node {node!r} was {abs(middle) / 1e9:.1f} s {side} that of {chosen!r}; "
             "its times are corrected, and what hangs on them is unsure"
         )
         found.append(Doubt("clock", node, CLOCK, text, frozenset({node})))

@@ -127,7 +127,9 @@ def gaps_of(run: Run) -> set[str]:
     found = {unquote(folder.name.removeprefix("node=")) for folder in torn}
     found |= {name for name, node in run.nodes.items() if node.get("dropped")}
     there = set(run.nodes) | {file.node for file in run.files}
-    return found | {name for node in run.nodes.values() for name in node.get("others", ()) if name not in there}
+    return found | {
+        name for node in run.nodes.values() for name in node.get("others", ()) if name not in there
+    }
 
 
 def read_rows(session: Any, opened: Opened) -> Any:
