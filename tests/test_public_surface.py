@@ -27,6 +27,11 @@ PUBLIC = {
         "QOS_MODULE", "Undecoded", "Update", "heard", "join",
     ],
     "weft.review": ["AUDITS", "Review", "ReviewError", "follow", "register", "review"],
+    "weft.prove": [
+        "AtAddress", "Campaign", "Certificate", "Embedded", "Finding", "MakeWorld", "Outcome", "OwnNodes", "Played", "Script",
+        "Served", "Simulated", "Stage", "Step", "Words", "World", "judged", "proving_model", "read_script", "shrunk",
+        "words_of",
+    ],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",
