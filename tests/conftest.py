@@ -40,14 +40,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         few = metafunc.module.__name__.rpartition("_")[2] in OWN_NODES and not PURE
         inside = pytest.param(spread.OWN, marks=[] if few else [pytest.mark.soak])
         rarely = marks or ([pytest.mark.soak] if PURE else [])
-        causal = pytest.param(CAUSAL, marks=[*rarely, *_without_middleware(metafunc)])
-        metafunc.parametrize("spread_over", ["embedded", three, inside, causal], indirect=True)
-
-
-def _without_middleware(metafunc: pytest.Metafunc) -> list[pytest.MarkDecorator]:
-    """Tests that say why they are not about federates with the middleware."""
-    bare = metafunc.definition.get_closest_marker(BARE)
-    return [] if bare is None else [pytest.mark.skip(reason=bare.kwargs["reason"])]
+        ways = ["embedded", three, inside]
+        if metafunc.definition.get_closest_marker(BARE) is None:
+            ways.append(pytest.param(CAUSAL, marks=rarely))
+        metafunc.parametrize("spread_over", ways, indirect=True)
 
 
 @pytest.fixture(autouse=True)

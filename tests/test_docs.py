@@ -55,7 +55,7 @@ _NEXT_RUN = (
     '--federate "tower=python light.py" --federate "quay=python tug.py" > next.txt'
 )
 LAST = FOLLOWED["tutorial"][-1]
-EXAMPLES = ("README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md")
+EXAMPLES = ("README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md", "docs/proving.md")
 COMMANDS = {
     ("docs/console.md", "weft serve"),
     ("docs/joining-from-cpp-and-java.md", "weft serve --host 0.0.0.0"),
@@ -74,7 +74,7 @@ LEFT_OUT: dict[tuple[str, str], str] = {
         "docs/hangs.md",
         "weft status                 # the server on this machine; or: weft status HOST:PORT",
     ): "needs a server on the usual port; tests/cli/test_cli_serve.py asks one on its own",
-    ("docs/console.md", "weft console 10.0.0.1 10.0.0.2:15165 --key operator.key"): (
+    ("docs/console.md", "weft console 10.0.0.1 10.0.0.2:15165 --operator-key operator.key"): (
         "two machines; tests/console/test_console_child.py attaches one, tests/cli/test_cli_examples.py runs the command"
     ),
     ("docs/sizing.md", "weft bench embedded        # in one process"): (

@@ -95,7 +95,7 @@ def _set_up(checkout: Path, **streams: Any) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
     return subprocess.run(
         ["make", "--no-print-directory", "setup", f"PYTHON={sys.executable}"],
-        cwd=checkout, env=environment, text=True, check=True, timeout=60, **streams,
+        cwd=checkout, env=environment, text=True, check=True, timeout=240, **streams,
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from weft.cli import main
 @pytest.mark.soak
 def test_a_short_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Issue 8: seconds, CPU-seconds and memory of each audit, growth, and DuckDB on the same questions."""
-    pytest.importorskip("pyspark")
     options = ["--rows", "5000", "--rows", "10000", "--master", "local[1]", "--json"]
     assert main(["bench", "review", *options]) == 0
     said = json.loads(capsys.readouterr().out)

@@ -30,7 +30,7 @@ def bash(scripts: Path, *lines: list[str], folder: Path | None = None) -> list[l
     calls = "\n".join("probe " + " ".join(f"'{word}'" for word in words) for words in lines)
     done = subprocess.run(
         ["bash", "--norc", "-c", PROBE.format(script=scripts / "bash") + calls],
-        capture_output=True, text=True, check=True, timeout=60, cwd=folder or scripts,
+        capture_output=True, text=True, check=True, timeout=240, cwd=folder or scripts,
     )  # fmt: skip
     assert done.stderr == ""
     return [sorted(found.split("|")) if found else [] for found in done.stdout.split("\n")[:-1]]
@@ -110,7 +110,7 @@ def test_zsh_completes(scripts: Path) -> None:
     probe weft serve --port ''
     """
     done = subprocess.run(
-        ["zsh", "-f", "-c", probe], capture_output=True, text=True, check=True, timeout=60, cwd=scripts
+        ["zsh", "-f", "-c", probe], capture_output=True, text=True, check=True, timeout=240, cwd=scripts
     )
     commands, parts, flags, files, nothing = done.stdout.splitlines()
     assert {"serve", "status", "top"} <= set(commands.split())
@@ -128,7 +128,7 @@ def test_fish_completes(scripts: Path) -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=240,
             cwd=scripts,
         )
         return {found.partition("\t")[0] for found in done.stdout.splitlines()}

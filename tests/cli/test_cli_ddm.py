@@ -103,7 +103,7 @@ def test_bounds_are_those_of_the_standard_or_as_asked(capsys: Capture) -> None:
     assert channels(*half, "--bounds", "half-open") == [1]
     fom = ("--fom", "a.xml", "--rid", "my.rid", "--region", "R=X+Y:X=0..500,Y=0..1000")
     assert channels(*fom) == [1, 3]
-    assert ddm("map", *fom, "--bounds", "closed") == 1
+    assert ddm("map", *fom, "--bounds", "closed") == 2
     assert "Y=0..1000 is not within 0..999" in capsys.readouterr().err
 
 
@@ -125,9 +125,9 @@ def test_bounds_are_those_of_the_standard_or_as_asked(capsys: Capture) -> None:
 )
 @pytest.mark.usefixtures("folder")
 def test_a_region_that_means_nothing(region: str, message: str, capsys: Capture) -> None:
-    assert ddm("map", "--fed", "paper.fed", "--region", "S=2D", "--region", region) == 1
+    assert ddm("map", "--fed", "paper.fed", "--region", "S=2D", "--region", region) == 2
     shown = capsys.readouterr()
-    assert shown.err.startswith("error: --region ")
+    assert shown.err.startswith("weft: --region ")
     assert message in shown.err
     assert not shown.out
 
@@ -136,15 +136,15 @@ def test_a_region_that_means_nothing(region: str, message: str, capsys: Capture)
 def test_files_that_cannot_be_used(action: str, folder: Path, capsys: Capture) -> None:
     (folder / "bad.rid").write_text("(DataDistribution\n (StrategyToUse Clever))")
     for files, message in (
-        (("--fed", "none.fed"), "error: none.fed: No such file"),
-        (("--fed", "my.rid"), "error: my.rid:1: begins with (RTI"),
-        (("--fed", "paper.fed", "--rid", "none.rid"), "error: none.rid: No such file"),
+        (("--fed", "none.fed"), "weft: none.fed: No such file"),
+        (("--fed", "my.rid"), "weft: my.rid:1: begins with (RTI"),
+        (("--fed", "paper.fed", "--rid", "none.rid"), "weft: none.rid: No such file"),
         (
             ("--fed", "paper.fed", "--rid", "bad.rid"),
-            "error: bad.rid:2: StrategyToUse must be one of Simple, ",
+            "weft: bad.rid:2: StrategyToUse must be one of Simple, ",
         ),
     ):
-        assert ddm(action, *files) == 1
+        assert ddm(action, *files) == 2
         assert capsys.readouterr().err.startswith(message)
 
 
@@ -200,20 +200,20 @@ def test_match_writes_pairs(name: str, folder: Path, capsys: Capture) -> None:
 def test_boxes_that_cannot_be_read(text: str, message: str, folder: Path, capsys: Capture) -> None:
     (folder / "bad.csv").write_text(text)
     (folder / "bad.parquet").write_text(text)
-    assert ddm("match", "updates.csv", "bad.csv") == 1
-    assert capsys.readouterr().err.startswith(f"error: {message}")
-    assert ddm("match", "bad.parquet", "updates.csv") == 1
-    assert capsys.readouterr().err.startswith("error: bad.parquet: cannot be read: ")
+    assert ddm("match", "updates.csv", "bad.csv") == 2
+    assert capsys.readouterr().err.startswith(f"weft: {message}")
+    assert ddm("match", "bad.parquet", "updates.csv") == 2
+    assert capsys.readouterr().err.startswith("weft: bad.parquet: cannot be read: ")
 
 
 def test_numbers_beyond_64_bits_and_folders_that_are_not_there(folder: Path, capsys: Capture) -> None:
     wide = {"x_lower": pa.array([1 << 63], pa.uint64()), "x_upper": pa.array([0], pa.int8())}
     parquet.write_table(pa.table(wide), folder / "wide.parquet")
-    assert ddm("match", "updates.csv", "wide.parquet") == 1
+    assert ddm("match", "updates.csv", "wide.parquet") == 2
     assert "column x_lower must hold whole numbers of 64 bits" in capsys.readouterr().err
-    assert ddm("match", "updates.csv", "none.csv") == 1
+    assert ddm("match", "updates.csv", "none.csv") == 2
     assert "none.csv: cannot be read: " in capsys.readouterr().err
-    assert ddm("match", "updates.csv", "updates.csv", "--out", "no/where.csv") == 1
+    assert ddm("match", "updates.csv", "updates.csv", "--out", "no/where.csv") == 2
     assert "no/where.csv: cannot be written: " in capsys.readouterr().err
 
 

@@ -45,11 +45,11 @@ def test_check_refuses_a_cycle_and_says_how_to_repair_it(name: str, tmp_path: Pa
     assert domains("check", str(path)) == 1
     shown = capsys.readouterr()
     assert not shown.out
-    assert shown.err.startswith(f"error: {path}:")
+    assert shown.err.startswith(f"weft: {path}:")
     assert "cycle" in shown.err
     assert "the smallest repair of the file: " in shown.err
     for action in (["route", str(path), "p", "q"], ["cost", str(path)]):
-        assert domains(*action) == 1
+        assert domains(*action) == 2
         assert "cycle" in capsys.readouterr().err
     assert domains("check", str(path), "--json") == 1
     assert "cycle" in json.loads(capsys.readouterr().out)["errorTexts"][0]
@@ -60,13 +60,13 @@ def test_check_warns_of_what_cannot_be_reached(tmp_path: Path, capsys: Capture) 
     path.write_text(write_domains(Topology(("a", "b", "c", "d"), {"A": ("a", "b"), "B": ("c", "d")})))
     assert domains("check", str(path)) == 0
     assert f"warning: {path}:4: c, d cannot be reached from a" in capsys.readouterr().out
-    assert domains("route", str(path), "a", "d") == 1
-    assert capsys.readouterr().err == "error: a cannot reach d: no chain of domains joins them\n"
+    assert domains("route", str(path), "a", "d") == 2
+    assert capsys.readouterr().err == "weft: a cannot reach d: no chain of domains joins them\n"
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path, capsys: Capture) -> None:
     for action in (["check"], ["cost"]):
-        assert domains(*action, str(tmp_path / "none.toml")) == 1
+        assert domains(*action, str(tmp_path / "none.toml")) == 2
         assert "none.toml: cannot be read: No such file" in capsys.readouterr().err
 
 
@@ -79,7 +79,7 @@ def test_route(figure_2: str, capsys: Capture) -> None:
     assert json.loads(capsys.readouterr().out) == {"hops": hops}
     assert domains("route", figure_2, "S1", "S1", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"hops": []}
-    assert domains("route", figure_2, "S1", "S9") == 1
+    assert domains("route", figure_2, "S1", "S9") == 2
     assert "there is no server 'S9'" in capsys.readouterr().err
 
 
@@ -96,11 +96,11 @@ def test_plan_writes_what_check_accepts(topology: str, tmp_path: Path, capsys: C
 
 
 def test_plan_says_what_it_cannot_do(tmp_path: Path, capsys: Capture) -> None:
-    assert domains("plan", "--servers", "9", "--topology", "tree", "--domain-size", "2") == 1
-    assert capsys.readouterr().err == "error: the domain size of a tree is at least 3, not 2\n"
-    assert domains("plan", "--servers", "9", "--topology", "bus", "-o", str(tmp_path)) == 1
+    assert domains("plan", "--servers", "9", "--topology", "tree", "--domain-size", "2") == 2
+    assert capsys.readouterr().err == "weft: the domain size of a tree is at least 3, not 2\n"
+    assert domains("plan", "--servers", "9", "--topology", "bus", "-o", str(tmp_path)) == 2
     assert "cannot be written" in capsys.readouterr().err
-    assert domains("plan", "--servers", "60000", "--topology", "bus") == 1
+    assert domains("plan", "--servers", "60000", "--topology", "bus") == 2
     assert "more ports than one machine has" in capsys.readouterr().err
 
 

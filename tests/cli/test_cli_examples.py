@@ -235,7 +235,7 @@ def test_examples_that_serve(home: Path) -> None:
             assert process.stdout.readline().strip().startswith("tcp")
             process.send_signal(signal.SIGTERM)
         for process in running:
-            process.communicate(timeout=60)
+            process.communicate(timeout=240)
             assert process.returncode == 0
     finally:
         for process in running:

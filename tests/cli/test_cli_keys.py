@@ -11,10 +11,9 @@ from weft.host.guard import OPERATOR, OperatorKey
 from weft.host.operator_keys import key_of_run, newest_key, operator_credentials
 from weft.model.errors import SettingsError
 
-COMMANDS = {
-    "--key": (["steer", "pause", "Range"], ["console", "127.0.0.1:1"]),
-    "--operator-key": (["status", "127.0.0.1:1"], ["top", "127.0.0.1:1"]),
-}
+COMMANDS = (
+    ["steer", "pause", "Range"], ["console", "127.0.0.1:1"], ["status", "127.0.0.1:1"], ["top", "127.0.0.1:1"],
+)  # fmt: skip
 FAULTS = {
     "nowhere": "No such file or directory",
     "empty": "there is no key in it",
@@ -26,7 +25,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(
-    ("option", "command"), [(option, one) for option, several in COMMANDS.items() for one in several]
+    ("option", "command"), [(option, one) for option in ("--operator-key", "--key") for one in COMMANDS]
 )
 def test_every_command_says_the_same(
     option: str,
@@ -36,6 +35,7 @@ def test_every_command_says_the_same(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Issue 18, 1: the flag has one name everywhere; the old one is understood."""
     monkeypatch.chdir(tmp_path)
     Path("empty").write_text(" \n")
     Path("words").write_text("two words\n")
@@ -43,7 +43,7 @@ def test_every_command_says_the_same(
     Path("folder").mkdir()
     assert main([*command, option, fault]) == 2
     where = "operator.key in the run directory that the server names when it starts"
-    assert capsys.readouterr().err == f"weft: {option} {fault}: {FAULTS[fault]}; it is {where}\n"
+    assert capsys.readouterr().err == f"weft: --operator-key {fault}: {FAULTS[fault]}; it is {where}\n"
 
 
 def test_what_a_server_keeps_is_what_an_operator_reads(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Mesh:
     def stop(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(60)
+            self.process.wait(240)
 
     def end(self) -> None:
         if self.process.poll() is None:

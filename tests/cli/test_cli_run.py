@@ -16,18 +16,23 @@ import pytest
 
 from host.mesh_nodes import wait_until, write_file
 from weft.cli import main
+from weft.cli.journal import look
+from weft.cli.run_journals import make_way
 from weft.cli.run_nodes import Child
 from weft.cli.run_table import COLUMNS, PlainLines, cells, table
 from weft.fabric import Topology
+from weft.host.journal import Journal, set_aside
+from weft.model.errors import FabricError
 
 TOPOLOGY = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
+PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
 AGENTS = (
     '[agents]\necho = { server = "S3", class = "host.mesh_agents:Echo" }\n'
     'asker = { server = "S1", class = "host.mesh_agents:Asker" }\n'
 )
 STATUS = {
     "links": 1, "neighbours": 2, "sent": 10, "received": 20, "packets": 4, "stamp_bytes": 10, "backlog": 1234,
-    "federates": "127.0.0.1:1",
+    "federates": "127.0.0.1:1", "joined": 0,
 }  # fmt: skip
 
 
@@ -78,7 +83,7 @@ def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=_environment(),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=240,
         check=False,
     )
 
@@ -97,6 +102,8 @@ def test_a_mesh_with_agents_and_a_federate_runs_and_stops(tmp_path: Path) -> Non
         assert re.search(rf"{server}: running \(process \d+\), federates join at 127.0.0.1:\d+", done.stdout)
         assert f"{server}: stopped" in done.stdout
     [said] = (tmp_path / "runs" / "mesh").glob("*/federate-1.log")
+    assert f"what nodes and programs have said is in {said.parent.relative_to(tmp_path)}\n" in done.stdout
+    assert "process 0" not in done.stdout
     assert re.fullmatch(r"127\.0\.0\.1:\d+ S2\n", said.read_text())
     shown = _run(tmp_path, "journal", "runs/journal/S1.journal", "--json")
     assert json.loads(shown.stdout)["agents"]["asker"]["back"] == list(range(50))
@@ -126,7 +133,7 @@ def test_a_node_that_dies_is_shown_and_started_again(tmp_path: Path) -> None:
             lambda: said(r"(?s)S3: died.*S3: (?:linking|starting) \(process (\d+)\)"), "it is started again"
         )
         mesh.send_signal(signal.SIGTERM)
-        assert mesh.wait(60) == 0
+        assert mesh.wait(240) == 0
     finally:
         if mesh.poll() is None:
             mesh.kill()
@@ -136,13 +143,128 @@ def test_a_node_that_dies_is_shown_and_started_again(tmp_path: Path) -> None:
             os.kill(int(process), 0)
 
 
+def _run_mesh(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return _run(
+        folder,
+        "run",
+        "domains.toml",
+        "--settings",
+        "settings.toml",
+        "--quiet",
+        "0.2",
+        "--no-console",
+        *arguments,
+    )
+
+
+def test_a_federate_that_fails_is_told_of(tmp_path: Path) -> None:
+    """Issue 18, 1: one that does not exist, one that ends with an error; with the end of its log, and exit code 1."""
+    write_file(tmp_path, PAIR)
+    (tmp_path / "bad.py").write_text("print('takes on coal')\nraise ValueError('no coal')\n")
+    (tmp_path / "good.py").write_text("print('done')\n")
+    done = _run_mesh(
+        tmp_path, "--federate", "S1=no-such-program x", "--federate", f"S2={sys.executable} bad.py",
+        "--federate", f"S2={sys.executable} good.py", "--federate", "S2=./good.py",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr.split("federate 2")[0]
+    said = "federate 1 (no-such-program x, at S1) could not be started: no-such-program: there is no such program\n"
+    assert f"weft: {said}" in done.stderr
+    assert (
+        "weft: federate 4 (./good.py, at S2) could not be started: ./good.py: Permission denied\n"
+        in done.stderr
+    )
+    [log] = (tmp_path / "runs" / "mesh").glob("*/federate-2.log")
+    assert f"bad.py, at S2) ended with exit code 1; {log.relative_to(tmp_path)} ends with:\n" in done.stderr
+    assert done.stderr.count("    ValueError: no coal\n") == 1
+    assert log.read_text().startswith("takes on coal\nTraceback"), "as it came, not what it printed last"
+    assert "federate 3" not in done.stderr
+
+
+def test_a_node_that_dies_is_told_of(tmp_path: Path) -> None:
+    """Issue 18, 1: with the end of its log, and exit code 1; nobody waits for it to be linked."""
+    write_file(tmp_path, PAIR, '[agents]\necho = { server = "S2", class = "host.mesh_agents:Nobody" }\n')
+    done = _run_mesh(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("weft: node S2 died (exit code 2); runs/mesh/") == 1
+    assert re.search(r"    weft: .*host.mesh_agents.*Nobody", done.stderr)
+
+
+def _journals(folder: Path, key: str) -> None:
+    """As an earlier mesh has left them, whose nodes were one domain."""
+    for name in PAIR.servers:
+        journal = Journal(folder / "runs" / "journal" / f"{name}.journal", name, "other domains")
+        journal.commit({}, {key: b"\x01"})
+        journal.close()
+
+
+def test_a_mesh_begins_under_other_domains(tmp_path: Path) -> None:
+    """Issue 18, 1: with the domains file that `weft tune` has written; nothing was under way, so its journals may be empty."""
+    write_file(tmp_path, PAIR)
+    _journals(tmp_path, "boot")
+    done = _run_mesh(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "weft: nodes begin with empty journals (the domains have changed, and nothing was under way)"
+        in done.stderr
+    )
+    assert len(list((tmp_path / "runs" / "journal").glob("S?.journal.2*"))) == 2
+    assert make_way(tmp_path / "runs" / "journal", PAIR, anew=False) == []
+
+
+def test_states_of_agents_are_not_set_aside_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Issue 18, 1: what to do is said in the terminal, before any node is started; the flag does it."""
+    write_file(tmp_path, PAIR)
+    _journals(tmp_path, "agent/asker")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "domains.toml"]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert (
+        "S1.journal was written under other domains and holds the states of agents (asker); end that"
+        in said.err
+    )
+    assert "or run with --new-journal, which sets all journals aside" in said.err
+    assert main(["serve", "--node", "S1", "--domains", "domains.toml", "--port", "0", "--no-console"]) == 2
+    assert "start every server with --new-journal once" in capsys.readouterr().err
+    [told] = make_way(Path("runs/journal"), PAIR, anew=True)
+    assert told.startswith(
+        "nodes begin with empty journals (as asked); the old ones are runs/journal/S1.journal.2"
+    )
+
+
+def test_what_is_set_aside_is_whole(tmp_path: Path) -> None:
+    """Also of a node that was killed, whose last commits lie beside its journal; and never under a node that runs."""
+    path = tmp_path / "S1.journal"
+    program = (
+        "import os, signal, sys; from weft.host.journal import Journal\n"
+        "journal = Journal(sys.argv[1], 'S1', 'those')\n"
+        "journal.commit({}, {'agent/echo': b'\\x01'})\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path)], check=False, timeout=60)
+    assert path.with_name("S1.journal-wal").exists()
+    assert look(path)["agents"] == {"echo": 1}
+    aside = set_aside(path)
+    assert aside is not None
+    assert [one.name for one in tmp_path.iterdir()] == [aside.name]
+    assert look(aside)["agents"] == {"echo": 1}
+    assert set_aside(path) is None
+    running = Journal(path, "S1", "these")
+    with pytest.raises(FabricError, match=r"does its node run\?"):
+        set_aside(path)
+    running.close()
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [
         (["serve", "--node", "S1"], "needs both: --node NAME and --domains FILE"),
         (
             ["serve", "--agents", "a:B"],
-            "--agents, --journal, --no-journal and --status need --node and --domains",
+            "--agents, --journal, --no-journal, --new-journal and --status need --node and --domains",
         ),
         (
             ["serve", "--node", "S9", "--domains", "domains.toml"],
@@ -150,6 +272,8 @@ def test_a_node_that_dies_is_shown_and_started_again(tmp_path: Path) -> None:
         ),
         (["serve", "--node", "S1", "--domains", "missing.toml"], "missing.toml: No such file"),
         (["run", "domains.toml", "--federate", "S9=x"], "say it as NODE=COMMAND; nodes are S1, S2, S3"),
+        (["run", "domains.toml", "--federate", "S1= "], "say it as NODE=COMMAND; nodes are S1, S2, S3"),
+        (["run", "domains.toml", "--federate", "S1=python 'x"], "No closing quotation"),
         (["journal", "missing"], "missing: there is no such journal"),
         (["journal", "domains.toml"], "domains.toml: the journal cannot be read"),
     ],

@@ -69,4 +69,7 @@ def test_without_the_option_the_files_alone_have_it(
     logs = NodeLogs([node], None)
     logs.show(last=True)
     logs.failed(node)
-    assert capsys.readouterr().err == f"weft: node S1 died (exit code 1); see {node.log}\n"
+    assert (
+        capsys.readouterr().err
+        == f"weft: node S1 died (exit code 1); {node.log} ends with:\n    10:00:00 link up\n"
+    )

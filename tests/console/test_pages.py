@@ -341,12 +341,32 @@ def test_classes_are_a_tree_and_channels_are_bars(screen: Screen) -> None:
     assert {"federation": "Range", "sections": ["classes", "regions"], "type": "look"} in screen.stage.looks
 
 
+def test_classes_of_the_mom_have_the_rti(screen: Screen) -> None:
+    """Issue 18, 1: who subscribes to them is served by the RTI, so that "no publisher" would be untrue; and the reverse."""
+    listens = {"kind": "object", "publishers": [], "subscribers": ["observer"], "instances": 5}
+    asks = {"kind": "interaction", "publishers": ["observer"], "subscribers": []}
+    manager = "HLAinteractionRoot.HLAmanager"
+    mom = {
+        "HLAobjectRoot.HLAmanager.HLAfederate": listens,
+        f"{manager}.HLAfederate.HLAreport.HLAreportException": {**listens, "kind": "interaction"},
+        f"{manager}.HLAfederate.HLArequest.HLArequestPublications": asks,
+    }
+    own = {"HLAobjectRoot.HLAmanagerOfMine": listens}
+    facts = pictures.federation(channels={}, classes={**pictures.classes(), **mom, **own})
+    screen.visit("interest", pictures.picture(Range=facts))
+    for name in mom:
+        assert screen.text(f'tr[data-key="{name}"] .c-remark') == "the RTI's own"
+    assert screen.text('tr[data-key="HLAobjectRoot.HLAmanagerOfMine"] .c-remark') == "no publisher"
+
+
 def test_details_are_awaited(screen: Screen) -> None:
     """Nodes are asked for classes only when somebody looks: until they answer, the page does not say that there are none."""
     facts = pictures.federation(channels={})
     found = facts.pop("classes")
     screen.visit("interest", pictures.picture(Range=facts))
     assert screen.text("main") == "Asking the nodes…"
+    screen.reads("main", "The nodes have not answered yet. They may be busy")  # however long it takes
+    assert "Nobody publishes" not in screen.text("main")
     screen.stage.change({"federations": {"Range": {"classes": found}}})
     screen.browser.wait_for("document.querySelector('.c-class .tree')")
 

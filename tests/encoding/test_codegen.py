@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.object_models import MODELS, object_model
 from weft.fom import (
     Alternative,
     ArrayType,
@@ -25,16 +26,12 @@ from weft.fom import (
     Parameter,
     SimpleType,
     VariantRecordType,
-    merge,
-    parse_module,
 )
 from weft.fom.codegen import generate
 from weft.fom.encoding import Codecs
 from weft.model.errors import EncodingError
-from weft.model.records import Source
 
 ROOT = Path(__file__).parents[2]
-FOMS = ROOT.parent / "shared" / "foms"
 
 TYPES: list[DataType] = [
     SimpleType("Metres", "HLAfloat64BE"),
@@ -179,7 +176,6 @@ def test_mistakes_are_encoding_errors(small: Any) -> None:
 
 
 def test_the_generated_text_passes_mypy(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
     path = tmp_path / "generated.py"
     path.write_text(generate(small_model(), "small"))
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(path)]
@@ -187,26 +183,28 @@ def test_the_generated_text_passes_mypy(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_rpr() -> None:
-    files = sorted(FOMS.glob("rpr2/*.xml"))
-    if not files:
-        pytest.skip("no RPR FOM in ../shared/foms")
-    model = merge(parse_module(Source(path.name, path.read_bytes())) for path in files)
-    rpr = load(generate(model, "RPR"), "generated_rpr")
-    spatial = rpr.SpatialVariantStruct(
-        DeadReckoningAlgorithm=rpr.DeadReckoningAlgorithmEnum8.Static,
-        SpatialStatic=rpr.SpatialStaticStruct(
-            WorldLocation=rpr.WorldLocationStruct(1.0, 2.0, 3.0),
-            IsFrozen=False,
-            Orientation=rpr.OrientationStruct(0.0, 0.5, 1.0),
+def test_a_model_of_several_files() -> None:
+    """Names with hyphens, keywords and digits, variant records, and classes whose attributes come from other modules."""
+    model = object_model("range")
+    made = load(generate(model, "Range"), "generated_range")
+    pose = made.PoseVariant(
+        Motion=made.MotionEnum8.Static,
+        Standing=made.StandingPose(
+            At=made.Place(1.0, 2.0, 3.0), Frozen=False, Facing_=made.Facing(0.0, 0.5, 1.0)
         ),
     )
-    aircraft = rpr.Aircraft(Spatial=spatial, ForceIdentifier=rpr.ForceIdentifierEnum8.Friendly)
-    values = aircraft.encode()
-    assert sorted(values) == ["ForceIdentifier", "Spatial"]
-    assert rpr.Aircraft.decode(values) == aircraft
-    assert (
-        Codecs(model.data_types).decode("SpatialVariantStruct", values["Spatial"])["DeadReckoningAlgorithm"]
-        == "Static"
-    )
-    assert rpr.WeaponFire.HLA_NAME == "HLAinteractionRoot.WeaponFire"
+    kite = made.Kite(Pose=pose, Side=made.SideEnum8.Home)
+    values = kite.encode()
+    assert sorted(values) == ["Pose", "Side"]
+    assert made.Kite.decode(values) == kite
+    assert Codecs(model.data_types).decode("PoseVariant", values["Pose"])["Motion"] == "Static"
+    assert made.Throw.HLA_NAME == "HLAinteractionRoot.Throw"
+    assert made.SideEnum8.None_ == 3
+    assert made.KindEnum16.class_ == 4
+    assert made.KindEnum16.AA_12_Kite == 1
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_model_generates_a_module_that_loads(name: str) -> None:
+    made = load(generate(object_model(name), name), f"generated_{sorted(MODELS).index(name)}")
+    assert any(hasattr(found, "HLA_NAME") for found in vars(made).values())

@@ -101,10 +101,10 @@ def test_a_server_answers_like_the_embedded_node(hosts: dict[str, Embedded | Wir
 def test_the_table_has_every_service_of_the_standard() -> None:
     rows = {(one.service, one.state) for one in TABLE}
     missing = [
-        f"{service['name']}, {state.value}"
+        f"{service.name}, {state.value}"
         for service in standard("services")
         for state in State
-        if (snake(service["name"]), state) not in rows
+        if (snake(service.name), state) not in rows
     ]
     assert not missing
     assert len(rows) == len(SERVICES) * len(State)
@@ -114,7 +114,7 @@ def test_the_table_says_what_the_standard_says() -> None:
     """Each exception of a state is in the table exactly where the standard lists it for the service."""
     listed: dict[str, set[str]] = {}
     for service in standard("services"):
-        listed.setdefault(snake(service["name"]), set()).update(service["exceptions"])
+        listed.setdefault(snake(service.name), set()).update(service.exceptions)
     wrong = []
     for name, exceptions in listed.items():
         factory = name.endswith("_factory") and name != "get_time_factory"

@@ -208,7 +208,7 @@ def test_federates_may_call_from_many_threads_at_once(model: CallbackModel) -> N
 
         def work(i: int) -> None:
             try:
-                start.wait(20)
+                start.wait(240)
                 f.rti[i].publish_interaction_class(event)
                 f.publish(i, TANK, "Name")
                 for number in range(count):

@@ -1,7 +1,6 @@
 """Every exception of every implemented service: provoked, or with the reason why it cannot be.
 
-`services.json` (the standard's services as facts) lies outside the repository; where it is missing the checks against it
-are skipped, and the refusals themselves are tested all the same.
+What the standard says of each service is in `tests/data/services`.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from support.saves import begin_restore, instruct, save
 from support.standard import snake, standard
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador, heard
 from weft.channel import interval
+from weft.cli.services import all_services
 from weft.federate.refusals import COMMON, SERVICES, UNCONNECTED, UNJOINED, errors_of
 from weft.kernel import DURING_RESTORE, DURING_SAVE
 from weft.model import errors
@@ -145,7 +145,7 @@ def test_what_is_refused_meanwhile_is_what_the_standard_says() -> None:
         ("SaveInProgress", REFUSED_IN_SAVE),
         ("RestoreInProgress", REFUSED_IN_RESTORE),
     ):
-        listed = {snake(one["name"]) for one in standard("services") if error in one["exceptions"]}
+        listed = {snake(one.name) for one in standard("services") if error in one.exceptions}
         assert listed - {"join_federation_execution"} == set(refused_then) - OWN
 
 
@@ -220,8 +220,8 @@ def test_the_reference_names_what_is_provoked_and_nothing_else() -> None:
 def test_the_reference_leaves_out_only_what_cannot_be_raised() -> None:
     """What the standard lists and the reference does not is explained in `CANNOT_RAISE`."""
     for one in standard("services"):
-        name = snake(one["name"])
-        left_out = set() if _factory_reason(name) else set(one["exceptions"]) - set(errors_of(name))
+        name = snake(one.name)
+        left_out = set() if _factory_reason(name) else set(one.exceptions) - set(errors_of(name))
         assert {
             e for e in left_out if (name, e) not in CANNOT_RAISE and ("*", e) not in CANNOT_RAISE
         } == set(), name
@@ -235,8 +235,8 @@ def test_every_exception_is_provoked_or_explained() -> None:
     provoked = {(case.service, case.error) for case in REFUSALS}
     open_ends, twice = set(), set()
     for service in standard("services"):
-        name = snake(service["name"])
-        for error in service["exceptions"]:
+        name = snake(service.name)
+        for error in service.exceptions:
             raised = (name, error) in provoked or _generally_provoked(name, error)
             reason = (
                 CANNOT_RAISE.get((name, error))
@@ -270,7 +270,7 @@ def test_nothing_is_provoked_that_the_standard_does_not_name() -> None:
     """The tables keep to the standard: a refusal it does not list for a service would surprise a portable federate."""
     listed: dict[str, set[str]] = {}
     for service in standard("services"):
-        listed.setdefault(snake(service["name"]), set()).update(service["exceptions"])
+        listed.setdefault(snake(service.name), set()).update(service.exceptions)
     assert {(c.service, c.error) for c in REFUSALS if c.error not in listed[c.service]} == set()
 
 
@@ -289,16 +289,46 @@ def test_every_service_has_its_method_and_parameters(part: str, ambassador: type
     """Clauses 4 to 10: the standard's names in snake_case, for methods and for parameters, in the standard's order."""
     wrong = []
     for service in standard(part):
-        name = snake(service["name"])
+        name = snake(service.name)
         method = getattr(ambassador, name, None)
         if method is None:
             wrong.append(f"no {name}")
         elif name != "join_federation_execution":
             ours = list(inspect.signature(method).parameters)[1:]
-            theirs = [MERGED.get((name, snake(p)), snake(p)) for p, _ in service["parameters"]]
+            theirs = [MERGED.get((name, snake(p)), snake(p)) for p, _ in service.parameters]
             if [p for p in ours if p in theirs] != theirs:
                 wrong.append(f"{name}: ours {ours}, theirs {theirs}")
     assert not wrong
+
+
+def test_every_service_names_its_clause() -> None:
+    """Clauses 4 to 10: the docstrings of the ambassadors, and so `weft services`, have all with their clauses."""
+    theirs = {
+        (service.clause, snake(service.name), service.callback)
+        for part in ("services", "callbacks")
+        for service in standard(part)
+    }
+    assert {(line.clause, line.name, line.callback) for line in all_services()} == theirs
+    assert len(theirs) == 235
+
+
+def test_every_service_gives_the_standards_result() -> None:
+    """Clauses 4 to 10: a service without a result gives none, and one with a result a value of the standard's type, in Python."""
+    results: dict[str, set[str]] = {}
+    for service in standard("services"):
+        results.setdefault(snake(service.name), set()).add(service.result)
+    for name, theirs in results.items():
+        ours = inspect.signature(getattr(RTIambassador, name)).return_annotation
+        assert (ours == "None") == (theirs == {""}), name
+        assert theirs == {""} or any(_in_python(result) in ours for result in theirs if result), (name, ours)
+
+
+def _in_python(result: str) -> str:
+    if result == "String":
+        return "str"
+    if result.endswith("Factory") and result != "LogicalTimeFactory":
+        return "type["
+    return f"frozenset[{result.removesuffix('Set')}]" if result.endswith("HandleSet") else result
 
 
 def test_join_takes_the_standards_parameters_by_name() -> None:
@@ -310,10 +340,10 @@ def test_join_takes_the_standards_parameters_by_name() -> None:
         "additionalFomModules": [],
     }
     for service in standard("services"):
-        if service["name"] == "joinFederationExecution":
+        if service.name == "joinFederationExecution":
             with federation(2, joined=1) as f:
                 join: Any = f.rti[1].join_federation_execution
-                join(**{snake(p): names[p] for p, _ in service["parameters"]})
+                join(**{snake(p): names[p] for p, _ in service.parameters})
             with federation(2, joined=1) as f:
                 join = f.rti[1].join_federation_execution
-                join(*(names[p] for p, _ in service["parameters"]))
+                join(*(names[p] for p, _ in service.parameters))

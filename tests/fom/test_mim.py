@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 import weft.fom
 from support.fom import extra_module
+from support.mim_facts import standard_mim_file
 from weft.fom import BasicType, DataType, merge, parse_module, standard_mim
 from weft.fom.objectmodel import ObjectClass
-from weft.model.records import Source
-
-STANDARD = Path(__file__).parents[3] / "shared" / "foms" / "mim" / "HLAstandardMIM-2025.xml"
 
 
 def test_the_mim_is_complete_and_without_warnings() -> None:
@@ -35,9 +30,11 @@ def _bare_type(item: DataType) -> DataType:
     return replace(item, encoding="") if isinstance(item, BasicType) else item
 
 
-@pytest.mark.skipif(not STANDARD.is_file(), reason="the standard's MIM is not beside the repository")
 def test_the_mim_is_that_of_the_standard() -> None:
-    ours, theirs = standard_mim(), parse_module(Source("theirs", STANDARD.read_bytes()))
+    """Clause 11 and annex G of 1516.1, as facts in `tests/data/mim/2025`."""
+    ours, theirs = standard_mim(), parse_module(standard_mim_file("2025"))
+    assert theirs.warnings == ()
+    assert (len(theirs.object_classes), len(theirs.interaction_classes)) == (4, 93)
     assert list(ours.object_classes) == list(theirs.object_classes)
     for name, item in theirs.object_classes.items():
         assert _bare_class(ours.object_classes[name]) == _bare_class(item)
@@ -49,6 +46,21 @@ def test_the_mim_is_that_of_the_standard() -> None:
     assert ours.switches == theirs.switches
     for name, dimension in theirs.dimensions.items():
         assert replace(ours.dimensions[name], normalization="") == replace(dimension, normalization="")
+
+
+def test_the_mim_of_2010_in_a_module_does_not_contradict() -> None:
+    """1516.2, merging rules: federates of 2010 bring their MIM along as a module; where they differ ours counts, and says so."""
+    module = parse_module(standard_mim_file("2010"))
+    assert module.warnings == ()
+    assert (len(module.object_classes), len(module.interaction_classes)) == (4, 85)
+    model = merge([module])
+    federate = model.object_classes["HLAobjectRoot.HLAmanager.HLAfederate"]
+    (handle,) = [item for item in federate.attributes if item.name == "HLAfederateHandle"]
+    assert handle.data_type == "HLAfederateHandle"
+    assert model.warnings
+    assert set(module.interaction_classes) | set(standard_mim().interaction_classes) == set(
+        model.interaction_classes
+    )
 
 
 def test_the_public_surface() -> None:

@@ -22,7 +22,7 @@ import weft
 from weft.channel import Event, on
 
 KIND = 16
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 def say(text: str) -> None:

@@ -1,22 +1,18 @@
 """Agents that check the fabric with a matrix of their own: what each knew when it sent goes along with the message.
 
-A walker passes tokens on to walkers elsewhere, until the time in WALK_UNTIL has come.  Its state is its log: how many it
+A walker passes tokens on to walkers elsewhere, until there is the file that WALK_UNTIL names.  Its state is its log: how many it
 sent to whom, how many it heard from whom, what it knows of the others' sends, and every violation it saw."""
 
 from __future__ import annotations
 
 import os
-import time
+from pathlib import Path
 from typing import Any
 
 import weft
 from weft.host.engine import Event
 
 TOKENS = 4
-
-
-def until() -> float:
-    return float(os.environ.get("WALK_UNTIL", "0"))
 
 
 class Walker(weft.Agent):
@@ -51,7 +47,7 @@ class Walker(weft.Agent):
                 if receiver == self.name and count > self.heard.get(sender, 0):
                     self.wrong.append(f"{event.sender} overtook {sender}: {count}")
                 known[receiver] = max(count, known.get(receiver, 0))
-        if time.time() < until():
+        if not Path(os.environ["WALK_UNTIL"]).exists():
             self._pass_on(value["number"])
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from weft.fabric import Domains, Topology, write_domains
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 SETTINGS = "[fabric]\nlost_seconds = 6\nretry_seconds = 0.05\nretry_most_seconds = 0.5\n"
 
 

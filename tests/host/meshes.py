@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from weft.fabric import Domains
 from weft.host.carrier import Port
@@ -17,7 +16,7 @@ from weft.host.mesh import Mesh
 from weft.host.settings import Fabric
 
 QUICK = Fabric(lost_seconds=0.6, retry_seconds=0.02, retry_most_seconds=0.1, queue_bytes=1 << 20)
-PATIENCE = 20.0
+PATIENCE = 240.0
 
 
 class Guest:
@@ -125,7 +124,7 @@ LOOPS = ["asyncio", "uvloop"]
 
 
 def run(work: Coroutine[Any, Any, None], loop: str = "asyncio") -> None:
-    """On that event loop; a machine without uvloop cannot say anything about it."""
-    factory = None if loop == "asyncio" else pytest.importorskip(loop).new_event_loop
+    """On that event loop."""
+    factory = None if loop == "asyncio" else import_module(loop).new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(work)

@@ -4,6 +4,8 @@
     python -m host.process listen ADDRESS NAME watch      … and its own HLAROlength
     python -m host.process send ADDRESS RATE SIZE         sends Fire, numbered and timed, as it is told on its input
     python -m host.process tank ADDRESS NAME DIRECTIVE HOW   owns a Tank, and is in the middle of something (HOW)
+    python -m host.process regulate ADDRESS NAME          regulates time, never asks for any, and achieves nothing
+    python -m host.process serve DIRECTORY                a server, on TCP, TLS and WebSocket; says the ports
 
 It says what happens in lines of JSON.  Times are of the system's monotonic clock, which all processes share.
 """
@@ -23,8 +25,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from host.served import WAIT, Talker
-from weft import CallbackModel, FederateAmbassador, ResignAction, RTIambassador
+from host.served import WAIT, Talker, free_port, serving
+from weft import CallbackModel, FederateAmbassador, HLAinteger64Interval, ResignAction, RTIambassador
+from weft.host.settings import Serve
 
 STAMP = struct.Struct(">Qq")  # number and time of a message; padding follows
 OWN_QUEUE = "HLAobjectRoot.HLAmanager.HLAfederate"
@@ -207,7 +210,35 @@ def tank(address: str, name: str, directive: str, how: str) -> None:
             rti.get_order_type("HLAreceive")
 
 
-ROLES: dict[str, Callable[..., None]] = {"listen": listen, "send": send, "tank": tank}
+def regulate(address: str, name: str) -> None:
+    rti = RTIambassador()
+    rti.connect(FederateAmbassador(), CallbackModel.EVOKED, address)
+    rti.join_federation_execution(name, "regulator", "F")
+    rti.enable_time_regulation(HLAinteger64Interval(1))
+    rti.evoke_multiple_callbacks(0.1, WAIT)
+    say(ready=name)
+    while True:
+        rti.evoke_callback(1.0)
+
+
+def serve(directory: str) -> None:
+    cert, key = str(Path(directory) / "cert.pem"), str(Path(directory) / "key.pem")
+    wanted = (
+        Serve(cert=cert, key=key, tls_port=free_port(), ws_port=free_port()) if Path(cert).exists() else None
+    )
+    with serving(serve=wanted) as running:
+        say(ports=running.ports)
+        for line in sys.stdin:
+            say(pong=line.strip())
+
+
+ROLES: dict[str, Callable[..., None]] = {
+    "listen": listen,
+    "send": send,
+    "tank": tank,
+    "regulate": regulate,
+    "serve": serve,
+}
 
 if __name__ == "__main__":
     ROLES[sys.argv[1]](*sys.argv[2:])

@@ -10,7 +10,7 @@ import struct
 
 from weft.cli.data import object_model
 
-WAIT = 20.0
+WAIT = 240.0
 HEADER = struct.Struct(">IiQii")
 NONE = -0x80000000
 CALL, RESPONSE, CALLBACK, CALLBACK_ANSWER = 20, 21, 22, 23

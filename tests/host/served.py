@@ -18,7 +18,14 @@ from weft.host.guard import Guard
 from weft.host.server import Server, run_loop
 from weft.host.settings import Channel, Limits, Record, Serve, Settings
 
-WAIT = 20.0  # a bound for waiting, far beyond what anything takes
+WAIT = 240.0  # a bound for waiting, far beyond what anything takes
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def eventually(condition: Callable[[], Any]) -> bool:

@@ -15,7 +15,7 @@ import pytest
 from weft.host import drive as driving
 from weft.host.drive import Drive
 
-WAIT = 20.0
+WAIT = 240.0
 
 
 class Due:

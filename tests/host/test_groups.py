@@ -32,7 +32,7 @@ async def main():
     made[2].listen(["239.0.0.2"])
 
     async def until(reached):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(240):
             while not reached():
                 await asyncio.sleep(0.001)
 

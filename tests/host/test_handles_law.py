@@ -21,6 +21,7 @@ from weft.kernel.snapshot import restored, snapshot
 from weft.kernel.state import Federation
 from weft.model.handles import AttributeHandle, Handle, MessageRetractionHandle, ParameterHandle
 from weft.model.packed import PackedValues
+from weft.wire.known_handles import HandleCache
 
 _SKIPPED = (type, str, int, float, bool, type(None))
 
@@ -139,3 +140,11 @@ def test_a_save_after_one_interaction_succeeds(place: Any) -> None:
         for who in (0, 1):
             world.until(who, "federation_saved")
         world.leave()
+
+
+def test_long_handles_are_not_kept() -> None:
+    """What a peer makes up may be as long as a frame: such handles are made, and not remembered."""
+    cache = HandleCache(ParameterHandle)
+    assert cache.get(b"\1\2\3\4") is cache.get(b"\1\2\3\4")
+    assert cache.get(b"x" * 1000) == ParameterHandle(b"x" * 1000)
+    assert cache.get(b"x" * 1000) is not cache.get(b"x" * 1000)

@@ -30,6 +30,12 @@ def guard(clear_text: bool = True) -> Guard:
     return read_password_file(USERS, "users.toml", clear_text)
 
 
+@pytest.fixture(autouse=True)
+def told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TLS a client sends a password only if it is told to."""
+    monkeypatch.setenv("FEDPRO_CLIENT_SETTINGS", "connect.clearTextPassword=true")
+
+
 def join(running: Running, federation: str = "Range", **more: Any) -> weft.Federate:
     return weft.join(federation, fom=object_model("range.xml"), rti=running.address(), **more)
 

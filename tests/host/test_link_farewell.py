@@ -71,7 +71,7 @@ def test_what_was_sent_is_read_to_its_end(leave: str) -> None:
         env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": str(tests)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     assert (int(done.stdout) == SIZE) == (leave == "finish")

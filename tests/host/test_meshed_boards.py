@@ -67,6 +67,7 @@ class PairCarrier:
 class MemoryLine:
     secure = False
     local = True
+    address = "memory"
 
     def __init__(self) -> None:
         self.data = b""

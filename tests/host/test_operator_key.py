@@ -17,10 +17,10 @@ from host.served import Running, serving
 from support.fom import fom
 from support.recorder import Recorder
 from weft import CallbackModel, Credentials, HLAfloat64Time, ResignAction, RTIambassador, RtiConfiguration
+from weft.host.addresses import is_local
 from weft.host.guard import OPERATOR, OPERATOR_KEY, OperatorKey, hash_password, read_password_file
 from weft.host.server import Server
 from weft.host.settings import Serve, Settings
-from weft.host.socket_lines import _is_local
 from weft.model.errors import InvalidCredentials, NotConnected, SettingsError, Unauthorized
 
 NAME = "Steered"
@@ -96,8 +96,9 @@ def test_an_operator_steers_over_the_wire(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["wrong", "", "another", "prefix", "longer", "password"])
-def test_a_wrong_key_opens_nothing(wrong: str, tmp_path: Path) -> None:
+def test_a_wrong_key_opens_nothing(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Attacks: a guess, none, the key of another server, a part of it, more than it, a password."""
+    monkeypatch.setenv("FEDPRO_CLIENT_SETTINGS", "connect.clearTextPassword=true")
     mine, other = tmp_path / "mine", tmp_path / "other"
     with serving(run_directory=str(mine)) as running, serving(run_directory=str(other)), member(running):
         key = key_of(mine)
@@ -136,9 +137,12 @@ def test_a_federate_cannot_steer(tmp_path: Path) -> None:
         assert running.ask(lambda server: len(server.board.node.federations[NAME].members)) == 1
 
 
-def test_a_password_protected_server_knows_its_operator(tmp_path: Path) -> None:
+def test_a_password_protected_server_knows_its_operator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The key comes before the guard; a user with a password is no operator; without either nobody gets in."""
     users = f'[users.ada]\npassword = "{hash_password("secret")}"'
+    monkeypatch.setenv("FEDPRO_CLIENT_SETTINGS", "connect.clearTextPassword=true")
     guard = read_password_file(users, "users.toml", clear_text_allowed=True)
     text = "ada:secret".encode("utf-16-be")
     ada = Credentials(PASSWORD, (len(text) // 2).to_bytes(4, "big") + text)
@@ -171,7 +175,7 @@ def test_the_key_is_not_taken_where_others_can_read_it(tmp_path: Path) -> None:
         (("127.0.0.1", 1), True), (("127.9.9.9", 1), True), (("::1", 1, 0, 0), True), (("fe80::1%eth0", 1), False),
         (("192.0.2.1", 1), False), (None, False), ("", False), (("nonsense", 1), False), (("::ffff:127.0.0.1", 1), True),
     ]:  # fmt: skip
-        assert _is_local(peer) is local, peer
+        assert is_local(peer) is local, peer
 
 
 def test_a_run_directory_that_cannot_be_written_is_said(tmp_path: Path) -> None:

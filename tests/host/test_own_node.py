@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -44,11 +45,13 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A domains file of two servers; whatever runs is stopped, and nothing is left of it."""
     monkeypatch.setenv("WEFT_SERVE_RUN_DIRECTORY", str(tmp_path / "runs"))
     monkeypatch.setenv("WEFT_FABRIC_RETRY_SECONDS", "0.02")
+    gc.collect()  # what tests before this one left to the collector is not closed in the middle of it
     threads, files = threading.active_count(), _open_files()
     yield write_file(tmp_path, PAIR)
     weft.stop_node()
     assert threading.active_count() == threads
-    assert _open_files() == files
+    gc.collect()
+    assert _open_files() <= files
 
 
 def _open_files() -> int:

@@ -43,6 +43,7 @@ from weft.model.records import Credentials, RtiConfiguration
 from weft.wire.frames import pack_header
 from weft.wire.session_client import ClientSession
 
+CLEAR = "FedPro.connect.clearTextPassword=true"
 FAST = "FedPro.resume.retryDelayMillis=20"
 
 
@@ -273,7 +274,7 @@ def test_passwords() -> None:
     guard = read_password_file(text, "users.toml", clear_text_allowed=True)
     with serving(guard) as running:
         rti = RTIambassador()
-        where = RtiConfiguration(rti_address=running.address())
+        where = RtiConfiguration("", running.address(), CLEAR)
         for wrong in (None, _password("alice:wrong"), _password("carol:secret"), _password("alice")):
             with pytest.raises(InvalidCredentials):
                 rti.connect(Listener(), CallbackModel.EVOKED, where, wrong)
@@ -295,7 +296,7 @@ def test_a_password_is_refused_without_tls() -> None:
         RTIambassador().connect(
             Listener(),
             CallbackModel.EVOKED,
-            RtiConfiguration(rti_address=running.address()),
+            RtiConfiguration("", running.address(), CLEAR),
             _password("a:x"),
         )
 
@@ -320,8 +321,14 @@ def test_sessions_are_limited() -> None:
         talker.leave()
 
 
+DELAYED = 0.04  # the least time for which Linux puts an acknowledgement off
+
+
 def test_a_client_without_nodelay_is_not_held_back() -> None:
-    """FEDPRO section 1: after a callback response, the next call must not wait 40 ms for an acknowledgement."""
+    """FEDPRO section 1: after a callback response, the next call must not wait 40 ms for an acknowledgement.
+
+    Each would; so one that did not says that none has to, however busy the machine is.
+    """
     with serving() as running:
         federates = [Talker(running.address()) for _ in range(7)]
         eager = federates[0]
@@ -339,7 +346,7 @@ def test_a_client_without_nodelay_is_not_held_back() -> None:
             send(session.take_outgoing(time.monotonic()))
             eager.rti.get_order_type("HLAreceive")
             steps.append(time.monotonic() - before)
-        assert sorted(steps)[100] < 0.01, "fewer than 100 steps a second"
+        assert min(steps[100:]) < DELAYED, "each step waited for an acknowledgement"
         for federate in federates:
             federate.leave()
 

@@ -186,7 +186,7 @@ def test_what_began_encrypted_does_not_go_on_in_the_clear(tmp_path: Path) -> Non
 
 def test_a_session_in_which_nobody_connects_is_over_soon() -> None:
     """limits.greeting_seconds: strangers take no federate's place, whether they keep their connection or not."""
-    with serving(greeting_seconds=0.7) as running:
+    with serving(greeting_seconds=3.0) as running:
         kept = Raw(port(running)).greet()
         gone = Raw(port(running)).greet()
         gone.close()
@@ -212,7 +212,7 @@ def test_no_id_is_ever_shown(
     caplog.set_level(logging.DEBUG)
     said: list[str] = []
     with serving(
-        queue_bytes=300_000, slow_bytes=50_000, reconnect_seconds=1.0, greeting_seconds=1.0
+        queue_bytes=300_000, slow_bytes=50_000, reconnect_seconds=1.0, greeting_seconds=3.0
     ) as running:
         steady = Talker(running.address())
         cutter = Cutter(port(running), [900, 300], [])

@@ -102,7 +102,7 @@ def early_grants(rows: list[Row]) -> set[Key]:
     return found
 
 
-def undelivered(rows: list[Row]) -> set[Key]:
+def undelivered(rows: list[Row], any_change: bool = False) -> set[Key]:
     """(what, source, message, federate): lost, duplicate, unsent.  For runs that ended in order, and nobody left."""
     sent = {(r["source"], r["message"]): r for r in of_kind(rows, "send")}
     granted: dict[int, int] = {}
@@ -118,17 +118,26 @@ def undelivered(rows: list[Row]) -> set[Key]:
         key = (source, message)
         for federate in row["destinations"]:
             due = row["order"] != "TSO" or row["time_int"] < granted.get(federate, -1)
-            if (*key, federate) not in got and due and not unwanted_by_then(rows, row, federate):
+            if (*key, federate) not in got and due and not unwanted_by_then(rows, row, federate, any_change):
                 found.add(("lost", *key, federate))
     return found
 
 
-def unwanted_by_then(rows: list[Row], sent: Row, federate: int) -> bool:
-    """At another node: did it move its regions, or take back its subscription, while the message was under way?"""
-    for row in of_kind(rows, "region", "declare"):
-        late = sent["epoch_ns"] <= row["epoch_ns"] <= sent["epoch_ns"] + GRACE
-        if row["federate"] != federate or row["node"] == sent["node"] or not late:
-            continue
+def unwanted_by_then(rows: list[Row], sent: Row, federate: int, any_change: bool) -> bool:
+    """At another node: did it not want the message for a moment while that was under way?
+
+    `any_change`: it is enough that it moved its regions or took back its subscription, whatever came of it.
+    """
+    changes = [
+        row
+        for row in of_kind(rows, "region", "declare")
+        if sent["epoch_ns"] <= row["epoch_ns"] <= sent["epoch_ns"] + GRACE
+        and row["federate"] == federate
+        and row["node"] != sent["node"]
+    ]
+    if not any_change:
+        return any(not wanted_at(rows, federate, sent, row["epoch_ns"]) for row in changes)
+    for row in changes:
         if row["kind"] == "region" and sent["dimensions"]:
             return True
         if row["kind"] == "declare" and row["service"].startswith("un"):

@@ -52,6 +52,7 @@ class Simulation:
         self.granted = dict.fromkeys(self.federates, 0)
         self.asked: dict[int, int | None] = dict.fromkeys(self.federates)
         self.wants: set[tuple[int, str, str]] = set()
+        self.wished: dict[tuple[int, int], dict[int, list[str]]] = {}
         self.boxes: dict[int, tuple[int, int] | None] = dict.fromkeys(self.federates)
         self._begin()
         for _ in range(steps):
@@ -158,6 +159,9 @@ class Simulation:
         to = [other for other in self.federates if other != federate and self._wants(other, columns)]
         service = "update_attribute_values" if class_name == TANK else "send_interaction"
         self.add("send", federate, service=service, destinations=to, **columns)
+        self.wished[federate, number] = {
+            other: [item for item in columns["items"] if (other, TANK, item) in self.wants] for other in to
+        } if class_name == TANK else {}  # fmt: skip
         for other in to:
             (self.held if class_name == TICK else self.queues)[other].append(columns)
 
@@ -169,6 +173,10 @@ class Simulation:
             return inside and any((federate, TANK, item) in self.wants for item in message["items"])
         return any((federate, name, "") in self.wants for name in (class_name, class_name.rpartition(".")[0]))
 
+    def kept(self, federate: int, message: Row) -> list[str]:
+        """Items that it had asked for when the message was sent."""
+        return self.wished[message["source"], message["message"]][federate]
+
     def _take(self, federate: int) -> None:
         if self.queues[federate]:
             self._deliver(federate, self.queues[federate].pop(0))
@@ -179,6 +187,10 @@ class Simulation:
             for name, value in message.items()
             if name not in ("dimensions", "lower", "upper", "object")
         }
+        if message["class"] == BELOW:  # received at the class that is subscribed to
+            told["class"] = NOTE
+        if message["class"] == TANK:
+            told["items"] = self.kept(federate, message)
         self.add("deliver", federate, **told)
         if message.get("vector"):
             mine = self.vectors[federate]

@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 @pytest.fixture
 def master(tmp_path: Path) -> Iterator[str]:
     """A standalone cluster from the pip package, gone at the end."""
-    pyspark = pytest.importorskip("pyspark")
+    import pyspark
+
     from weft.review.java import java_home
 
     start = Path(pyspark.__file__).parent / "bin" / "spark-class"
@@ -55,7 +56,7 @@ def master(tmp_path: Path) -> Iterator[str]:
         for process in started:
             process.terminate()
         for process in started:
-            process.wait(60)
+            process.wait(240)
 
 
 def wait_for(log: Path, pattern: str, seconds: float = 300) -> str:

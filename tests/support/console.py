@@ -24,7 +24,7 @@ from weft.console.runs import Reviews, Shelf
 from weft.console.security import Guard, Tokens
 from weft.model.errors import NameNotFound
 
-WAIT = 20.0  # a bound for waiting, far beyond what anything takes
+WAIT = 240.0  # a bound for waiting, far beyond what anything takes
 Object = dict[str, Any]
 
 

@@ -27,7 +27,7 @@ POLICY = (
 )
 """That of the console; plotly sets attributes of style."""
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-PATIENCE = 20.0
+PATIENCE = 240.0
 
 Json = dict[str, Any]
 

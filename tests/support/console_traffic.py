@@ -18,7 +18,7 @@ from weft import (
 from weft.model.records import RangeBounds
 
 NAME = "Range"
-PATIENCE = 60.0
+PATIENCE = 240.0
 PACE = 0.1  # real seconds of a logical one, so that a browser beside it has the machine as well
 
 

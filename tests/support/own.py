@@ -18,7 +18,7 @@ from weft.host.own_node import OwnConnection, OwnNode
 from weft.host.settings import Fabric, Serve, Settings
 from weft.kernel import Node
 
-WAIT = 20.0
+WAIT = 240.0
 
 
 class OwnNodes:

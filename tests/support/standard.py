@@ -1,27 +1,58 @@
-"""The standard's services as facts: `services.json`, which belongs to the project's workshop and not to the repository.
-
-`WEFT_SPEC` names its folder where it is not beside the repository; without it the checks against it are skipped.
-"""
+"""The standard's services as facts: the tables in `tests/data/services`, one for each service group (clauses 4 to 10)."""
 
 from __future__ import annotations
 
-import json
-import os
+import csv
 import re
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import pytest
-
-SPEC = Path(os.environ.get("WEFT_SPEC") or Path(__file__).parents[3] / "shared" / "spec") / "services.json"
+DATA = Path(__file__).parents[1] / "data"
+SERVICES = DATA / "services"
 _ACRONYMS = {"MIM": "Mim", "GALT": "Galt", "LITS": "Lits", "HLAv": "HlaV", "DDM": "Ddm", "RTI": "Rti"}
 
 
-def standard(part: str) -> list[dict[str, Any]]:
-    if not SPEC.exists():
-        pytest.skip(f"{SPEC} is not here: it belongs to the project's workshop, not to the repository")
-    found: list[dict[str, Any]] = json.loads(SPEC.read_text())[part]
-    return found
+class Service(NamedTuple):
+    """One form of a service: a service with several forms has several rows."""
+
+    clause: str
+    callback: bool
+    name: str
+    parameters: tuple[tuple[str, str], ...]  # name, type
+    result: str  # empty: none
+    exceptions: frozenset[str]
+
+
+@cache
+def standard(part: str) -> tuple[Service, ...]:
+    """The `services` or the `callbacks`, in the order of their clauses."""
+    return tuple(
+        service
+        for path in sorted(SERVICES.glob("*.csv"))
+        for service in _table(path)
+        if service.callback == (part == "callbacks")
+    )
+
+
+def _table(path: Path) -> list[Service]:
+    with path.open(newline="") as rows:
+        return [
+            Service(
+                row["clause"],
+                {"call": False, "callback": True}[row["kind"]],
+                row["name"],
+                tuple(_pair(one) for one in row["parameters"].split()),
+                row["result"],
+                frozenset(row["exceptions"].split()),
+            )
+            for row in csv.DictReader(rows, strict=True)
+        ]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, kind = text.partition(":")
+    return name, kind
 
 
 def snake(name: str) -> str:

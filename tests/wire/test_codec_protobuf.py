@@ -1,22 +1,23 @@
 """The codec against Google's protobuf: every message of the Federate Protocol, and the spliced bytes of the hot calls.
 
-The oracle knows nothing of our schema: its descriptors are made from the facts in `fedpro_wire.json`, which lies beside the
-repository.  Values are Weft's; `to_message` is a second opinion on how they fill the protocol's messages.
+The oracle knows nothing of our schema: its descriptors are made from the facts in `tests/data/wire`.  Values are Weft's;
+`to_message` is a second opinion on how they fill the protocol's messages.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support import wire_facts
+from support.wire_facts import Field
 from weft.model import enums, handles
 from weft.model.records import (
     ConfigurationResult,
@@ -38,19 +39,15 @@ from weft.wire.codec_messages import decode, encode
 from weft.wire.packed import WireValues, packed
 from weft.wire.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 
-FACTS = Path(__file__).parents[3] / "shared" / "spec" / "fedpro_wire.json"
-if not FACTS.exists():
-    pytest.skip(f"{FACTS} is not here, so there is no oracle", allow_module_level=True)
-WIRE: dict[str, Any] = json.loads(FACTS.read_text())
-MESSAGES: dict[str, Any] = WIRE["messages"]
+MESSAGES = wire_facts.messages()
 
-descriptor_pb2: Any = pytest.importorskip("google.protobuf.descriptor_pb2")
-descriptor_pool: Any = pytest.importorskip("google.protobuf.descriptor_pool")
-message_factory: Any = pytest.importorskip("google.protobuf.message_factory")
+descriptor_pb2: Any = import_module("google.protobuf.descriptor_pb2")
+descriptor_pool: Any = import_module("google.protobuf.descriptor_pool")
+message_factory: Any = import_module("google.protobuf.message_factory")
 
 PACKAGE = "oracle"
-RESPONSES = {call["response"] for call in WIRE["calls"]}
-WITH_FIELDS = [name for name, message in MESSAGES.items() if message["fields"]]
+RESPONSES = {name for _, name in wire_facts.responses()[1:]}
+WITH_FIELDS = [name for name, fields in MESSAGES.items() if fields]
 ENVELOPES = ("CallRequest", "CallResponse", "CallbackRequest", "CallbackResponse")
 HANDLES = {kind.__name__: kind for kind in handles.Handle.__subclasses__()}
 FACTORIES = st.sampled_from(["HLAinteger64Time", "HLAfloat64Time"]).map(time_factory)
@@ -65,23 +62,23 @@ many = settings(max_examples=150, deadline=None, suppress_health_check=list(Heal
 @cache
 def _pool() -> Any:
     file = descriptor_pb2.FileDescriptorProto(name="oracle.proto", package=PACKAGE, syntax="proto3")
-    for name, members in WIRE["enums"].items():
+    for name, members in wire_facts.enums().items():
         made = file.enum_type.add(name=name)
         for member, number in members.items():
             made.value.add(name=f"{name}_{member}", number=number)
-    for name, message in MESSAGES.items():
+    for name, fields in MESSAGES.items():
         made = file.message_type.add(name=name)
-        for facts in message["fields"]:
-            field = made.field.add(name=facts["field"], number=facts["number"])
-            field.label = field.LABEL_REPEATED if facts["label"] == "repeated" else field.LABEL_OPTIONAL
-            if facts["kind"] == "scalar":
-                field.type = getattr(field, "TYPE_" + facts["type"].upper())
+        for facts in fields:
+            field = made.field.add(name=facts.name, number=facts.number)
+            field.label = field.LABEL_REPEATED if facts.repeated else field.LABEL_OPTIONAL
+            if facts.type in wire_facts.SCALARS:
+                field.type = getattr(field, "TYPE_" + facts.type.upper())
             else:
-                field.type = field.TYPE_ENUM if facts["kind"] == "enum" else field.TYPE_MESSAGE
-                field.type_name = f".{PACKAGE}.{facts['type']}"
-            if facts["label"] == "oneof":
+                field.type = field.TYPE_MESSAGE if facts.message else field.TYPE_ENUM
+                field.type_name = f".{PACKAGE}.{facts.type}"
+            if facts.oneof:
                 if not made.oneof_decl:
-                    made.oneof_decl.add(name=facts["oneof"])
+                    made.oneof_decl.add(name=facts.oneof)
                 field.oneof_index = 0
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
@@ -106,7 +103,7 @@ def values(kind: str, time: LogicalTimeFactory, element: bool = False) -> st.Sea
     """Any value of a type of the wire; an `element` of a set is never empty."""
     if kind in SCALARS:
         return SCALARS[kind]
-    if kind in WIRE["enums"]:
+    if kind in wire_facts.enums():
         return st.sampled_from(getattr(enums, kind))
     if kind in HANDLES:
         return st.binary(min_size=1, max_size=200 if element else 8).map(HANDLES[kind])
@@ -114,7 +111,7 @@ def values(kind: str, time: LogicalTimeFactory, element: bool = False) -> st.Sea
         return st.integers(0, 2**53).map(time.make_time)
     if kind == "LogicalTimeInterval":
         return st.integers(0, 2**53).map(time.make_interval)
-    fields = MESSAGES[kind]["fields"]
+    fields = MESSAGES[kind]
     if kind == "FomModule":
         return st.one_of(
             values("FileFomModule", time),
@@ -126,15 +123,15 @@ def values(kind: str, time: LogicalTimeFactory, element: bool = False) -> st.Sea
             MessageRetractionReturn if kind == "MessageRetractionReturn" else TimeQueryReturn
         )
         return st.one_of(
-            st.just(made(False, None)), values(fields[1]["type"], time).map(lambda v: made(True, v))
+            st.just(made(False, None)), values(fields[1].type, time).map(lambda v: made(True, v))
         )
-    if fields and fields[0]["label"] == "oneof":
+    if fields and fields[0].oneof:
         members = st.sampled_from(fields)
         return members.flatmap(
-            lambda f: st.tuples(st.just(f["number"]), values(f["type"], time)),
+            lambda f: st.tuples(st.just(f.number), values(f.type, time)),
         )
     if kind in COLLECTIONS or kind.endswith("Set"):
-        inner = values(fields[0]["type"], time, element=True)
+        inner = values(fields[0].type, time, element=True)
         if kind.endswith("ValueMap"):
             return st.lists(inner, max_size=4).map(dict)
         return st.lists(inner, max_size=4).map(COLLECTIONS.get(kind, frozenset))
@@ -144,11 +141,11 @@ def values(kind: str, time: LogicalTimeFactory, element: bool = False) -> st.Sea
     return st.tuples(*parts).map(lambda given: RECORDS[kind](*given) if kind in RECORDS else given)
 
 
-def _field_values(field: dict[str, Any], time: LogicalTimeFactory) -> st.SearchStrategy[Any]:
-    one = values(field["type"], time)
-    if field["label"] == "repeated":
+def _field_values(field: Field, time: LogicalTimeFactory) -> st.SearchStrategy[Any]:
+    one = values(field.type, time)
+    if field.repeated:
         return st.frozensets(one, max_size=4)
-    return st.none() | one if _optional(field["field"]) else one
+    return st.none() | one if _optional(field.name) else one
 
 
 def _optional(field: str) -> bool:
@@ -192,7 +189,7 @@ ATTRIBUTES = {
 def to_message(kind: str, value: Any) -> Any:
     """A Weft value as a protobuf message."""
     message = oracle(kind)()
-    fields = MESSAGES[kind]["fields"]
+    fields = MESSAGES[kind]
     if kind in HANDLES:
         message.data = bytes(value)
     elif kind in ("LogicalTime", "LogicalTimeInterval"):
@@ -208,7 +205,7 @@ def to_message(kind: str, value: Any) -> Any:
     elif kind == "TimeQueryReturn":
         message.logicalTimeIsValid = value.time_is_valid
         message.logicalTime.data = value.time.encode() if value.time_is_valid else bytes(8)
-    elif fields and fields[0]["label"] == "oneof":
+    elif fields and fields[0].oneof:
         number, content = value
         _set(message, fields[number - 1], content)
     elif kind in COLLECTIONS or kind.endswith("Set"):
@@ -223,21 +220,21 @@ def to_message(kind: str, value: Any) -> Any:
     return message
 
 
-def _set(message: Any, field: dict[str, Any], value: Any) -> None:
-    name = field["field"]
-    if field["label"] == "repeated":
+def _set(message: Any, field: Field, value: Any) -> None:
+    name = field.name
+    if field.repeated:
         elements = value
-        if field["kind"] == "message":
-            elements = [to_message(field["type"], one) for one in value]
+        if field.message:
+            elements = [to_message(field.type, one) for one in value]
             if isinstance(value, frozenset):
                 elements.sort(key=serialised)
         elif isinstance(value, frozenset):
             elements = sorted(value, key=str.encode)
         getattr(message, name).extend(elements)
-    elif value is None and field["type"] not in RESPONSES:
+    elif value is None and field.type not in RESPONSES:
         pass
-    elif field["kind"] == "message":
-        getattr(message, name).CopyFrom(to_message(field["type"], value))
+    elif field.message:
+        getattr(message, name).CopyFrom(to_message(field.type, value))
         getattr(message, name).SetInParent()
     else:
         setattr(message, name, value.value if isinstance(value, Enum) else value)
@@ -248,20 +245,21 @@ def _set(message: Any, field: dict[str, Any], value: Any) -> None:
 
 def test_the_schema_has_all_facts() -> None:
     ours = schema()
-    assert [f"{name}Request" for name in ours.calls] == [call["request"] for call in WIRE["calls"]]
-    assert list(ours.callbacks) == [callback["message"] for callback in WIRE["callbacks"]]
+    calls = list(enumerate(ours.calls, 1))
+    assert [(number, f"{name}Request") for number, name in calls] == wire_facts.calls()
+    assert [(number + 1, f"{name}Response") for number, name in calls] == wire_facts.responses()[1:]
+    assert list(enumerate(ours.callbacks, 1)) == wire_facts.callbacks()
     assert set(ours.messages) == set(MESSAGES)
-    assert len(ours.messages) == 470
-    for name, message in MESSAGES.items():
+    assert (len(ours.messages), len(ours.calls), len(ours.callbacks)) == (470, 178, 62)
+    for name, fields in MESSAGES.items():
         assert [field[:5] for field in ours.messages[name]] == [
-            (f["number"], f["field"], f["type"], f["label"] == "repeated", f["label"] == "oneof")
-            for f in message["fields"]
+            (f.number, f.name, f.type, f.repeated, bool(f.oneof)) for f in fields
         ]
-    for name, members in WIRE["enums"].items():
+    for name, members in wire_facts.enums().items():
         ours_of = {member.name: member.value for member in getattr(enums, name) if member.value < 100}
         assert ours_of == members  # those from 100 on are Weft's own
-    assert set(WIRE["exceptions"]["hla4_cpp_client"]) == HLA4_EXCEPTIONS
-    assert set(WIRE["exceptions"]["evolved_extra_cpp_client"]) == EVOLVED_EXCEPTIONS
+    assert wire_facts.exceptions("hla4") == HLA4_EXCEPTIONS
+    assert wire_facts.exceptions("evolved") == EVOLVED_EXCEPTIONS
 
 
 def test_messages_without_fields_are_empty() -> None:
@@ -289,7 +287,7 @@ def test_an_empty_message_has_its_default_values() -> None:
     time = time_factory("HLAinteger64Time")
     for name in MESSAGES:
         if {"LogicalTime", "LogicalTimeInterval", "FomModule"} & _kinds(name) or name in ENVELOPES:
-            with pytest.raises(WireError, match=r"is empty|needs 8 bytes"):
+            with pytest.raises(WireError, match=r"is empty|has 8 bytes"):
                 decode(name, b"", time)
         else:
             value = decode(name, b"", time)
@@ -300,10 +298,10 @@ def test_an_empty_message_has_its_default_values() -> None:
 def _kinds(name: str) -> set[str]:
     """The types of the message and of the messages in it that are read even if absent."""
     found = {name}
-    for field in MESSAGES[name]["fields"]:
-        optional = _optional(field["field"]) or name in ("MessageRetractionReturn", "TimeQueryReturn")
-        if field["kind"] == "message" and field["label"] == "singular" and not optional:
-            found |= _kinds(field["type"])
+    for field in MESSAGES[name]:
+        optional = _optional(field.name) or name in ("MessageRetractionReturn", "TimeQueryReturn")
+        if field.message and not field.repeated and not field.oneof and not optional:
+            found |= _kinds(field.type)
     return found
 
 

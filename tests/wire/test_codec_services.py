@@ -136,6 +136,7 @@ def ambassador_calls() -> list[tuple[str, tuple[Any, ...]]]:
     rti = RTIambassador()
     notebook = Notebook()
     rti._connection = typing.cast(Any, notebook)
+    rti.join_federation_execution("type", "F")  # from here on there is a kind of logical time
     for name, method in inspect.getmembers(RTIambassador, inspect.isfunction):
         special = name in ("connect", "disconnect", *OWN) or "federation_execution" in name
         if "_call(" in inspect.getsource(method) and not name.startswith("_") and not special:

@@ -61,6 +61,9 @@ def streams(draw: st.DrawFn) -> tuple[bool, list[Read], bytes]:
         data += frame(kind, body, number, session_id, last)
         is_answer = kind in (21, 23)
         answers = int.from_bytes(body[:4], "big", signed=True) if is_answer else None
+        if kind == 23 and len(body) < 4:  # leaves out what it answers
+            reads.append((kind, number, session_id, last, NONE, body))
+            continue
         reads.append((kind, number, session_id, last, answers, body[4:] if is_answer else body))
     return from_client, reads, data
 
@@ -132,7 +135,6 @@ def test_a_large_frame_in_small_pieces_is_joined_once() -> None:
         (True, frame(3, b"x"), "CTRL_HEARTBEAT of 25 bytes; expected exactly 24"),
         (True, frame(10, bytes(7)), "CTRL_RESUME_REQUEST of 31 bytes; expected exactly 32"),
         (True, frame(1, bytes(3)), "CTRL_NEW_SESSION of 27 bytes; expected at least 28"),
-        (True, frame(23, bytes(3)), "HLA_CALLBACK_RESPONSE of 27 bytes; expected at least 28"),
         (False, frame(21, bytes(3)), "HLA_CALL_RESPONSE of 27 bytes; expected at least 28"),
     ],
 )

@@ -10,26 +10,28 @@ from importlib import import_module
 
 import weft
 from weft.cli.examples import add_examples
+from weft.cli.parsing import Parser, describe
 from weft.model.errors import WeftError
 
 COMMANDS = (
     "demo", "serve", "run", "console", "runs", "export", "review", "tune", "journal", "passwd", "domains", "ddm", "fom",
-    "services", "errors", "status", "steer", "top", "timeline", "bench", "doctor", "completion",
+    "services", "errors", "status", "steer", "top", "timeline", "bench", "prove", "doctor", "completion",
 )  # fmt: skip
 """Each a module of this package, in the order of the help."""
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
     """`only`: the one command that was asked for; the others need not be loaded, which takes as long as to start a server."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="weft",
-        description="A run-time infrastructure (RTI) for distributed simulation.",
+        description="A run-time infrastructure (RTI) for distributed simulation. `weft COMMAND --help` says more of each.",
         allow_abbrev=False,
     )
     made.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in [only] if only else COMMANDS:
         import_module(f"weft.cli.{name}").register(commands)
+    describe(made)
     add_examples(made)
     return made
 

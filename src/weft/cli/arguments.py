@@ -7,6 +7,54 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+LOCAL = "127.0.0.1:15164"
+
+
+def old_name(parser: argparse._ActionsContainer, action: argparse.Action, *names: str) -> None:
+    """Further names of a flag, of earlier versions or of habit; no help shows them."""
+    parser.add_argument(
+        *names, dest=action.dest, metavar=action.metavar, default=argparse.SUPPRESS, help=argparse.SUPPRESS
+    )
+
+
+def add_server(parser: argparse.ArgumentParser, many: bool = False) -> None:
+    """Which node is asked; with `many` also as arguments without a flag."""
+    if not many:
+        parser.add_argument(
+            "--server",
+            default=LOCAL,
+            metavar="HOST[:PORT]",
+            help="the server, or any node of its mesh (default %(default)s)",
+        )
+        return
+    parser.add_argument(
+        "address",
+        nargs="*",
+        metavar="HOST[:PORT]",
+        help=f"a running node (default {LOCAL}); may be several of one fabric",
+    )
+    parser.add_argument(
+        "--server",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="the same, as in other commands; may be given again",
+    )
+
+
+def servers_of(arguments: argparse.Namespace) -> list[str]:
+    return [*arguments.address, *arguments.server] or [LOCAL]
+
+
+def add_out(parser: argparse.ArgumentParser, metavar: str, text: str, default: str | None = None) -> None:
+    """What is written, and where: the same flag in all commands that write."""
+    shown = parser.add_argument("-o", "--out", metavar=metavar, default=default, help=text)
+    old_name(parser, shown, "--output")
+
+
+def add_operator_key(parser: argparse._ActionsContainer, text: str) -> None:
+    old_name(parser, parser.add_argument("--operator-key", metavar="FILE", help=text), "--key")
+
 
 def whole(minimum: int) -> Callable[[str], int]:
     def number(text: str) -> int:

@@ -21,7 +21,6 @@ from weft.model.enums import CallbackModel
 from weft.model.errors import RTIexception
 from weft.model.records import Credentials, RtiConfiguration
 
-LOCAL = "127.0.0.1:15164"
 SHORT = ("federates", "server", "fabric", "recording")
 """The sections that a person is shown; the rest is for programs."""
 # A question is not worth waiting minutes for, as a federate's session is.
@@ -103,6 +102,27 @@ class Asker:
 def _is_unknown(error: RTIexception) -> bool:
     """An older Weft refuses own calls that it does not know, and says so."""
     return "does not know" in str(error)
+
+
+_PASSWORD = "--password NAME:PASSWORD, or "
+_KEY = "--operator-key with the operator.key of its run directory"
+_ADVICE = {
+    "refused": "is `weft serve` running there? It names its port when it starts, 15164 unless told otherwise",
+    "not known": "is the name of the machine right?",
+    "timed out": "is `weft serve` running there, at that port, and does a firewall let it through?",
+    "HLAplainTextPassword": f"give {_PASSWORD}{_KEY}",
+    "without TLS": f"or give {_KEY}",
+}
+
+
+def advice(why: str, with_password: bool = True) -> str:
+    """What to do about an answer that is none; nothing where the text has said it already."""
+    if "`weft serve`" in why:
+        return ""
+    for words, right in _ADVICE.items():
+        if words in why:
+            return f" ({right if with_password else right.replace(_PASSWORD, '')})"
+    return ""
 
 
 def ask_all(

@@ -19,18 +19,29 @@ AIMS = {"CO/RO, 10 ms": 1.02, "middleware/CO, 10 ms": 1.05, "CO/RO, 0 ms, 7 fede
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = kinds.add_parser("orders", help="execution time under each order of delivery")
-    parser.add_argument("--scenario", choices=SCENARIOS, default="loose", help="(default %(default)s)")
     parser.add_argument(
-        "--federates", type=_counts, default=[2, 7], metavar="N or N..M", help="how many (default 2 and 7)"
+        "--scenario",
+        choices=SCENARIOS,
+        default="loose",
+        help="how much federates say to one another (default %(default)s)",
     )
-    parser.add_argument("--steps", type=whole(1), default=500, help="(default %(default)s)")
     parser.add_argument(
-        "--step-ms", type=real(0.0), default=10.0, help="how long a step takes (default %(default)s)"
+        "--federates",
+        type=_counts,
+        default=[2, 7],
+        metavar="N or N..M",
+        help="how many federates (default 2 and 7)",
+    )
+    parser.add_argument(
+        "--steps", type=whole(1), default=500, help="steps of each federate (default %(default)s)"
+    )
+    parser.add_argument(
+        "--step-ms", type=real(0.0), default=10.0, help="how long a step takes (default %(default)s ms)"
     )
     parser.add_argument(
         "--repeats", type=whole(1), default=3, help="rounds to take the median of (default %(default)s)"
     )
-    parser.add_argument("--orders", default=",".join(ORDERS), help="which (default %(default)s)")
+    parser.add_argument("--orders", default=",".join(ORDERS), help="which orders (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.set_defaults(func=run)
 

@@ -17,8 +17,12 @@ AIMS = {"star": 1500.0, "mesh": 2000.0}
 
 def register(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = kinds.add_parser("tso", help="steps of logical time, one process for each federate")
-    parser.add_argument("--federates", type=whole(2), default=7, help="(default %(default)s)")
-    parser.add_argument("--steps", type=whole(1), default=2000, help="(default %(default)s)")
+    parser.add_argument(
+        "--federates", type=whole(2), default=7, help="how many federates (default %(default)s)"
+    )
+    parser.add_argument(
+        "--steps", type=whole(1), default=2000, help="steps of each federate (default %(default)s)"
+    )
     parser.add_argument(
         "--repeats", type=whole(1), default=3, help="rounds to take the median of (default %(default)s)"
     )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 SHELLS: Final = ("bash", "zsh", "fish")
-_FILES: Final = ("FILE", "DIR", "OUT", "RUN", "UPDATES", "SUBSCRIPTIONS")
+_FILES: Final = ("FILE", "DIR", "RUN", "UPDATES", "SUBSCRIPTIONS")
 """Metavars of what is a path."""
-_PATHS: Final = ("--cert", "--key", "--settings", "--password-file", "--save-dir", "--journal")
+_PATHS: Final = ("--cert", "--cert-key", "--settings", "--password-file", "--save-dir", "--journal")
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

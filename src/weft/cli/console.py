@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from weft.cli.arguments import whole
+from weft.cli.arguments import add_operator_key, add_server, servers_of, whole
+from weft.cli.asking import Door, advice, ask_all
 from weft.cli.run_nodes import Child
 from weft.console.child import INSTALL, ConsoleChild, guard_of, is_installed, listen
 from weft.host.operator_keys import key_of_run, read_key
 from weft.host.recording_files import DEFAULT_DIRECTORY
 from weft.host.settings import Settings, load_settings
-from weft.model.errors import SettingsError
+from weft.model.errors import ConnectionFailed, SettingsError
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,14 +24,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="web pages that show what running nodes do",
         description="Web pages that show what running nodes do. `weft serve` and `weft run` have one already.",
     )
-    parser.add_argument(
-        "address", nargs="+", metavar="HOST[:PORT]", help="a node that runs; several of one fabric"
-    )
-    parser.add_argument(
-        "--key",
-        metavar="FILE",
-        help="the operator.key of the nodes' run directory: without it one may only look",
-    )
+    add_server(parser, many=True)
+    add_operator_key(parser, "operator.key of the nodes' run directory: without it one may only look")
+    parser.add_argument("--wait", action="store_true", help="start also if no node answers yet")
     parser.add_argument("--port", type=whole(0), help="its port (default: any that is free)")
     parser.add_argument("--host", help="its address (default 127.0.0.1, this machine only)")
     parser.add_argument("--cert", metavar="FILE", help="certificate chain, PEM: TLS")
@@ -58,7 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         "console.insecure": True if arguments.insecure else None,
     }
     settings = load_settings(flags, os.environ).console
-    key = read_key(arguments.key, "--key") if arguments.key else ""
+    key = read_key(arguments.operator_key, "--operator-key") if arguments.operator_key else ""
+    addresses = servers_of(arguments)
+    if not arguments.wait:
+        _look_for(addresses, Door(operator_key=arguments.operator_key))
     with listen(settings) as listening:
         guard = guard_of(settings, listening)
         print(
@@ -74,10 +74,22 @@ def run(arguments: argparse.Namespace) -> int:
             key=settings.key,
             names=sorted(guard.names),
             recordings=str(Path(arguments.runs).absolute()),
-            nodes=[{"address": address, "key": key} for address in arguments.address],
+            nodes=[{"address": address, "key": key} for address in addresses],
         )
         serve(start, listening, None, report_to())
     return 0
+
+
+def _look_for(addresses: Sequence[str], door: Door) -> None:
+    """A console of nobody is a mistake; of several nodes some may come later."""
+    answers = ask_all(addresses, door, ("server",))
+    silent = [f"{answer.why}{advice(answer.why, with_password=False)}" for answer in answers if answer.why]
+    if len(silent) == len(answers):
+        raise ConnectionFailed(
+            f"no node answers: {'; '.join(silent)}; --wait starts the console all the same"
+        )
+    for why in silent:
+        print(f"weft: {why}; the console goes on asking", file=sys.stderr)
 
 
 def console_for(

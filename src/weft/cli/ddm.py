@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 
 from weft.cli import ddm_match
-from weft.cli.actions import Actions, Run, action
+from weft.cli.actions import Actions, action
 from weft.cli.ddm_regions import parse_region
 from weft.fom import ObjectModel, merge, parse_module, parse_rid
 from weft.host.modules import read_source
@@ -21,7 +20,6 @@ from weft.interest import (
     read_ddm_settings,
 )
 from weft.interest.ddm_advice import advise
-from weft.model.errors import WeftError
 
 
 def register(commands: Actions[argparse.ArgumentParser]) -> None:
@@ -30,9 +28,7 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
         help="data distribution: channels of regions, overlapping boxes, advice",
     )
     actions = parser.add_subparsers(dest="ddm_command", metavar="COMMAND", required=True)
-    mapped = action(
-        actions, "map", _in_one_line(run_map), "show partitions, channels and the channels of regions"
-    )
+    mapped = action(actions, "map", run_map, "show partitions, channels and the channels of regions")
     _model(mapped)
     mapped.add_argument(
         "--region", action="append", default=[], metavar="'NAME=SPACE:x=LO..HI,y=LO..HI;…'",
@@ -44,27 +40,12 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     mapped.add_argument("--json", action="store_true", help="print one JSON object")
 
-    found = action(
-        actions, "match", _in_one_line(ddm_match.run), "print or write all pairs of boxes that overlap"
-    )
+    found = action(actions, "match", ddm_match.run, "print or write all pairs of boxes that overlap")
     ddm_match.add_arguments(found)
 
-    lint = action(actions, "lint", _in_one_line(run_lint), "give advice on spaces, partitions and channels")
+    lint = action(actions, "lint", run_lint, "give advice on spaces, partitions and channels")
     _model(lint)
     lint.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _in_one_line(run: Run) -> Run:
-    """What is wrong with a file or a flag is said in one line, with exit code 1."""
-
-    def guarded(arguments: argparse.Namespace) -> int:
-        try:
-            return run(arguments)
-        except WeftError as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 1
-
-    return guarded
 
 
 def _model(parser: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from weft.cli.arguments import add_out
 from weft.interest.matching import match
 from weft.model.errors import SettingsError
 
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("updates", metavar="UPDATES", help="boxes of updates (.parquet, otherwise CSV)")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="boxes of subscriptions (likewise)")
     parser.add_argument("--closed", action="store_true", help="upper bounds are part of the boxes (HLA 1.3)")
-    parser.add_argument("--out", metavar="FILE", help="write the pairs there (.parquet, otherwise CSV)")
+    add_out(parser, "FILE", "write the pairs there (.parquet, otherwise CSV)")
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object with the counts, and no pairs"
     )

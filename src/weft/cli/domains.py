@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.cli.actions import Actions, action
-from weft.cli.arguments import whole
+from weft.cli.arguments import add_out, whole
 from weft.fabric import (
     TOPOLOGIES,
     Cost,
@@ -22,7 +22,7 @@ from weft.fabric import (
     plan,
     write_domains,
 )
-from weft.model.errors import DomainsError, FabricError, SettingsError
+from weft.model.errors import SettingsError
 from weft.model.records import Source
 
 
@@ -53,7 +53,7 @@ def register(commands: Actions[argparse.ArgumentParser]) -> None:
         metavar="S",
         help="servers in a domain (default: as the number of servers suggests)",
     )
-    made.add_argument("-o", "--output", metavar="OUT", help="the file to write; standard output if left out")
+    add_out(made, "FILE", "the file to write; standard output if left out")
 
     spent = action(
         actions, "cost", run_cost, "what messages cost in these domains, and what they would without any"
@@ -73,7 +73,7 @@ def _examine(name: str) -> DomainsFindings:
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
-        return DomainsFindings(None, (DomainsError(f"cannot be read: {error.strerror or error}", name),))
+        raise SettingsError(f"{name}: cannot be read: {error.strerror or error}") from error
     return examine_domains(Source("standard input" if name == "-" else name, data))
 
 
@@ -86,7 +86,7 @@ def _accepted(name: str) -> Topology | None:
 
 def _complain(errors: Sequence[Exception]) -> None:
     for error in errors:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"weft: {error}", file=sys.stderr)
 
 
 # check
@@ -130,12 +130,8 @@ def _print_check(findings: DomainsFindings) -> None:
 def run_route(args: argparse.Namespace) -> int:
     topology = _accepted(args.file)
     if topology is None:
-        return 1
-    try:
-        hops = topology.route(args.start, args.destination)
-    except FabricError as error:
-        _complain([error])
-        return 1
+        return 2
+    hops = topology.route(args.start, args.destination)
     if args.json:
         print(json.dumps({"hops": hops}))
     else:
@@ -151,22 +147,15 @@ def _way(start: str, hops: Sequence[Hop]) -> str:
 
 
 def run_plan(args: argparse.Namespace) -> int:
-    try:
-        made = plan(args.servers, args.topology, args.domain_size)
-        text = write_domains(
-            made, f"{args.topology} of {args.servers} servers in {len(made.domains)} domains"
-        )
-    except SettingsError as error:
-        _complain([error])
-        return 1
-    if args.output is None:
+    made = plan(args.servers, args.topology, args.domain_size)
+    text = write_domains(made, f"{args.topology} of {args.servers} servers in {len(made.domains)} domains")
+    if args.out is None:
         sys.stdout.write(text)
         return 0
     try:
-        Path(args.output).write_text(text, encoding="utf-8")
+        Path(args.out).write_text(text, encoding="utf-8")
     except OSError as error:
-        print(f"error: {args.output}: cannot be written: {error.strerror or error}", file=sys.stderr)
-        return 1
+        raise SettingsError(f"{args.out}: cannot be written: {error.strerror or error}") from error
     return 0
 
 
@@ -176,7 +165,7 @@ def run_plan(args: argparse.Namespace) -> int:
 def run_cost(args: argparse.Namespace) -> int:
     topology = _accepted(args.file)
     if topology is None:
-        return 1
+        return 2
     found = cost(topology)
     if args.json:
         print(json.dumps(_cost_report(found), indent=2))

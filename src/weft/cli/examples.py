@@ -47,7 +47,7 @@ _LAST = '"$(weft runs --last)"'
 _BUS = "weft domains plan --servers 16 --topology bus"
 
 EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
-    "weft": _examples("weft doctor", "weft domains --help"),
+    "weft": (Example("weft doctor"), Example("weft demo", LONG), Example("weft serve", SERVES)),
     "weft demo": (
         Example("weft demo", LONG),
         Example("weft demo --steps 20 --step-ms 1 --no-review"),
@@ -63,7 +63,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     ),
     "weft runs": _examples("weft runs", "weft runs runs --json"),
     "weft export": _examples(
-        f"weft export {_LAST} --decoded", f"weft export {_LAST} --decoded --out tables"
+        f"weft export {_LAST}", f"weft export {_LAST} --out tables"
     ),
     "weft review": _examples(
         f"weft review {_LAST}", f"weft review {_LAST} --html review.html --no-advice", kind=LONG
@@ -83,7 +83,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
         "weft domains route domains.toml S2 S7", "weft domains route domains.toml S2 S7 --json"
     ),
     "weft domains plan": _examples(
-        f"{_BUS} --output domains.toml", "weft domains plan --servers 31 --topology tree --domain-size 4"
+        f"{_BUS} --out domains.toml", "weft domains plan --servers 31 --topology tree --domain-size 4"
     ),
     "weft domains cost": _examples("weft domains cost domains.toml", f"{_BUS} | weft domains cost - --json"),
     "weft ddm": _examples(
@@ -101,14 +101,19 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft fom": _examples("weft fom check harbour.xml", "weft fom show Tug harbour.xml"),
     "weft fom check": _examples("weft fom check harbour.xml", "weft fom check harbour.xml --mim --json"),
     "weft fom merge": _examples(
-        "weft fom merge a.xml b.xml -o merged.xml", "weft fom merge harbour.xml --mim --output whole.xml"
+        "weft fom merge a.xml b.xml -o merged.xml", "weft fom merge harbour.xml --mim --out whole.xml"
     ),
     "weft fom show": _examples("weft fom show Tug harbour.xml", "weft fom show HLAinteractionRoot.Warning harbour.xml"),
     "weft fom gen": _examples(
-        "weft fom gen harbour.xml", "weft fom gen harbour.xml --module harbour --output harbour.py"
+        "weft fom gen harbour.xml", "weft fom gen harbour.xml --module harbour --out harbour.py"
     ),
     "weft services": _examples("weft services", "weft services --json"),
     "weft errors": _examples("weft errors NameNotFound", "weft errors retract"),
+    "weft prove": (
+        Example("weft prove --seeds 2 --calls 40 --world server --no-review"),
+        Example("weft prove --seeds 20 --fom harbour.xml", LONG),
+        Example("weft prove 127.0.0.1:15164 --seeds 1 --calls 30 --no-review", LIVE),
+    ),
     "weft status": _examples(
         "weft status", "weft status 127.0.0.1:15164 localhost:15164 --check --patience 30", kind=LIVE
     ),

@@ -1,4 +1,4 @@
-"""`weft export RUN --decoded`: what was sent in a recorded run, a typed Parquet table for each class."""
+"""`weft export RUN`: what was sent in a recorded run, a typed Parquet table for each class."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import argparse
 import sys
 from pathlib import Path
 
+from weft.cli.arguments import add_out
 from weft.host.decoding import export, model_of
 from weft.host.modules import load_fom
 from weft.host.runs import open_run
-from weft.model.errors import SettingsError
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("export", help="write the values of a recorded run as tables")
+    parser = commands.add_parser(
+        "export",
+        help="write the values of a recorded run as tables",
+        description="Write what was sent in a recorded run as Parquet tables, one for each class, with typed columns. "
+        "The rows of the run itself are Parquet files already, in its folder rows.",
+    )
     parser.add_argument("run", metavar="RUN", help="the folder of a run (`weft runs` lists them)")
-    parser.add_argument("--decoded", action="store_true", help="one table for each class, with typed columns")
-    parser.add_argument("--out", metavar="DIR", help="where to (default RUN/decoded)")
+    parser.add_argument("--decoded", action="store_true", help=argparse.SUPPRESS)  # there is nothing else
+    add_out(parser, "DIR", "where to (default RUN/decoded)")
     parser.add_argument(
         "--fom",
         action="append",
@@ -28,10 +33,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.decoded:
-        raise SettingsError(
-            "weft export needs --decoded; the rows themselves are Parquet files already, in the folder rows of the run"
-        )
     found = open_run(arguments.run)
     for trouble in found.troubles:
         print(f"weft: {trouble}", file=sys.stderr)

@@ -13,6 +13,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from weft.cli.facts import Block, Facts, blocks, wall_of
+from weft.model.records import absence_words
 
 GAP = 2
 Span = tuple[str, str]  # a text and its style, as rich calls it; "" for none
@@ -131,7 +132,9 @@ def headline(picture: Facts) -> str:
     first = found[0]
     more = len({block.federation for block in found}) - 1
     elsewhere = f"  Somebody waits in {plural(more, 'other federation')} too." if more else ""
-    return f"{sentence(first, wall_of(picture))}{elsewhere}{lost}"
+    blocker = picture["federations"][first.federation]["federates"].get(first.blocker, {})
+    away = f"  {clean(first.blocker)} {absence_of(blocker)}." if "absence" in blocker else ""
+    return f"{sentence(first, wall_of(picture))}{away}{elsewhere}{lost}"
 
 
 def sentence(block: Block, wall: float = 0.0) -> str:
@@ -278,8 +281,14 @@ def federation_lines(name: str, federation: Facts, width: int, federates: Sequen
     return lines + [Line([("  ", ""), *made.spans], made.subject) for made in shown]
 
 
+def absence_of(one: Facts) -> str:
+    """Of a federate from which nothing comes."""
+    told = one["absence"]
+    return absence_words(str(told["why"]), float(told["seconds"]), float(told["left"]))
+
+
 def state_texts(federation: Facts) -> list[str]:
-    """Pause, save, restore and synchronization points, a sentence for each."""
+    """Pause, save, restore, federates that are away and synchronization points, a sentence for each."""
     found = []
     paused = federation.get("paused")
     if paused:
@@ -292,6 +301,9 @@ def state_texts(federation: Facts) -> list[str]:
             waits = one.get("waits_for") or []
             what = f"{key} {clean(one.get('label', ''))!r}: {clean(one.get('state', ''))}"
             found.append(f"{what}, waits for {names(waits)}" if waits else what)
+    for who, one in sorted(federation["federates"].items()):
+        if "absence" in one:
+            found.append(f"{clean(who)} {absence_of(one)}")
     for label, point in sorted(federation.get("synchronization", {}).items()):
         waits = point.get("waits_for") or []
         achieved = point.get("achieved") or []

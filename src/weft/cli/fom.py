@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from weft.cli.arguments import add_out
 from weft.fom import (
     MAX_SIZE,
     EnumeratedType,
@@ -21,7 +22,7 @@ from weft.fom import (
     standard_mim,
     write_omt,
 )
-from weft.model.errors import ObjectModelError, UnreadableObjectModel
+from weft.model.errors import ObjectModelError, SettingsError
 from weft.model.records import Source
 
 COUNTS = (
@@ -44,6 +45,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     check = actions.add_parser("check", help="count what the files define and list what is wrong with them")
     _files(check)
     _mim(check)
+    check.add_argument(
+        "--part",
+        action="store_true",
+        help="the files are parts of a model: what others define may be missing",
+    )
     check.add_argument("--json", action="store_true", help="print one JSON object")
     check.set_defaults(func=run_check)
 
@@ -76,9 +82,7 @@ def _mim(parser: argparse.ArgumentParser) -> None:
 
 
 def _output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", help="the file to write; standard output if left out"
-    )
+    add_out(parser, "FILE", "the file to write; standard output if left out")
 
 
 # Reading
@@ -94,7 +98,7 @@ def _source(name: str) -> Source:
         with Path(name).open("rb") as file:
             return Source(name, file.read(MAX_SIZE + 1))
     except OSError as error:
-        raise UnreadableObjectModel(f"cannot be read: {error.strerror or error}", name) from None
+        raise SettingsError(f"{name}: cannot be read: {error.strerror or error}") from None
 
 
 def _examine(args: argparse.Namespace, mim: bool) -> Findings:
@@ -103,19 +107,15 @@ def _examine(args: argparse.Namespace, mim: bool) -> Findings:
 
 
 def _accepted(args: argparse.Namespace, mim: bool) -> ObjectModel | None:
-    """The merged model, or None after saying on standard error why there is none."""
-    try:
-        findings = _examine(args, mim)
-    except ObjectModelError as error:
-        _complain([error])
-        return None
+    """The merged model, or None after saying on standard error all that is in its way."""
+    findings = _examine(args, mim)
     _complain(findings.errors)
     return None if findings.errors else findings.model
 
 
 def _complain(errors: Sequence[ObjectModelError]) -> None:
     for error in errors:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"weft: {error}", file=sys.stderr)
 
 
 # check
@@ -124,6 +124,8 @@ def _complain(errors: Sequence[ObjectModelError]) -> None:
 def run_check(args: argparse.Namespace) -> int:
     try:
         findings = _examine(args, args.mim)
+        if not findings.errors and not args.part:
+            findings = _as_created(args, findings)
     except ObjectModelError as error:
         findings = Findings(ObjectModel(), (error,))
     model, errors = findings.model, findings.errors
@@ -134,6 +136,14 @@ def run_check(args: argparse.Namespace) -> int:
     if not args.json:
         _complain(errors)
     return 1 if errors else 0
+
+
+def _as_created(args: argparse.Namespace, findings: Findings) -> Findings:
+    """With what Create Federation Execution would refuse the same files for: what is used has to be defined, too."""
+    errors = examine(load(args.files), complete=True).errors
+    hint = "; give the files that define it as well, or --part"
+    told = [type(error)(error.message + hint, error.place) for error in errors]
+    return Findings(findings.model, tuple(told))
 
 
 def count(model: ObjectModel) -> dict[str, int]:
@@ -155,22 +165,29 @@ def count(model: ObjectModel) -> dict[str, int]:
 def _report(model: ObjectModel, errors: Sequence[ObjectModelError]) -> dict[str, object]:
     return {
         **count(model),
-        "warnings": len(model.warnings),
+        "notes": len(_of(model, "note")),
+        "warnings": len(_of(model, "warning")),
         "errors": len(errors),
-        "warningTexts": [str(problem) for problem in model.warnings],
+        "noteTexts": [str(problem) for problem in _of(model, "note")],
+        "warningTexts": [str(problem) for problem in _of(model, "warning")],
         "errorTexts": [str(error) for error in errors],
     }
 
 
 def _print_check(model: ObjectModel, errors: Sequence[ObjectModelError]) -> None:
-    numbers = count(model) | {"warnings": len(model.warnings), "errors": len(errors)}
+    found = {f"{severity}s": len(_of(model, severity)) for severity in ("note", "warning")}
+    numbers = count(model) | found | {"errors": len(errors)}
     digits = max(len(str(number)) for number in numbers.values())
     for key, number in numbers.items():
         print(f"{_words(key):<20}{number:>{digits}}")
     for file, problems in _by_file(model.warnings).items():
         print(f"\n{file}")
         for problem in problems:
-            print(f"  {problem}")
+            print(f"  {problem.place}: {problem.severity}: {problem.message}")
+
+
+def _of(model: ObjectModel, severity: str) -> list[Problem]:
+    return [problem for problem in model.warnings if problem.severity == severity]
 
 
 def _words(key: str) -> str:
@@ -189,7 +206,7 @@ def _by_file(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
 
 def run_merge(args: argparse.Namespace) -> int:
     model = _accepted(args, args.mim)
-    return 1 if model is None else _write(write_omt(model).decode(), args.output)
+    return 2 if model is None else _write(write_omt(model).decode(), args.out)
 
 
 def run_gen(args: argparse.Namespace) -> int:
@@ -197,9 +214,9 @@ def run_gen(args: argparse.Namespace) -> int:
 
     model = _accepted(args, mim=True)
     if model is None:
-        return 1
-    name = args.module or (Path(args.output).stem if args.output else "fom")
-    return _write(generate(model, name), args.output)
+        return 2
+    name = args.module or (Path(args.out).stem if args.out else "fom")
+    return _write(generate(model, name), args.out)
 
 
 def _write(text: str, output: str | None) -> int:
@@ -209,8 +226,7 @@ def _write(text: str, output: str | None) -> int:
     try:
         Path(output).write_text(text, encoding="utf-8")
     except OSError as error:
-        print(f"error: {output}: cannot be written: {error.strerror or error}", file=sys.stderr)
-        return 1
+        raise SettingsError(f"{output}: cannot be written: {error.strerror or error}") from error
     return 0
 
 
@@ -220,13 +236,12 @@ def _write(text: str, output: str | None) -> int:
 def run_show(args: argparse.Namespace) -> int:
     model = _accepted(args, mim=True)
     if model is None:
-        return 1
+        return 2
     names = find_class(model, args.class_name)
-    if len(names) == 1:
-        _show(model, names[0])
-        return 0
-    _not_one(model, args.class_name, names)
-    return 1
+    if len(names) != 1:
+        raise SettingsError(_not_one(model, args.class_name, names))
+    _show(model, names[0])
+    return 0
 
 
 def find_class(model: ObjectModel, wanted: str) -> list[str]:
@@ -237,15 +252,14 @@ def find_class(model: ObjectModel, wanted: str) -> list[str]:
     return [name for name in every if name.endswith(f".{wanted}")]
 
 
-def _not_one(model: ObjectModel, wanted: str, found: list[str]) -> None:
+def _not_one(model: ObjectModel, wanted: str, found: list[str]) -> str:
     if found:
-        print(f"error: {wanted!r} may be one of {', '.join(found)}", file=sys.stderr)
-        return
+        return f"{wanted!r} may be one of {', '.join(found)}"
     every = [*model.object_classes, *model.interaction_classes]
     by_end = {name.rpartition(".")[2].lower(): name for name in reversed(every)}
     close = get_close_matches(wanted.rpartition(".")[2].lower(), by_end, CLOSE_NAMES)
     hint = f"; did you mean {', '.join(by_end[end] for end in close)}?" if close else ""
-    print(f"error: no class is called {wanted!r}{hint}", file=sys.stderr)
+    return f"no class is called {wanted!r}{hint}"
 
 
 def _show(model: ObjectModel, name: str) -> None:

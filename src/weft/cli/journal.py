@@ -52,6 +52,7 @@ def look(path: Path) -> dict[str, Any]:
         raise FabricError(f"{path}: the journal cannot be read: {error}; does its node run?") from error
     return {
         "node": about["node"],
+        "fingerprint": about["fingerprint"],
         "queues": counts,
         "agents": {key[6:]: decode(value) for key, value in kept.items() if key.startswith("agent/")},
         "dead_letters": [decode(value) for key, value in kept.items() if key.startswith("dead/")],

@@ -29,11 +29,13 @@ from weft.cli.arguments import (
     whole,
 )
 from weft.cli.console import console_for, tell_of
+from weft.cli.run_journals import make_way
 from weft.cli.run_logs import NodeLogs
 from weft.cli.run_nodes import Child, Command
 from weft.cli.run_table import LiveTable, PlainLines, Shown
 from weft.cli.serve import settings_from
 from weft.host.fabric_node import read_domains
+from weft.host.private import make_private
 from weft.host.server import run_loop
 from weft.host.settings import Settings
 from weft.model.errors import SettingsError
@@ -54,14 +56,24 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument(
         "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
     )
+    parser.add_argument(
+        "--new-journal", action="store_true", help="begin with empty journals; what they held is set aside"
+    )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
     parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
+    parser.add_argument(
+        "--modules",
+        metavar="DIR",
+        help="object models for federates that send only an address, by the last name in it (default: none)",
+    )
     parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
     add_record(parser)
     add_console(parser)
     add_log(parser, "; here it also shows what all nodes report")
-    parser.add_argument("--settings", help="settings file for all nodes (TOML)")
-    parser.add_argument("--seconds", type=real(0.1), help="stop after so long")
+    parser.add_argument(
+        "--settings", metavar="FILE", help="settings file for all nodes (TOML; see docs/settings.md)"
+    )
+    parser.add_argument("--seconds", type=real(0.1), metavar="SECONDS", help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
                         help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
     parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
@@ -73,6 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
     servers = domains.topology.servers
     flags = {**record_flags(arguments), **console_flags(arguments), **log_flags(arguments)}
     settings = settings_from(flags, arguments.settings)
+    if not arguments.no_journal:
+        home = arguments.journal or Path(settings.serve.run_directory) / "journal"
+        for text in make_way(Path(home), domains.topology, arguments.new_journal):
+            print(f"weft: {text}", file=sys.stderr)
     folder = _run_directory()
     extra = ["--no-console"]
     for one in arguments.agents:
@@ -81,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("--journal", arguments.journal),
         ("--settings", arguments.settings),
         ("--rid", arguments.rid),
+        ("--modules", arguments.modules),
         ("--schedule", arguments.schedule),
         ("--record", arguments.record),
         ("--log", arguments.log),
@@ -126,17 +143,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def moved(children: list[Child]) -> int:
-    """All messages so far; -1 while something is still to come."""
-    if any(child.state != "running" or child.status.get("backlog") for child in children):
+    """All messages so far; -1 while something is still to come.  Nobody waits for a node that has died for good."""
+    living = [child for child in children if not child.has_ended]
+    fit = ("running",) if len(living) == len(children) else ("running", "linking")
+    if any(child.state not in fit for child in living):
         return -1
-    return sum(child.status["sent"] + child.status["received"] for child in children)
+    if len(living) == len(children) and any(child.status.get("backlog") for child in children):
+        return -1
+    return sum(child.status["sent"] + child.status["received"] for child in living)
 
 
 def _run_directory() -> Path:
     root = os.environ.get("WEFT_SERVE_RUN_DIRECTORY", "runs")
     folder = Path(root) / "mesh" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     try:
-        folder.mkdir(parents=True)
+        make_private(folder, exist_ok=False)
     except OSError as error:
         raise SettingsError(f"{folder}: {error.strerror or error} (serve.run_directory)") from error
     return folder
@@ -147,11 +168,15 @@ def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Co
     found: list[Command] = []
     for number, text in enumerate(wanted, 1):
         node, _, command = text.partition("=")
-        if node not in by_name or not command:
+        if node not in by_name or not command.strip():
             raise SettingsError(
                 f"--federate {text!r}: say it as NODE=COMMAND; nodes are {', '.join(by_name)}"
             )
-        found.append(Command(by_name[node], shlex.split(command), folder / f"federate-{number}.log"))
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise SettingsError(f"--federate {text!r}: {error}") from error
+        found.append(Command(number, by_name[node], words, folder / f"federate-{number}.log"))
     return found
 
 
@@ -186,8 +211,9 @@ async def _run(
             logs.show()
             if console is not None:
                 tell_of(console, children)
+            _tell_failures(logs, children, commands)
             now = moved(children)
-            if now != total or now < 0:
+            if now != total or now < 0 or any(command.is_starting for command in commands):
                 moved_at, total = time.monotonic(), now
             elif (
                 quiet is not None and time.monotonic() - moved_at > quiet + 1.0
@@ -211,7 +237,22 @@ async def _run(
             await console.stop()
         shown.show(children)
         logs.show(last=True)
-    failed = [child for child in children if child.failure]
-    for child in failed:
-        logs.failed(child)
-    return 1 if failed else 0
+    _tell_failures(logs, children, commands)
+    for command in commands:
+        if command.was_stopped:
+            logs.say(f"federate {command.number} ({shlex.join(command.command)}) still ran and was ended")
+    print(
+        f"what nodes{' and programs' if commands else ''} have said is in {children[0].log.parent}",
+        flush=True,
+    )
+    return 1 if any(one.failure for one in [*children, *commands]) else 0
+
+
+def _tell_failures(logs: NodeLogs, children: list[Child], commands: list[Command]) -> None:
+    """Each once, as soon as it is known."""
+    for child in children:
+        if child.failure:
+            logs.failed(child)
+    for command in commands:
+        if command.failure:
+            logs.federate_failed(command)

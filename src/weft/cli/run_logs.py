@@ -6,12 +6,14 @@ this one.
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from weft.cli.run_nodes import Child
+from weft.cli.run_nodes import Child, Command, last_lines
 from weft.host.log import JSON, Log
 from weft.model.log_text import ERROR, LogText
 
@@ -26,20 +28,38 @@ class NodeLogs:
 
     def __init__(self, children: Sequence[Child], form: str | None, out: TextIO | None = None) -> None:
         self.form = form
-        self._out = out or sys.stderr
-        self._own = Log(RUN, JSON, self._out)
+        self._given = out
+        self._told: set[str] = set()
         self._files = [_Followed(child.name, child.log) for child in children] if form else []
+
+    @property
+    def _out(self) -> TextIO:
+        """Asked each time: a table that lives takes the place of standard error meanwhile, to keep lines above it."""
+        return self._given or sys.stderr
 
     def say(self, text: str) -> None:
         """Of `weft run` itself."""
         if self.form == JSON:
-            self._own(text)
+            Log(RUN, JSON, self._out)(text)
         else:
             print(f"weft: {text}", file=self._out, flush=True)
 
     def failed(self, child: Child) -> None:
-        text = f"node {child.name} {child.failure}; see {child.log}"
-        self.say(LogText(text, "node-died", ERROR, peer=child.name, file=str(child.log)))
+        text = f"node {child.name} {child.failure}{_end_of(child.log)}"
+        self._once(LogText(text, "node-died", ERROR, peer=child.name, file=str(child.log)))
+
+    def federate_failed(self, command: Command) -> None:
+        text = f"federate {command.number} ({shlex.join(command.command)}, at {command.node.name}) {command.failure}"
+        if command.process is not None:
+            text += _end_of(command.log)
+        self._once(LogText(text, "federate-failed", ERROR, peer=command.node.name, file=str(command.log)))
+
+    def _once(self, text: LogText) -> None:
+        """A node that is started again and again, and dies of the same each time, has said it."""
+        plain = re.sub(r"\d\d:\d\d:\d\d ", "", text)
+        if plain not in self._told:
+            self._told.add(plain)
+            self.say(text)
 
     def show(self, last: bool = False) -> None:
         """What has come since.  `last`: the nodes have ended, so a line without an end is one, too."""
@@ -55,6 +75,13 @@ class NodeLogs:
             self._out.write(f"{line}\n")
         else:  # not of the log, such as a traceback
             Log(name, JSON, self._out)(line)
+
+
+def _end_of(log: Path) -> str:
+    said = last_lines(log)
+    if not said:
+        return f"; it said nothing ({log} is empty)"
+    return f"; {log} ends with:\n" + "\n".join(f"    {line}" for line in said)
 
 
 class _Followed:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from weft.host.private import make_private
 from weft.host.recording_files import write_whole
 
 FOLDER = "review"
@@ -18,7 +19,7 @@ def keep_result(run: str | Path, found: dict[str, Any]) -> None:
     """For `weft runs` and whoever looks later.  A run that cannot be written to is reviewed all the same."""
     folder = Path(run) / FOLDER
     with contextlib.suppress(OSError):
-        folder.mkdir(exist_ok=True)
+        make_private(folder)
         write_whole(folder / RESULT, (json.dumps(found, indent=2) + "\n").encode())
 
 
@@ -32,6 +33,7 @@ def review_of(run: Path) -> dict[str, Any]:
             "state": "done",
             "violations": sum(int(one["violations"]) for one in audits),
             "unsure": sum(int(one["unsure"]) for one in audits),
+            "inconclusive": found.get("status") == "inconclusive",
             "when": path.stat().st_mtime,
         }
     except FileNotFoundError:

@@ -11,17 +11,28 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import weft
-from weft.cli.arguments import add_console, add_log, add_record, console_flags, log_flags, real, record_flags
+from weft.cli.arguments import (
+    add_console,
+    add_log,
+    add_record,
+    console_flags,
+    log_flags,
+    old_name,
+    real,
+    record_flags,
+)
 from weft.cli.console import console_for, reachable
 from weft.cli.serve_node import NodePlan, node_plan
 from weft.host.call_log import log_call
 from weft.host.call_watch import CallWatch, WatchedCall
 from weft.host.log import JSON, Log
 from weft.host.operator_keys import key_of_run
+from weft.host.private import make_private, private
 from weft.host.server import Server, run_loop
 from weft.host.settings import Settings, load_settings
 from weft.host.tracing import flush, provider_of, span_sink
@@ -32,14 +43,27 @@ from weft.model.log_text import LogText
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("serve", help="run a node that federates join over the Federate Protocol")
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1, this machine only)")
-    parser.add_argument("--port", type=int, help="TCP port (default 15164)")
-    parser.add_argument("--tls-port", type=int, help="TLS 1.3 port; needs --cert and --key")
-    parser.add_argument("--ws-port", type=int, help="WebSocket port")
-    parser.add_argument("--wss-port", type=int, help="WebSocket port with TLS; needs --cert and --key")
-    parser.add_argument("--cert", help="certificate chain, PEM")
-    parser.add_argument("--key", help="private key of the certificate, PEM")
-    parser.add_argument("--password-file", help="admit only who is in it (see `weft passwd`)")
-    parser.add_argument("--save-dir", help="where federation saves go (default runs/saves)")
+    parser.add_argument("--port", type=int, metavar="PORT", help="TCP port (default 15164)")
+    parser.add_argument(
+        "--tls-port", type=int, metavar="PORT", help="TLS 1.3 port; needs --cert and --cert-key"
+    )
+    parser.add_argument("--ws-port", type=int, metavar="PORT", help="WebSocket port")
+    parser.add_argument(
+        "--wss-port", type=int, metavar="PORT", help="WebSocket port with TLS; needs --cert and --cert-key"
+    )
+    parser.add_argument("--cert", metavar="FILE", help="certificate chain, PEM")
+    old_name(
+        parser,
+        parser.add_argument("--cert-key", metavar="FILE", help="private key of the certificate, PEM"),
+        "--key",
+    )
+    parser.add_argument("--password-file", metavar="FILE", help="admit only who is in it (see `weft passwd`)")
+    parser.add_argument("--save-dir", metavar="DIR", help="where federation saves go (default runs/saves)")
+    parser.add_argument(
+        "--modules",
+        metavar="DIR",
+        help="object models for federates that send only an address, by the last name in it (default: none)",
+    )
     parser.add_argument(
         "--rid", metavar="FILE", help="how federations created here distribute data (see docs/ddm.md)"
     )
@@ -51,7 +75,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_record(parser)
     add_console(parser)
     add_log(parser)
-    parser.add_argument("--settings", help="settings file (TOML)")
+    parser.add_argument("--settings", metavar="FILE", help="settings file (TOML; see docs/settings.md)")
     node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
     node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
     node.add_argument("--domains", metavar="FILE", help="the domains file")
@@ -65,6 +89,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     node.add_argument("--journal", metavar="DIR", help="where the node's journal is (default runs/journal)")
     node.add_argument(
         "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
+    )
+    node.add_argument(
+        "--new-journal", action="store_true", help="begin with an empty journal; what it held is set aside"
     )
     node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
     parser.set_defaults(func=run)
@@ -84,8 +111,9 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         "serve.ws_port": arguments.ws_port,
         "serve.wss_port": arguments.wss_port,
         "serve.cert": arguments.cert,
-        "serve.key": arguments.key,
+        "serve.key": arguments.cert_key,
         "serve.save_directory": arguments.save_dir,
+        "serve.module_directory": arguments.modules,
         "security.password_file": arguments.password_file,
         "ddm.rid": arguments.rid,
         "channel.schedule": arguments.schedule,
@@ -110,7 +138,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
     run_directory = _run_directory(settings)
     name = "server" if plan is None else plan.name
     provider = provider_of(name) if settings.serve.otel else None
-    with (run_directory / "server.log").open("a", encoding="utf-8") as file:
+    with open(run_directory / "server.log", "a", encoding="utf-8", opener=private) as file:
         report = Log(name, settings.serve.log, sys.stderr, file)
         node = None if plan is None else plan.make(report)
         server = Server(
@@ -148,7 +176,7 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
         if plan is None or node is None:
             await stopping.wait()
         else:
-            code = await plan.attend(node, stopping, listeners, run_directory)
+            code = await plan.attend(node, stopping, listeners, run_directory, partial(_joined, server))
         report(LogText("stopping: resigning who is still joined", "stopping"))
         await server.stop()
         if node is not None:
@@ -166,11 +194,15 @@ async def _serve(settings: Settings, plan: NodePlan | None) -> int:
     return code
 
 
+def _joined(server: Server) -> int:
+    return sum(session.member is not None for session in server.board.node.sessions.values())
+
+
 def _run_directory(settings: Settings) -> Path:
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     made = Path(settings.serve.run_directory) / "server" / name
     try:
-        made.mkdir(parents=True)
+        make_private(made, exist_ok=False)
     except OSError as error:
         raise SettingsError(f"{made}: {error.strerror or error} (serve.run_directory)") from error
     return made

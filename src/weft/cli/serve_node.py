@@ -14,6 +14,7 @@ from typing import Any
 from weft.fabric import Domains
 from weft.host.engine import load_agent
 from weft.host.fabric_node import FabricNode, read_domains
+from weft.host.journal import set_aside
 from weft.host.settings import Ddm, Fabric, Settings
 from weft.model.errors import SettingsError
 
@@ -44,8 +45,9 @@ class NodePlan:
         stopping: asyncio.Event,
         listeners: list[tuple[str, str, int]],
         run_directory: Path,
+        joined: Callable[[], int],
     ) -> int:
-        """Until it is to stop, or cannot go on; the exit code."""
+        """Until it is to stop, or cannot go on; the exit code.  `joined`: how many federates are, here."""
         failed = node.mesh.failed
         assert failed is not None
         asked = asyncio.ensure_future(stopping.wait())
@@ -53,7 +55,7 @@ class NodePlan:
         while True:
             if self.status is not None:
                 place = {"federates": f"{host}:{port}", "run_directory": str(run_directory.absolute())}
-                print_status({**node.status(), "pid": self.born, **place})
+                print_status({**node.status(), "pid": self.born, "joined": joined(), **place})
             both: list[asyncio.Future[Any]] = [asked, failed]
             await asyncio.wait(both, timeout=self.status, return_when=asyncio.FIRST_COMPLETED)
             if failed.done() or asked.done():
@@ -68,8 +70,11 @@ def print_status(status: dict[str, Any]) -> None:
 def node_plan(arguments: argparse.Namespace, settings: Settings) -> NodePlan | None:
     """None without --node: a node by itself."""
     if arguments.node is None and arguments.domains is None:
-        if arguments.agents or arguments.journal or arguments.no_journal or arguments.status:
-            raise SettingsError("--agents, --journal, --no-journal and --status need --node and --domains")
+        asked = (arguments.agents, arguments.journal, arguments.no_journal, arguments.new_journal)
+        if any(asked) or arguments.status:
+            raise SettingsError(
+                "--agents, --journal, --no-journal, --new-journal and --status need --node and --domains"
+            )
         return None
     if arguments.node is None or arguments.domains is None:
         raise SettingsError("a node of a fabric needs both: --node NAME and --domains FILE")
@@ -81,6 +86,8 @@ def node_plan(arguments: argparse.Namespace, settings: Settings) -> NodePlan | N
     if not arguments.no_journal:
         home = Path(arguments.journal or Path(settings.serve.run_directory) / "journal")
         journal = home / f"{arguments.node}.journal"
+        if arguments.new_journal:
+            set_aside(journal)
     return NodePlan(
         arguments.node,
         domains,

@@ -8,8 +8,8 @@ import shutil
 import sys
 import textwrap
 
-from weft.cli.arguments import real
-from weft.cli.asking import LOCAL, SHORT, Door, ask_all
+from weft.cli.arguments import add_operator_key, add_server, real, servers_of
+from weft.cli.asking import SHORT, Door, advice, ask_all
 from weft.cli.facts import Answer, Facts, blocks, picture_of, survey_of_status, troubles, wall_of
 from weft.cli.facts_lines import headline, status_lines
 from weft.model.errors import ConnectionFailed
@@ -43,19 +43,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def add_nodes(parser: argparse.ArgumentParser) -> None:
     """Which nodes, and how they are entered: for all commands that look at nodes."""
-    parser.add_argument(
-        "address",
-        nargs="*",
-        metavar="ADDRESS",
-        help=f"HOST[:PORT] of a node (default {LOCAL}); may be several",
-    )
+    add_server(parser, many=True)
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--password", metavar="NAME:PASSWORD", help="if the nodes ask for one")
-    either.add_argument(
-        "--operator-key",
-        metavar="FILE",
-        help="operator.key of a server's run directory, instead of a password",
-    )
+    add_operator_key(either, "operator.key of a server's run directory, instead of a password")
 
 
 def door_of(arguments: argparse.Namespace) -> Door:
@@ -63,10 +54,9 @@ def door_of(arguments: argparse.Namespace) -> Door:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    addresses = arguments.address or [LOCAL]
-    answers = ask_all(addresses, door_of(arguments), () if arguments.json else SHORT)
+    answers = ask_all(servers_of(arguments), door_of(arguments), () if arguments.json else SHORT)
     if not arguments.check and all(answer.why for answer in answers):
-        raise ConnectionFailed("; ".join(answer.why for answer in answers) + _hint(arguments))
+        raise ConnectionFailed("; ".join(f"{answer.why}{advice(answer.why)}" for answer in answers))
     picture = picture_of(answers)
     if arguments.json:
         print(json.dumps(as_data(picture), indent=2, ensure_ascii=False))
@@ -79,13 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
     for trouble in found:
         print(f"weft: {trouble}", file=sys.stderr)
     return 1 if found else 0
-
-
-def _hint(arguments: argparse.Namespace) -> str:
-    """What to do if nobody answers."""
-    if arguments.address:
-        return ""
-    return " (`weft serve` starts a server; or say where one is: weft status HOST:PORT)"
 
 
 def as_data(picture: Facts) -> Facts:

@@ -6,12 +6,14 @@ import argparse
 import sys
 from typing import Any
 
+from weft.cli.arguments import add_operator_key, add_server
+from weft.cli.asking import advice
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.guard import OPERATOR_KEY
 from weft.host.operator_keys import SERVER_RUNS, newest_key, operator_credentials
 from weft.kernel.steering import ACTIONS
 from weft.model.enums import CallbackModel
-from weft.model.errors import SettingsError
+from weft.model.errors import ConnectionFailed, SettingsError
 from weft.model.records import Credentials, RtiConfiguration
 
 
@@ -29,24 +31,17 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="TARGET",
         help="of step: how many logical times (default 1); of resign: the name of the federate",
     )
-    parser.add_argument(
-        "--server",
-        default="127.0.0.1",
-        metavar="HOST[:PORT]",
-        help="the server, or any node of its mesh (default 127.0.0.1:15164)",
-    )
-    parser.add_argument(
-        "--key",
-        metavar="FILE",
-        help=f"the operator key of that server (default: the newest {OPERATOR_KEY} below {SERVER_RUNS})",
+    add_server(parser)
+    add_operator_key(
+        parser, f"{OPERATOR_KEY} of that server's run directory (default: the newest below {SERVER_RUNS})"
     )
     parser.set_defaults(func=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     target = _target(arguments.action, arguments.target)
-    if arguments.key:
-        credentials = operator_credentials(arguments.key, "--key")
+    if arguments.operator_key:
+        credentials = operator_credentials(arguments.operator_key, "--operator-key")
     else:
         path = newest_key()
         print(f"operator key: {path}", file=sys.stderr)
@@ -75,7 +70,10 @@ def steer(
 ) -> dict[str, Any]:
     rti = RTIambassador()
     configuration = RtiConfiguration(rti_address=server)
-    rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, credentials)
+    try:
+        rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, credentials)
+    except ConnectionFailed as error:
+        raise ConnectionFailed(f"{error}{advice(str(error))}") from error
     try:
         return rti.steer(action, federation, target)
     finally:

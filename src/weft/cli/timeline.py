@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from weft.cli.arguments import real
+from weft.cli.arguments import add_out, real
 from weft.host.channel_run import RunRows, read_run
 from weft.model.errors import SettingsError
 from weft.recorder.timeline import (
@@ -46,9 +46,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     parser.add_argument("--to", dest="end", type=real(0), metavar="S", help="likewise")
     parser.add_argument("--names", metavar="A,B", help="only these suppliers and consumers")
-    parser.add_argument(
-        "--out", metavar="FILE", help=f"FILE.html, or FILE.png, which needs Pillow (default {DEFAULT})"
-    )
+    add_out(parser, "FILE", f"FILE.html, or FILE.png, which needs Pillow (default {DEFAULT})")
     parser.add_argument(
         "--one-processor", action="store_true",
         help="the consumers of a machine share one processor: whoever began last runs, and the others wait",

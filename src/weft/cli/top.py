@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from weft.cli.asking import LOCAL, SHORT, Asker
+from weft.cli.arguments import servers_of
+from weft.cli.asking import SHORT, Asker
 from weft.cli.facts import Answer, Facts, picture_of
 from weft.cli.facts_lines import Line
 from weft.cli.keyboard import Keyboard
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not sys.stdout.isatty() or os.name != "posix":
         return run_status(argparse.Namespace(**vars(arguments), json=False, check=False, patience=0.0))
     credentials = door_of(arguments).credentials()
-    askers = [Asker(address, credentials) for address in arguments.address or [LOCAL]]
+    askers = [Asker(address, credentials) for address in servers_of(arguments)]
     with Wake() as wake, Watch(askers, wake) as watch:
         return _show(watch, wake)
 

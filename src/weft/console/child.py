@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import importlib.util
 import json
+import os
 import socket
 import ssl
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.console.security import Guard, Tokens, is_loopback
+from weft.host.private import private
 from weft.host.settings import Console as ConsoleSettings
 from weft.model.errors import SettingsError
 
@@ -78,8 +80,7 @@ class ConsoleChild:
         self._watch = asyncio.get_running_loop().create_task(self._attend(self._process))
 
     async def _spawn(self) -> asyncio.subprocess.Process:
-        out = contextlib.nullcontext(asyncio.subprocess.DEVNULL) if self._log is None else self._log.open("a")
-        with out as errors:
+        with open(self._log or os.devnull, "a", opener=private) as errors:
             return await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",

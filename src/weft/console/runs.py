@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from weft.host.private import make_private, private
 from weft.host.recording_files import RecordingError
 from weft.host.runs import Run, find_runs, open_run
 
@@ -79,7 +80,9 @@ class Shelf:
 
 
 def _shown(run: Run) -> Object:
-    state = "complete" if run.ended else "interrupted" if run.interrupted else "recording"
+    state = "interrupted" if run.interrupted else "recording"
+    if run.ended:
+        state = "incomplete" if run.dropped else "complete"
     return {
         "path": str(run.path),
         "federations": [run.federation],
@@ -90,6 +93,9 @@ def _shown(run: Run) -> Object:
         "state": state,
         "state_text": run.state,
     }
+
+
+REVIEWED = (0, 1, 3)  # nothing, or something, is violated; it cannot be told (docs/errors.md)
 
 
 @dataclass
@@ -158,7 +164,7 @@ class Reviews:
                 raise RunError(409, f"a review of {other} is running; stop it, or wait for it")
         folder = path / FOLDER
         try:
-            folder.mkdir(exist_ok=True)
+            make_private(folder)
         except OSError as error:
             raise RunError(409, f"{folder}: {error.strerror or error}") from error
         ours = self._known[name] = _Reviewing()
@@ -184,7 +190,7 @@ class Reviews:
         report, result = folder / f".{REPORT}", folder / f".{RESULT}"
         arguments = ("review", str(path), "--html", str(report), "--json")
         try:
-            with result.open("wb") as out:
+            with open(result, "wb", opener=private) as out:
                 ours.process = await asyncio.create_subprocess_exec(
                     *self._command,
                     *arguments,
@@ -197,7 +203,7 @@ class Reviews:
             async for line in ours.process.stderr:
                 _hear(ours, line.decode("utf-8", "replace"))
             code = await ours.process.wait()
-            if code not in (0, 1):
+            if code not in REVIEWED:
                 raise RunError(500, _last(ours.said) or f"the review ended with code {code}")
             report.replace(folder / REPORT)
             result.replace(folder / RESULT)
@@ -247,6 +253,8 @@ def _read_result(path: Path, name: str) -> Object:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return {"state": "failed", "error": f"{path} cannot be read: {error}; start the review again"}
     made: Object = {"state": "done", "progress": 1.0, "stage": "done", "violations": violations}
+    if found.get("status") == "inconclusive":
+        made["inconclusive"] = True
     if path.with_name(REPORT).is_file():  # a review on the command line writes one only where it is told to
         made["report"] = f"/runs/{quote(name, safe='')}/report.html"
     return {**made, "reviewed": path.stat().st_mtime}

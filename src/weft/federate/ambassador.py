@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import Any, Final, NoReturn, overload
 
 from weft.federate.awaited import Awaited
 from weft.federate.callbacks import FederateAmbassador
@@ -23,6 +23,7 @@ from weft.federate.services.data_distribution import DataDistributionManagement
 from weft.federate.services.declaration import DeclarationManagement
 from weft.federate.services.factories import Factories
 from weft.federate.services.federation import FederationManagement
+from weft.federate.services.kinds import FLOAT, INTEGER, SERVICES, Kind
 from weft.federate.services.object import ObjectManagement
 from weft.federate.services.ownership import OwnershipManagement
 from weft.federate.services.support import SupportServices
@@ -31,7 +32,7 @@ from weft.federate.services.urgency import UrgencyServices
 from weft.host import Connection, Designator, NodeHost, own_nodes, read_source, read_sources, shared_node
 from weft.host.client_settings import client_settings
 from weft.host.remote import RemoteNode
-from weft.kernel import Callback, UrgentCallback
+from weft.kernel import DURING_RESTORE, DURING_SAVE, Callback, UrgentCallback
 from weft.model.conveyed import conveyed_handle
 from weft.model.enums import AdditionalSettingsResultCode, CallbackModel, ResignAction
 from weft.model.errors import (
@@ -47,6 +48,7 @@ from weft.model.errors import (
     NotConnected,
     RestoreInProgress,
     RTIexception,
+    RTIinternalError,
     SaveInProgress,
     UnsupportedCallbackModel,
 )
@@ -59,7 +61,7 @@ from weft.model.records import (
     RtiConfiguration,
     blocking_from,
 )
-from weft.model.time import LogicalTimeFactory, time_factory
+from weft.model.time import HLAinteger64TimeFactory, LogicalTimeFactory, time_factory
 
 HLA_VERSION = "IEEE 1516-2025"
 STANDARD_MIM = "HLAstandardMIM"
@@ -71,6 +73,14 @@ _PAUSING: dict[str, type[RTIexception] | None] = {
     "federation_restored": None,
     "federation_not_restored": None,
 }
+
+_JOINED: Final = SERVICES.keys() - {
+    "create_federation_execution",
+    "destroy_federation_execution",
+    "list_federation_execution_members",
+    "join_federation_execution",
+}
+"""Of the services whose arguments are looked at, those that need a joined federate."""
 
 _CONVEYING = frozenset(["reflect_attribute_values", "receive_interaction"])
 _OWN = frozenset(["time_advance_blocked", "deadline_missed", "receive_correlation"])
@@ -301,6 +311,7 @@ class RTIambassador(
         handle, self._time_name = self._call(
             "join_federation_execution", (federation, kind, name, read_sources(modules))
         )
+        self._times = INTEGER if self._time_name == HLAinteger64TimeFactory.name else FLOAT
         return handle
 
     def resign_federation_execution(self, resign_action: ResignAction) -> None:
@@ -319,6 +330,7 @@ class RTIambassador(
         connection = self._connection
         if connection is None or self._calling_back:
             connection = self._evoked("evoke_callback")
+        _require_seconds("evoke_callback", approximate_minimum_time_in_seconds)
         if not self._enabled:
             return False
         if not connection.pending():
@@ -335,6 +347,8 @@ class RTIambassador(
     ) -> bool:
         """Clause 10.58: run callbacks for at least the minimum, and on to the maximum while there are any."""
         connection = self._evoked("evoke_multiple_callbacks")
+        _require_seconds("evoke_multiple_callbacks", approximate_minimum_time_in_seconds)
+        _require_seconds("evoke_multiple_callbacks", approximate_maximum_time_in_seconds)
         started = connection.now()
         minimum = started + approximate_minimum_time_in_seconds
         maximum = started + max(approximate_minimum_time_in_seconds, approximate_maximum_time_in_seconds)
@@ -386,6 +400,17 @@ class RTIambassador(
         if self._connection is None:
             raise NotConnected(self._absent)
         return self._connection
+
+    def _refuse(self, service: str, kind: Kind, value: object) -> NoReturn:
+        """What the federate may not do at all now comes before how it does it."""
+        if service in _JOINED:
+            if self._time_name is None:
+                raise FederateNotExecutionMember(
+                    f"{service} needs a joined federate; join a federation first"
+                )
+            if service not in (DURING_SAVE if self._paused is SaveInProgress else DURING_RESTORE):
+                self._refuse_while_paused(service)
+        super()._refuse(service, kind, value)
 
     def _refuse_within_callback(self, service: str) -> None:
         if self._calling_back == threading.get_ident():
@@ -458,6 +483,11 @@ class RTIambassador(
                 except Exception:
                     hook_arguments = (*sys.exc_info(), threading.current_thread())
                     threading.excepthook(threading.ExceptHookArgs(hook_arguments))
+
+
+def _require_seconds(service: str, value: float) -> None:
+    if type(value) is not float and (type(value) is bool or not isinstance(value, (int, float))):
+        raise RTIinternalError(f"{service} takes a number of seconds, not {value!r}")
 
 
 def _own_arguments(method: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -37,9 +37,8 @@ class Awaited:
         self.regulation = False
         self.constrained = False
         self.names: set[Hashable] = set()  # reservations
-        self.changing: set[Hashable] = (
-            set()
-        )  # instance and attribute, or interaction class: their transportation
+        # Whose transportation is being changed: instance and attribute, or interaction class.
+        self.changing: set[Hashable] = set()
 
     # --- what is refused --------------------------------------------------------------------------------------
 
@@ -121,6 +120,9 @@ class Awaited:
 
 
 def pairs(object_instance: Any, attributes: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """None of what is no set of attributes, which is refused before these are looked at."""
+    if not isinstance(attributes, frozenset):
+        return []
     return [(object_instance, attribute) for attribute in attributes]
 
 

@@ -9,6 +9,7 @@ defined.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
 
 from weft.fom.datatypes import (
     ArrayType,
@@ -129,16 +130,21 @@ class _Checker:
 
     def transportation(self, what: str, name: str, place: str) -> None:
         if name not in self.known_transportations:
-            self.require(f"{what} uses the unknown transportation {name!r}", place)
+            self.require(
+                f"{what} uses the unknown transportation {name!r}{_hint(name, self.known_transportations)}",
+                place,
+            )
 
     def dimensions(self, what: str, names: Collection[str], place: str) -> None:
         for name in names:
             if name not in self.known_dimensions:
-                self.require(f"{what} uses the unknown dimension {name!r}", place)
+                self.require(
+                    f"{what} uses the unknown dimension {name!r}{_hint(name, self.known_dimensions)}", place
+                )
 
     def data_type(self, what: str, name: str, place: str) -> None:
         if name and name not in self.known_types:
-            self.warn(f"{what} uses the unknown data type {name!r}", place)
+            self.warn(f"{what} uses the unknown data type {name!r}{_hint(name, self.known_types)}", place)
 
     def data_types(self) -> None:
         places = {name: place for module in self.model.modules for name, place in module.type_places.items()}
@@ -147,6 +153,11 @@ class _Checker:
                 self.data_type(f"data type {name!r}", used, places.get(name, ""))
         for point in self.model.synchronizations.values():
             self.data_type(f"synchronization point {point.label!r}", point.data_type, point.place)
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    close = get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else "; define it, or add the module that does"
 
 
 def _names(models: list[ObjectModel | Module], table: str) -> set[str]:

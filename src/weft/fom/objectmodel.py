@@ -44,9 +44,9 @@ def _place() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something to tell the author of a file."""
+    """Something to tell the author of a file.  A note: nothing is wrong, but others may not know it."""
 
-    severity: Literal["warning", "error"]
+    severity: Literal["note", "warning", "error"]
     message: str
     place: str = ""
 

@@ -63,7 +63,10 @@ class _Reader:
     def module(self, root: Element) -> Module:
         identification = root.child("modelIdentification")
         if identification is None:
-            self.warnings.add("<modelIdentification> is missing", root.line)
+            self.warnings.add(
+                "<modelIdentification> is missing; a model begins with it, and it with <name> and <type>",
+                root.line,
+            )
         types = omt_types.TypeReader(self.place, self.warnings, self.judge)
         for table in self.rows(root, "dataTypes"):
             types.read(table)
@@ -131,7 +134,10 @@ class _Reader:
     def sharing(self, element: Element) -> str:
         text = element.value("sharing")
         if text not in SHARINGS:
-            self.warnings.add(f"unknown sharing {text!r}", element.line)
+            self.warnings.add(
+                f"unknown sharing {text!r}; it is one of {', '.join(sorted(SHARINGS - {''}))}",
+                element.line,
+            )
             return ""
         return text
 
@@ -139,15 +145,19 @@ class _Reader:
         text = element.value("order")
         order = spelled(text)
         if text and text != order:
-            self.warnings.add(f"order {text!r} is read as {order or 'Receive'!r}", element.line)
+            self.warnings.add(
+                f"order {text!r} is read as {order or 'Receive'!r}, which is how to write it", element.line
+            )
         if not standard(order):
-            self.warnings.add(f"order {order!r} is Weft's own: other RTIs do not know it", element.line)
+            self.warnings.add(
+                f"order {order!r} is Weft's own: other RTIs know Receive and TimeStamp", element.line, "note"
+            )
         return order
 
     def boolean(self, text: str, line: int, what: str) -> bool:
         low = text.lower()
         if low not in TRUE and low not in FALSE:
-            self.warnings.add(f"{what} is neither true nor false: {text!r}", line)
+            self.warnings.add(f"{what} is {text!r}, which is neither; write true or false", line)
         return low in TRUE
 
     def dimension_names(self, element: Element) -> tuple[str, ...]:
@@ -198,7 +208,7 @@ class _Reader:
             item = self.attribute(row)
             known = attributes.get(item.name)
             if known is not None:
-                self.warnings.add(f"attribute {item.name!r} is given twice", row.line)
+                self.warnings.add(f"attribute {item.name!r} is given twice; leave one out", row.line)
             attributes[item.name] = joins.join_attribute(known, item, name, self.judge) if known else item
         return ObjectClass(
             name=name,
@@ -241,7 +251,7 @@ class _Reader:
             item = Parameter(self.name(row), row.value("dataType"), self.place(row))
             known = parameters.get(item.name)
             if known is not None:
-                self.warnings.add(f"parameter {item.name!r} is given twice", row.line)
+                self.warnings.add(f"parameter {item.name!r} is given twice; leave one out", row.line)
             parameters[item.name] = joins.join_parameter(known, item, name, self.judge) if known else item
         return InteractionClass(
             name=name,
@@ -264,7 +274,8 @@ class _Reader:
         bound = omt_types.integer(text)
         if text and (bound is None or bound <= 0):
             self.warnings.add(
-                f"the upper bound of dimension {name!r} is not a positive number: {text!r}", element.line
+                f"the upper bound of dimension {name!r} is {text!r}; it must be a whole number of at least 1",
+                element.line,
             )
         elif bound is not None and bound > MAX_UPPER_BOUND:
             self.warnings.add(
@@ -293,7 +304,8 @@ class _Reader:
             rate = 0.0
         if not 0 < rate < float("inf"):
             self.warnings.add(
-                f"update rate {name!r} is not a positive number of updates per second", element.line
+                f"update rate {name!r} is left out: <rate> must be a number of updates per second, more than 0",
+                element.line,
             )
             return None
         return UpdateRate(name, rate, self.place(element))

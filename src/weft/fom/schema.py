@@ -145,6 +145,21 @@ ONLY_2010 = frozenset(
 )
 FOREIGN = {"2010": ONLY_2025, "2025": ONLY_2010}
 """Per edition, what only the other one has, as (parent, tag)."""
+INSTEAD = {
+    ("attribute", "dimensions"): "name them in the <dimensions> of the <objectClass>",
+    (
+        "dimension",
+        "dataType",
+    ): "write <inputDataTypes><dataType>…</dataType></inputDataTypes>, or leave it out",
+    ("time", "timeStamp"): "call it <logicalTime>",
+    ("time", "lookahead"): "call it <logicalTimeInterval>",
+    ("synchronizations", "synchronization"): "call it <synchronizationPoint>",
+    ("dimension", "inputDataTypes"): "write <dataType>…</dataType>",
+    ("time", "logicalTime"): "call it <timeStamp>",
+    ("time", "logicalTimeInterval"): "call it <lookahead>",
+    ("objectClass", "dimensions"): "name them in the <dimensions> of each <attribute>",
+}
+"""What to do about these; the rest is to be left out."""
 
 NEVER_EMPTY = {
     tag: _row("name label pocType units resolution accuracy cardinality encoding") for tag in (*KEPT, "poc")

@@ -10,10 +10,11 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 from xml.parsers import expat
 
 from weft.fom.objectmodel import MAX_PROBLEMS, Problem
-from weft.fom.schema import FOREIGN, IGNORED, KEPT, NAMESPACES, NEVER_EMPTY
+from weft.fom.schema import FOREIGN, IGNORED, INSTEAD, KEPT, NAMESPACE_2025, NAMESPACES, NEVER_EMPTY
 from weft.model.errors import InvalidObjectModel, UnreadableObjectModel
 from weft.model.records import Source
 
@@ -34,9 +35,9 @@ class Warnings:
         self._problems: list[Problem] = []
         self._left_out = 0
 
-    def add(self, message: str, line: int) -> None:
+    def add(self, message: str, line: int, severity: Literal["note", "warning"] = "warning") -> None:
         if len(self._problems) < MAX_PROBLEMS:
-            self._problems.append(Problem("warning", message, f"{self.file}:{line}"))
+            self._problems.append(Problem(severity, message, f"{self.file}:{line}"))
         else:
             self._left_out += 1
 
@@ -139,18 +140,32 @@ class _Builder:
             if tag in IGNORED.get(parent.tag, ()):
                 parent.described = True
             else:
-                self.warnings.add(f"unknown element <{tag}> in <{parent.tag}> is ignored", self.line)
+                self.unknown(uri, tag, parent)
             return
         if position < parent.position:
-            self.warnings.add(f"<{tag}> comes too late in <{parent.tag}> by the schema", self.line)
+            after = next(child.tag for child in parent.children if KEPT[parent.tag][child.tag] > position)
+            self.warnings.add(
+                f"<{tag}> comes too late in <{parent.tag}> by the schema; put it before <{after}>", self.line
+            )
         else:
             parent.position = position
         if (parent.tag, tag) in self.foreign:
-            self.warnings.add(f"<{tag}> in <{parent.tag}> is not in the schema of {self.standard}", self.line)
+            instead = INSTEAD.get((parent.tag, tag), "leave it out")
+            self.warnings.add(
+                f"<{tag}> in <{parent.tag}> is not in the schema of {self.standard}; {instead}", self.line
+            )
         element = Element(tag, self.line, attributes)
         parent.children.append(element)
         self.stack.append(element)
         self.clear_texts()
+
+    def unknown(self, uri: str, tag: str, parent: Element) -> None:
+        if uri != self.namespace:
+            right = f"it is of the namespace {uri!r}, and the model of {self.namespace!r}"
+        else:
+            known = [one for one in KEPT.get(parent.tag, ()) if (parent.tag, one) not in self.foreign]
+            right = f"there may be {', '.join(known)}" if known else "there may be none"
+        self.warnings.add(f"unknown element <{tag}> in <{parent.tag}> is ignored; {right}", self.line)
 
     def open_root(self, uri: str, tag: str, attributes: dict[str, str]) -> None:
         place = f"{self.file}:{self.line}"
@@ -159,7 +174,10 @@ class _Builder:
         if "DTDversion" in attributes:
             raise InvalidObjectModel("an IEEE 1516-2000 file; convert it to the form of 2010 or 2025", place)
         if uri not in NAMESPACES:
-            self.warnings.add(f"unknown namespace {uri!r}; read as IEEE 1516-2025", self.line)
+            self.warnings.add(
+                f"unknown namespace {uri!r}; read as IEEE 1516-2025, whose namespace is {NAMESPACE_2025!r}",
+                self.line,
+            )
         self.namespace = uri
         self.standard = NAMESPACES.get(uri, "2025")
         self.foreign = FOREIGN.get(self.standard, frozenset())
@@ -179,7 +197,10 @@ class _Builder:
         if not element.text and self.stack and element.tag in NEVER_EMPTY.get(self.stack[-1].tag, ()):
             if element.tag == "applicationDomain" and self.standard == "2010":
                 return
-            self.warnings.add(f"<{element.tag}> in <{self.stack[-1].tag}> is empty", element.line)
+            self.warnings.add(
+                f"<{element.tag}> in <{self.stack[-1].tag}> is empty; the schema wants a text in it",
+                element.line,
+            )
 
     def clear_texts(self) -> None:
         self.texts.clear()
@@ -199,7 +220,7 @@ class _Builder:
         self.text_length += len(text)
 
     def doctype(self, name: str, _system: str | None, _public: str | None, _internal: bool) -> None:
-        self.warnings.add(f"the document type {name!r} is ignored", self.line)
+        self.warnings.add(f"the document type {name!r} is ignored; leave <!DOCTYPE …> out", self.line)
 
     def refuse_entity(self, name: str, *_rest: object) -> None:
         raise self.unreadable(f"the entity {name!r} is declared; object models may not declare entities")
@@ -210,7 +231,7 @@ class _Builder:
         raise self.unreadable(f"an external entity ({system}) is referred to; nothing external is read")
 
     def skipped_entity(self, name: str, _is_parameter: bool) -> None:
-        self.warnings.add(f"the undeclared entity &{name}; is ignored", self.line)
+        self.warnings.add(f"the undeclared entity &{name}; is ignored; write the character itself", self.line)
 
 
 def read_tree(source: Source, warnings: Warnings) -> tuple[Element, str]:

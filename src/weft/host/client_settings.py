@@ -31,14 +31,22 @@ class ClientSettings:
     port: int = 0  # 0: that of the protocol, 15164 for tcp, 15165 for tls
     protocol: str = "tcp"  # tcp, tls, websocket or websocketsecure
     timeout: float = 180.0  # seconds that connecting may take
-    heartbeat: float = 60.0  # seconds between signs of life while nothing else is sent
-    silence: float = 180.0  # seconds of silence after which a connection is taken for broken
-    reconnect: float = 600.0  # seconds for which a broken connection is tried to resume; calls wait so long
-    retry: float = 5.0  # from one attempt to resume to the next; in milliseconds, 5000 for 5 s
+    heartbeat: float = 5.0  # seconds between signs of life while nothing else is sent
+    silence: float = (
+        30.0  # seconds for which a server may leave signs of life unanswered whose machine is there
+    )
+    reconnect: float = 12.0  # seconds for which a broken connection is tried to resume; calls wait so long
+    retry: float = 1.0  # from one attempt to resume to the next; in milliseconds, 1000 for 1 s
     async_updates: bool = False  # updates, interactions and requests for time do not wait for answers
     tls_mode: str = "SERVER_AUTH"  # SERVER_AUTH checks the certificate, ENCRYPTED takes any
     sni: str = ""  # the name to ask for and to check, where it is not that of connect.hostname
+    clear_text: bool = False  # send a password over a connection that others can read: tcp, ws
     ca_file: str = ""  # a PEM file of the authorities to trust; none: those of the system
+
+    @property
+    def secure(self) -> bool:
+        """Can nobody else read what is sent?"""
+        return self.protocol in ("tls", "websocketsecure")
 
     @property
     def where(self) -> str:
@@ -56,6 +64,7 @@ _KEYS: dict[str, tuple[str, Any]] = {
     "FED_TIMEOUT_RECONNECT": ("reconnect", float),
     "resume.retryDelayMillis": ("retry", lambda text: float(text) / 1000),
     "asyncUpdates": ("async_updates", lambda text: text.lower() == "true"),
+    "connect.clearTextPassword": ("clear_text", lambda text: text.lower() == "true"),
     "tls.mode": ("tls_mode", str),
     "tls.sniHostname": ("sni", str),
     "keystore.path": ("ca_file", str),

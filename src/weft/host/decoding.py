@@ -21,6 +21,7 @@ from weft.fom import (
     SimpleType,
 )
 from weft.host.modules import load_fom
+from weft.host.private import make_private
 from weft.host.recording_files import RecordingError
 from weft.host.runs import Run, read_rows
 from weft.model.errors import EncodingError
@@ -159,7 +160,8 @@ class ClassTable:
         if not self._waiting:
             return
         if self._writer is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self.path.parent)
+            self.path.touch(0o600)
             self._writer = pq.ParquetWriter(self.path, self.schema, compression="zstd")
         self._writer.write_table(pa.Table.from_pylist(self._waiting, schema=self.schema))
         self.rows += len(self._waiting)

@@ -27,6 +27,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from weft.host.private import make_private
 from weft.model.errors import InvalidCredentials, SettingsError, Unauthorized
 from weft.model.records import PLAIN_PASSWORD, Credentials
 
@@ -53,7 +54,7 @@ class OperatorKey:
         if path is None:
             return
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent)
             path.unlink(missing_ok=True)
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(self._key + b"\n")
@@ -88,7 +89,10 @@ class Guard:
     """Admits everybody; the base of guards that do not."""
 
     def admit(self, credentials: Credentials, secure: bool) -> str:
-        """May this federate connect?  Returns who it is."""
+        """May this federate connect?  Returns who it is.
+
+        Called in a thread of its own, one federate after the other: it may take its time.
+        """
         return ""
 
     def may_create(self, who: str, federation: str) -> None:
@@ -175,6 +179,16 @@ class PasswordGuard(Guard):
     def _may_use(self, who: str, federation: str) -> None:
         if not any(fnmatch.fnmatchcase(federation, pattern) for pattern in self._users[who].federations):
             raise Unauthorized(f"{who} may not use federation {federation!r}")
+
+
+def user_of(credentials: Credentials) -> str:
+    """Whose password it claims to be; nobody's, if it is none or cannot be read."""
+    if credentials.type != PLAIN_PASSWORD:
+        return ""
+    try:
+        return _text(credentials.data).partition(":")[0]
+    except InvalidCredentials:
+        return ""
 
 
 def _text(data: bytes) -> str:

@@ -14,14 +14,17 @@ The file is locked as long as it is open, so that two processes never write one 
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from weft.fabric import Beyond, Changes, Packet, Portion, Saved, decode_packet, encode_packet
 from weft.host.carrier import Port
+from weft.host.private import make_private
 from weft.model.errors import FabricError
 
+SUFFIX = ".journal"
 APPLICATION = 0x57454654  # "WEFT"
 VERSION = 2  # 1: one channel for federations and agents
 SYNCHRONOUS = ("NORMAL", "FULL")
@@ -75,7 +78,8 @@ class Journal:
         if synchronous not in SYNCHRONOUS:
             raise FabricError(f"a journal is synchronous {' or '.join(SYNCHRONOUS)}, not {synchronous!r}")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self.path.parent)
+            self.path.touch(0o600)  # what SQLite keeps beside it gets the same mode
             # One thread at a time, and its host sees to that; in a federate's process not always the same one.
             self._base = sqlite3.connect(
                 self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
@@ -134,8 +138,8 @@ class Journal:
             )
         if about.get("fingerprint") != self.fingerprint:
             raise FabricError(
-                f"{self.path}: this journal was written under other domains; end it under those (all queues empty),"
-                " or start with an empty journal on all servers"
+                f"{self.path}: this journal was written under other domains; when all queues are empty (`weft journal`"
+                " shows it), start every server with --new-journal once, else first end what is left under the old domains"
             )
 
     def _refusal(self, error: sqlite3.DatabaseError) -> FabricError:
@@ -262,6 +266,31 @@ class Journal:
     def close(self) -> None:
         """What was committed stays; the lock is given up."""
         self._base.close()
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename a journal of which no process has need, so that its node begins with an empty one; where it is now."""
+    if not path.exists():
+        return None
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(path.stat().st_mtime))
+    aside = path.with_name(f"{path.name}.{stamp}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.{stamp}-{number}")
+    try:
+        with sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None) as base:
+            base.execute(
+                "BEGIN EXCLUSIVE"
+            )  # nobody has it open; what lies beside it goes into it when it is closed
+            base.execute("COMMIT")
+        base.close()
+        path.rename(aside)
+    except sqlite3.Error as error:
+        raise FabricError(f"{path}: the journal cannot be set aside: {error}; does its node run?") from error
+    except OSError as error:
+        raise FabricError(f"{path}: the journal cannot be set aside: {error.strerror or error}") from error
+    return aside
 
 
 def _rows(

@@ -18,6 +18,11 @@ class Line(Protocol):
         """Does it come from this machine?"""
         ...
 
+    @property
+    def address(self) -> str:
+        """Whose it is, for what is limited by address."""
+        ...
+
     def send(self, parts: list[bytes]) -> int:
         """Returns how many bytes now wait to be taken by the peer."""
         ...

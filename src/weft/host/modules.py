@@ -18,6 +18,10 @@ def read_source(designator: Designator) -> Source:
     """The text behind a path or a file: address; a `Source` is taken as it is."""
     if isinstance(designator, Source):
         return designator
+    if not isinstance(designator, (str, os.PathLike)):
+        raise CouldNotOpenFOM(
+            f"an object model is named by a path or given as a Source, not by {designator!r}"
+        )
     name = os.fspath(designator)
     scheme, _, rest = name.partition(":")
     if scheme.lower() in ("http", "https", "ftp") and rest.startswith("//"):
@@ -39,6 +43,8 @@ def read_sources(designators: Designator | Iterable[Designator]) -> tuple[Source
     """One designator or several."""
     if isinstance(designators, (str, os.PathLike, Source)):
         return (read_source(designators),)
+    if not isinstance(designators, Iterable):
+        raise CouldNotOpenFOM(f"object models are named by paths or given as Sources, not by {designators!r}")
     return tuple(read_source(one) for one in designators)
 
 

@@ -50,7 +50,7 @@ def newest_key(below: Path = SERVER_RUNS) -> Path:
             found.append((path.stat().st_mtime, path))
     if not found:
         raise SettingsError(
-            f"there is no {OPERATOR_KEY} below {below}: run this where `weft serve` was started, or give --key FILE "
+            f"there is no {OPERATOR_KEY} below {below}: run this where `weft serve` was started, or give --operator-key FILE "
             f"({_WHERE})"
         )
     return max(found)[1]

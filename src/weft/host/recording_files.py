@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from weft.host.private import make_private, private
 from weft.host.saves import safe_name
 from weft.model.errors import WeftError
 from weft.model.records import Source
@@ -100,7 +101,7 @@ def write_whole(path: Path, data: bytes) -> None:
     """Beside its place, to the disk, then renamed into it: there is the old one or the new one, never a part."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with draft.open("xb") as file:
+        with open(draft, "xb", opener=private) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -113,7 +114,7 @@ def write_file(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """A file of rows: whole under its name, or not there; raises OSError."""
     draft = path.with_name(f".{path.name}.tmp")
     try:
-        with draft.open("wb") as file:
+        with open(draft, "wb", opener=private) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -134,18 +135,19 @@ def open_run_folder(directory: Path, federation: str, identity: str, epoch_ns: i
     Two nodes may come at the same moment: who first links `.<id>`, which has the folder's name in it, has chosen the name.
     """
     below = directory / folder_name(federation)
-    below.mkdir(parents=True, exist_ok=True)
+    make_private(below)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(epoch_ns // 10**9))
     mark = below / f".{identity}"
     draft = below / f".{identity}.{secrets.token_hex(4)}"
-    draft.write_text(f"{stamp}-{identity}")
+    with open(draft, "x", opener=private) as file:
+        file.write(f"{stamp}-{identity}")
     try:
         with contextlib.suppress(FileExistsError):
             os.link(draft, mark)
     finally:
         draft.unlink()
     folder = below / mark.read_text()
-    folder.mkdir(exist_ok=True)
+    make_private(folder)
     return folder
 
 
@@ -165,7 +167,7 @@ def write_idle(folder: Path, node: str, until_ns: int) -> None:
         os.utime(path, ns=(until_ns, until_ns))
     except FileNotFoundError:
         draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        draft.touch(exist_ok=False)
+        draft.touch(0o600, exist_ok=False)
         os.utime(draft, ns=(until_ns, until_ns))
         draft.replace(path)
 
@@ -181,7 +183,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_models(folder: Path, sources: list[Source], rid: Source | None) -> dict[str, Any]:
     """The object model modules and the RID file, for whoever decodes values; what `run.json` says of them."""
-    (folder / "fom").mkdir(exist_ok=True)
+    make_private(folder / "fom")
     modules = []
     for number, source in enumerate(sources):
         stem = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(source.name).name)[-60:]
@@ -226,8 +228,8 @@ class NodeFiles:
         self.files = 0
         self._began = began_ns
         self._rows = folder / "rows" / node_folder(node)
-        self._rows.mkdir(parents=True, exist_ok=True)
-        (folder / "nodes").mkdir(exist_ok=True)
+        make_private(self._rows)
+        make_private(folder / "nodes")
         if not (folder / RUN_FILE).exists():
             write_json(folder / RUN_FILE, run)
         self.metadata = {

@@ -8,12 +8,14 @@ What is sent gathers and goes out before anybody waits, or when it has grown lar
 with whatever goes next.
 
 When the connection breaks, the next that waits opens a new one and resumes the session; calls in between wait, and
-nothing is lost or repeated.  If the session cannot be resumed, calls raise and the federate hears `connection_lost`.
+nothing is lost or repeated.  If the session cannot be resumed, calls raise NotConnected and the federate hears `connection_lost`.
+Whoever waits is told why and until when, by the log (`weft`): nothing waits without a bound or without a word.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 import weakref
@@ -24,11 +26,14 @@ from typing import Any, Final
 from weft.host.causes import RECORDED
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS, ClientSettings
 from weft.host.connection import drop_federation
-from weft.host.streams import open_stream
+from weft.host.guard import OPERATOR
+from weft.host.sizes import ASK_LIMITS, Most, told_most
+from weft.host.streams import no_session, open_stream
 from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
 from weft.kernel.recording import MESSAGES
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import (
+    PLAIN_PASSWORD,
     ConfigurationResult,
     Credentials,
     LateAnswer,
@@ -40,8 +45,9 @@ from weft.model.time import time_factory
 from weft.wire.callbacks import CALLBACK_SUCCEEDED
 from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
+from weft.wire.codec_wire import WireError
 from weft.wire.errors import ProtocolError
-from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader
+from weft.wire.frames import CALL_RESPONSE, HEADER_SIZE, LAST_NUMBER, FrameReader
 from weft.wire.hot_callbacks import HotCallbacks
 from weft.wire.packed import advance_number, encode_advance, encode_hot_call
 from weft.wire.session_client import ClientSession
@@ -59,6 +65,7 @@ _GATHER = 64 << 10  # so much is sent without waiting for a reason
 _CALLBACK: Final = -1
 _BEGINNING: Final = -2
 _END: Final = -3
+_CONNECTED: Final = -4
 _EMPTY = (EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE)
 _HOT = ("send_interaction", "update_attribute_values")
 _ADVANCES = frozenset(
@@ -72,6 +79,8 @@ _ADVANCES = frozenset(
 )
 _UNAWAITED = _ADVANCES | frozenset(_HOT)
 _FAILED = b"\x0a"  # how the answer to a call that has failed begins
+_NAPPED = 0.5  # seconds; after so long without anything it is looked whether the other machine is there
+_NOTICED = 1.0  # seconds; shorter waits need no words
 
 
 class RemoteNode:
@@ -88,19 +97,41 @@ class RemoteNode:
         self._credentials = credentials
 
     def connect(self) -> RemoteConnection:
+        kind = "" if self._credentials is None else self._credentials.type
+        if kind == PLAIN_PASSWORD and not self._settings.secure and not self._settings.clear_text:
+            raise ConnectionFailed(
+                f"the password was not sent to {self._settings.where}, where others could read it: use the server's "
+                f"TLS port (tls://{self._settings.host}:PORT), or say FedPro.connect.clearTextPassword=true in the "
+                "additional settings (connect.clearTextPassword=true in FEDPRO_CLIENT_SETTINGS)"
+            )
         connection = RemoteConnection(self._settings)
+        if kind == OPERATOR and not self._settings.secure and not connection.local:
+            connection.lose()
+            raise ConnectionFailed(
+                f"the operator key was not sent to {self._settings.where}, since others could read it: use the "
+                "server's TLS port, or steer from the machine of the server"
+            )
         configuration = self._configuration
         if self._settings.async_updates:
             # Weft then gathers the answers that nobody waits for; other RTIs know nothing of it.
             configuration = _told(configuration, GATHER_ANSWERS)
-        configuration = _told(configuration, SORTS_CALLBACKS)
+        configuration = _told(_told(configuration, SORTS_CALLBACKS), ASK_LIMITS)
         try:
             connection.result = connection.call("connect", (configuration, self._credentials))
-            connection.names_causes = connection.result.message == RECORDED
+            message, connection.most = told_most(connection.result.message)
+            connection.result = replace(connection.result, message=message)
+            connection.names_causes = message == RECORDED
         except BaseException:
             connection.lose()
             raise
         return connection
+
+
+def _require_bytes(arguments: tuple[Any, ...]) -> None:
+    """Of a send or an update: what is no bytes is refused, as by a node of this process, also where it could be sent."""
+    for value in (*arguments[1].values(), arguments[2]):
+        if type(value) is not bytes:
+            raise TypeError(f"values and tags are bytes, not {type(value).__name__}; encode it first")
 
 
 def _told(configuration: RtiConfiguration, what: str) -> RtiConfiguration:
@@ -112,6 +143,7 @@ class RemoteConnection:
     def __init__(self, settings: ClientSettings) -> None:
         self._settings = settings
         self.result = ConfigurationResult()  # what the RTI answered to connect
+        self.most: Most | None = None  # bytes of a call, if the RTI says so
         self._codec = Codec()
         self._hot = HotCallbacks()
         self._lock = threading.Lock()
@@ -127,10 +159,12 @@ class RemoteConnection:
         self._late: dict[int, weakref.ref[LateAnswer]] = {}  # of those, with a time: who may want the answer
         self._complaint: Exception | None = None  # what became of one of those
         self._gathered = 0
+        self._attempt = ""  # how the last attempt to connect again failed
         self.names_causes = (
             False  # the RTI records, and wants to know what causes a call (`weft.host.causes`)
         )
         self._handling: Callback | None = None  # what the federate took last, if so
+        self._first = b""  # how the server's first words begin, until there is a session
         self._stream = open_stream(settings)
         self._session = ClientSession(
             time.monotonic(),
@@ -147,22 +181,20 @@ class RemoteConnection:
             if self._session.state is not _RUNNING:
                 self._stream.close()
                 why = self._session.ending or f"no answer within {settings.timeout:g} s"
-                raise ConnectionFailed(f"{settings.where}: {why}")
+                raise ConnectionFailed(f"{settings.where}: {why}{no_session(self._first, settings)}")
+
+    @property
+    def local(self) -> bool:
+        """Is the RTI on this very machine?"""
+        return self._stream.local
 
     # --- calls ------------------------------------------------------------------------------------------------
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
-        payload: bytes | None = None
-        number = 0
-        if service in _HOT:
-            payload = encode_hot_call(service, arguments)
-            number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
-        elif len(arguments) == 1:
-            number = advance_number(service)
-            if number:
-                payload = encode_advance(number, arguments[0])
-        if payload is None:
-            number, payload = self._codec.encode_call(service, arguments)
+        number, payload = self._encoded(service, arguments)
+        most = self.most
+        if most is not None and len(payload) + HEADER_SIZE > most.size:
+            raise most.refusal(service, len(payload) + HEADER_SIZE, self._settings.where)
         with self._lock:
             if self._session.state is _TERMINATED:
                 raise NotConnected(f"the session with {self._settings.where} is over: {self._session.ending}")
@@ -180,19 +212,51 @@ class RemoteConnection:
                 elif self._gathered > _GATHER:
                     self._send()
                     self._read_what_is_there()
+                if self._session.state is not _RUNNING:
+                    self._await_connection(service)
                 return None if len(arguments) < 4 else self._later(sequence, number)
             self._wanted.add(sequence)
             self._wait_for(sequence, None)
             self._wanted.discard(sequence)
             answer = self._answers.pop(sequence, None)
         if answer is None:
-            raise RTIinternalError(f"{service} was not answered: {self._session.ending}")
+            raise NotConnected(
+                f"{service} was not answered, since the session with {self._settings.where} is over: "
+                f"{self._session.ending}"
+            )
         if answer in _EMPTY:
             return None
         value = self._codec.decode_response(number, answer)
         if service == "join_federation_execution":
             self._codec.time = self._hot.time = time_factory(value[1])
         return value
+
+    def _encoded(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+        """The number of the call, by which its response is understood, and its bytes."""
+        payload: bytes | None = None
+        number = 0
+        try:
+            if service in _HOT:
+                payload = encode_hot_call(service, arguments)
+                if payload is None:
+                    _require_bytes(arguments)
+                number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
+            elif len(arguments) == 1:
+                number = advance_number(service)
+                if number:
+                    payload = encode_advance(number, arguments[0])
+            return (number, payload) if payload is not None else self._codec.encode_call(service, arguments)
+        except (WireError, TypeError, AttributeError, ValueError) as error:
+            raise RTIinternalError(f"{service} cannot be sent with these arguments: {error}") from error
+
+    def _await_connection(self, service: str) -> None:
+        """There is no connection: who sends without waiting for answers waits as well, or would never hear of it."""
+        self._wait_for(_CONNECTED, None)
+        if self._session.state is _TERMINATED:
+            raise NotConnected(
+                f"{service} was not answered, since the session with {self._settings.where} is over: "
+                f"{self._session.ending}"
+            )
 
     def complaint(self) -> Exception | None:
         """What became of an earlier call that nobody has waited for, if it was refused; told once."""
@@ -228,7 +292,7 @@ class RemoteConnection:
                 if found:
                     late.put(found)
             if not late.has_come():
-                raise RTIinternalError(f"the message was not answered: {self._session.ending}")
+                raise NotConnected(f"the message was not answered: {self._session.ending}")
             return late.answer
 
     # --- callbacks --------------------------------------------------------------------------------------------
@@ -313,6 +377,8 @@ class RemoteConnection:
             return what in self._answers
         if what == _CALLBACK:
             return self.pending()
+        if what == _CONNECTED:
+            return self._session.state is _RUNNING
         return what == _BEGINNING and self._session.state is not _NEW
 
     def _wait_for(self, what: int, seconds: float | None) -> None:
@@ -329,16 +395,23 @@ class RemoteConnection:
             due = self._session.next_deadline()
             if deadline is not None:
                 due = min(due, deadline)
-            self._read(max(0.0, due - now))
+            if not self._read(max(0.0, due - now)) and time.monotonic() - now >= _NAPPED:
+                self._check_pulse()
             if time.monotonic() >= self._session.next_deadline():
                 self._tick()
 
-    def _read(self, patience: float) -> None:
-        """Read once, without the lock, so that others may send or look meanwhile."""
+    def _check_pulse(self) -> None:
+        """Nothing has come for a while: is there still a machine at the other end?"""
+        now = time.monotonic()
+        if self._session.state is _RUNNING and self._stream.is_gone(now):
+            self._lost(now)
+
+    def _read(self, patience: float) -> bool:
+        """Read once, without the lock, so that others may send or look meanwhile.  Has something come?"""
         if self._session.state is _DROPPED:
             if self._session.next_deadline() > time.monotonic():
                 self._wait_for_others(patience)
-            return
+            return False
         self._reading = True
         stream = self._stream
         data: bytes | None = None
@@ -357,6 +430,7 @@ class RemoteConnection:
         self._took(data)
         if self._others:
             self._changed.notify_all()
+        return data is not None
 
     def _wait_for_others(self, seconds: float | None) -> None:
         """While another thread reads: what it brings may be for this one."""
@@ -375,6 +449,8 @@ class RemoteConnection:
     def _took(self, data: bytes | None) -> None:
         if data is None:
             return
+        if self._session.state is _NEW:
+            self._first = data[:8]
         now = time.monotonic()
         if not data:
             self._lost(now)
@@ -391,6 +467,7 @@ class RemoteConnection:
         except ProtocolError as error:
             self._fail(f"{self._settings.where} broke the protocol: {error}")
         if session.state is _TERMINATED and session.ending:
+            self._stream.finish()
             self._fail(session.ending)
 
     def _answered(self, sequence: int, payload: bytes) -> None:
@@ -460,12 +537,31 @@ class RemoteConnection:
                 self._lost(time.monotonic())
 
     def _lost(self, now: float) -> None:
+        gone = self._stream.gone
         self._stream.close()
         if self._session.state not in (_DROPPED, _TERMINATED):
-            self._session.connection_lost(now)
+            running = self._session.state is _RUNNING
+            self._session.connection_lost(now, gone)
+            if running:
+                self._tell(f"the connection to {self._settings.where} was lost")
+
+    def _tell(self, what: str) -> None:
+        """Calls wait from now on: say so, since when and until when."""
+        session = self._session
+        left = session.dropped_at + self._settings.reconnect - time.monotonic()
+        if session.state is _DROPPED and left >= _NOTICED:
+            until = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
+            logging.getLogger("weft").warning(
+                f"{what}; it is tried to resume the session until {until} (FED_TIMEOUT_RECONNECT), calls wait"
+            )
 
     def _tick(self) -> None:
-        for action in self._session.tick(time.monotonic()):
+        running = self._session.state is _RUNNING
+        actions = self._session.tick(time.monotonic())
+        if running and self._session.state is _DROPPED:
+            silence = self._settings.silence
+            self._tell(f"{self._settings.where} has answered nothing for {silence:g} s (FED_TIMEOUT_HEART)")
+        for action in actions:
             if action is Action.FLUSH:
                 self._send()
             elif action is Action.CLOSE:
@@ -476,14 +572,20 @@ class RemoteConnection:
                 self._fail(self._session.ending)
 
     def _reconnect(self) -> None:
+        left = self._session.dropped_at + self._settings.reconnect - time.monotonic()
         try:
-            self._stream = open_stream(self._settings)
-        except ConnectionFailed:
+            self._stream = open_stream(self._settings, max(_NAPPED, min(left, self._settings.timeout)))
+        except ConnectionFailed as error:
+            self._attempt = str(error)
             self._session.connection_lost(time.monotonic())
             return
+        self._attempt = ""
         self._session.resume(time.monotonic())
 
     def _fail(self, why: str) -> None:
+        if self._attempt:
+            why = f"{why}; the last attempt: {self._attempt}"
+            self._attempt = ""
         self._stream.close()
         self._inbox.append(Callback(0, "connection_lost", (why,)))
         self._changed.notify_all()

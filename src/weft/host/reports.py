@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from weft.host.private import make_private
 from weft.model.log_text import ERROR, WARNING, LogText
 
 LIMIT = 64 << 20  # bytes for each file
@@ -37,8 +38,9 @@ class ReportFiles:
     def _open(self, name: str) -> None:
         self._files[name] = None
         path = Path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         self._sizes[name] = path.stat().st_size if path.exists() else 0
+        path.touch(0o600)
         self._files[name] = path.open("a", encoding="utf-8")
 
     def _append(self, name: str, file: TextIO, line: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from weft.host.processes import is_alive
-from weft.host.recording_files import RUN_FILE, VERSION_KEY, RecordingError, arrow_schema
+from weft.host.recording_files import NODE_KEY, RUN_FILE, RUN_KEY, VERSION_KEY, RecordingError, arrow_schema
 from weft.recorder import VERSION
 
 
@@ -24,6 +24,14 @@ class RowFile:
     node: str
     rows: int
     version: int
+    first: int = 0
+    """Numbers (`seq`) of its first and last row; 0: it does not say."""
+    last: int = 0
+    said_node: str = ""
+    said_run: str = ""
+    """What the file says of itself, which its place may contradict."""
+    shift_ns: int = 0
+    """To be added to its wall clock, which is known to have been wrong."""
 
 
 @dataclass
@@ -196,7 +204,26 @@ def _add_file(run: Run, path: Path, node: str) -> None:
         return
     if int(text) > VERSION:
         raise newer_schema(path, text)
-    run.files.append(RowFile(path, node, metadata.num_rows, int(text)))
+    said = metadata.metadata or {}
+    words = [said.get(key, b"").decode("utf-8", "replace") for key in (NODE_KEY, RUN_KEY)]
+    run.files.append(RowFile(path, node, metadata.num_rows, int(text), *_span(path, metadata), *words))
+
+
+def _span(path: Path, metadata: Any) -> tuple[int, int]:
+    """The numbers of the first and the last row."""
+    import pyarrow.parquet as pq
+
+    if not metadata.num_rows:
+        return 0, 0
+    names = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    if "seq" not in names:
+        return 0, 0
+    place = names.index("seq")
+    groups = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
+    if all(group.is_stats_set and group.statistics.has_min_max for group in groups):
+        return min(group.statistics.min for group in groups), max(group.statistics.max for group in groups)
+    seq = pq.read_table(path, columns=["seq"], partitioning=None).column("seq").drop_null().to_numpy()
+    return (int(seq.min()), int(seq.max())) if len(seq) else (0, 0)
 
 
 def newer_schema(path: Path, version: str) -> RecordingError:
@@ -234,6 +261,7 @@ def _wanted_schema(columns: Sequence[str] | None) -> Any:
 def read_rows(file: RowFile, columns: Sequence[str] | None = None) -> Any:
     """The rows of one file, of whatever version, as this version has them: what an older one did not know is null."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     schema = _wanted_schema(columns)
@@ -247,7 +275,10 @@ def read_rows(file: RowFile, columns: Sequence[str] | None = None) -> Any:
             indices = pa.repeat(pa.scalar(0, pa.int32()), file.rows)
             made.append(pa.DictionaryArray.from_arrays(indices, names))
         elif wanted.name in table.column_names:
-            made.append(table.column(wanted.name).cast(wanted.type))
+            column = table.column(wanted.name).cast(wanted.type)
+            if wanted.name == "epoch_ns" and file.shift_ns:
+                column = pc.add(column, file.shift_ns)
+            made.append(column)
         else:
             made.append(pa.nulls(file.rows, wanted.type))
     return pa.table(made, schema=schema)

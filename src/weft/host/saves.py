@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from weft.host import cbor
+from weft.host.private import make_private, private
 from weft.kernel import Fetch, Store
 from weft.model.errors import WeftError
 from weft.model.log_text import ERROR, LogText
@@ -103,10 +104,10 @@ class SaveDirectory:
         path = self.path(federation, label)
         draft = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.draft")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent)
             self._check_room(path)
             try:
-                with draft.open("xb") as file:
+                with open(draft, "xb", opener=private) as file:
                     file.write(pack(federation, label, data))
                     file.flush()
                     os.fsync(file.fileno())

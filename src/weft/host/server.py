@@ -15,13 +15,17 @@ import secrets
 import ssl
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from weft.host.admission import Admission
 from weft.host.fabric_node import FabricNode
 from weft.host.guard import Guard, OpenGuard, OperatorKey, own_guard, read_password_file
+from weft.host.memory import Peak, give_back
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.outbox import NEVER
+from weft.host.places import Places
 from weft.host.recording import NodeRecordings, recordings_of
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
@@ -29,13 +33,16 @@ from weft.host.served import Served
 from weft.host.server_survey import ServerSurroundings
 from weft.host.serving import Switchboard
 from weft.host.settings import Settings, read_rid
+from weft.host.sizes import most_of
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
-from weft.kernel import Effect, Fetch, Node, Store
+from weft.kernel import Absence, Effect, Fetch, Node, Store
 from weft.kernel.faults import INTERNAL_ERROR, trace_of
 from weft.model.errors import SettingsError
 from weft.model.log_text import ERROR, INFO, WARNING, LogText
+from weft.model.records import LOST, SILENT, Credentials
 from weft.wire.errors import ProtocolError
+from weft.wire.frames import following
 from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
 from weft.wire.session_server import ServerSession
 from weft.wire.session_state import (
@@ -53,6 +60,8 @@ from weft.wire.session_state import (
 _READ = 256 << 10
 _TICK = 1.0
 _PATIENCE = 0.004  # seconds that answers wait for company, where the client does not wait for them
+_UNJOINED = 5.0  # seconds that a session is kept without a connection, if no federate has joined in it
+_SILENT = 15.0  # seconds without a word, after which those are told who wait for a federate
 _STRANGERS = 20  # so many of them are reported in a tick; they could fill the log otherwise
 
 
@@ -83,10 +92,15 @@ class Server:
                 fabric.mesh, self._perform, domains.topology, domains.releases, run_directory, rid
             )
         self._operator_key = OperatorKey(run_directory)
+        self._guard = guard or _guard_of(settings)
+        self._admission: Admission | None = None
+        self.most = most_of(limits.frame_bytes, None if self._meshed is None else settings.fabric.queue_bytes)
         self.board = Switchboard(
             Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
-            guard or _guard_of(settings),
-            ModuleLimits(limits.module_bytes, limits.modules, limits.federations),
+            self._guard,
+            ModuleLimits(
+                limits.module_bytes, limits.modules, limits.federations, settings.serve.module_directory
+            ),
             report,
             limits.report_bytes,
             self._keep,
@@ -95,6 +109,7 @@ class Server:
             limits.queue_bytes,
             settings.channel.window,
             self._operator_key,
+            self.most,
         )
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self.board.node.surroundings = ServerSurroundings(self, fabric)
@@ -108,19 +123,25 @@ class Server:
         # One buffer serves all connections: each read is taken out of it before the next begins.
         self.buffer = bytearray(_READ)
         self._session_settings = SessionSettings(
-            max_frame=limits.frame_bytes,
+            max_frame=self.most.size,
+            skips_large=True,
             history_bytes=limits.history_bytes,
             silence=limits.silence_seconds,
             reconnect=limits.reconnect_seconds,
         )
+        self._unjoined_settings = replace(
+            self._session_settings, reconnect=min(_UNJOINED, limits.reconnect_seconds)
+        )
+        self._places = Places(limits.half_open, limits.unjoined, self._has_joined)
         self._numbered = 0
         self._listeners: list[asyncio.AbstractServer] = []
         self._connections: set[SocketLine] = set()
         self._strangers = 0
+        self._peak = Peak()
         self._flush_due = False
         self._ticker: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
-        self._closing = False
+        self.is_closing = False
 
     # --- listening --------------------------------------------------------------------------------------------
 
@@ -148,6 +169,9 @@ class Server:
         self.address = f"{serve.host}:{found[0][1]}"
         asyncio.get_running_loop().set_exception_handler(self._unexpected)
         self._tick()
+        if type(self._guard).admit not in (Guard.admit, OpenGuard.admit):
+            self._admission = Admission(self._guard, self.report_stranger)
+            self.board.admission = self._ask_guard
         if self._record:
             self._begin_recording(asyncio.get_running_loop())
         if self._meshed is not None:
@@ -186,7 +210,7 @@ class Server:
 
     async def stop(self, patience: float = 5.0) -> None:
         """Take nothing new, resign who is still joined, send what is queued, close."""
-        self._closing = True
+        self.is_closing = True
         for listener in self._listeners:
             listener.close()
         now = time.monotonic()
@@ -200,6 +224,12 @@ class Server:
             await asyncio.sleep(0.01)
         for line in list(self._connections):
             line.close()
+        while time.monotonic() < deadline and self._connections:
+            await asyncio.sleep(0.01)
+        for line in list(self._connections):
+            line.abandon()
+        if self._admission is not None:
+            self._admission.close()
         for timer in (self._ticker, self._alarm):
             if timer is not None:
                 timer.cancel()
@@ -227,20 +257,52 @@ class Server:
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
+    def _ask_guard(
+        self,
+        address: str,
+        credentials: Credentials,
+        secure: bool,
+        answer: Callable[[str, Exception | None], None],
+    ) -> None:
+        def answered(who: str, error: Exception | None) -> None:
+            answer(who, error)
+            self.flush_soon()
+
+        if self._admission is not None:
+            self._admission.ask(address, credentials, secure, answered)
+
+    def _has_joined(self, served: Served) -> bool:
+        session = self.board.node.sessions.get(served.kernel_session)
+        return session is not None and session.member is not None
+
     def greeted(self, line: SocketLine, greeting: Greeting, now: float) -> Served | None:
         """The session for a connection, new or resumed; None if it was refused."""
+        self._places.greeted(line.address)
         if greeting.is_resume:
             return self._resume(line, greeting, now)
-        if len(self.sessions) >= self.settings.limits.sessions or self._closing:
+        if len(self.sessions) >= self.settings.limits.sessions or self.is_closing:
             self.report_stranger(
                 f"a new session was refused: there are {len(self.sessions)} (limits.sessions)"
             )
             line.send([refuse_new_session(OUT_OF_RESOURCES)])
             return None
+        may, oldest = self._places.may_begin(line.address)
+        if not may:
+            self.report_stranger(
+                f"a new session was refused: {line.address} has {self.settings.limits.unjoined} in which "
+                "no federate has joined (limits.unjoined)"
+            )
+            line.send([refuse_new_session(OUT_OF_RESOURCES)])
+            return None
+        if oldest is not None:
+            oldest.wire.discard("another session of its address took its place (limits.unjoined)")
+            self._forget(oldest, now)
         session_id = 0
         while session_id == 0 or session_id in self.sessions:
             session_id = secrets.randbits(64)
-        wire = ServerSession(session_id, now, self._session_settings)
+        # Numbers start at 0, but for a client that says it has received 0 already: it waits for 1.
+        first = following(greeting.acknowledged) if greeting.acknowledged >= 0 else 0
+        wire = ServerSession(session_id, now, self._session_settings, first)
         accepted = wire.accept(greeting, now) == ACCEPTED
         line.send(wire.take_outgoing(now))
         if not accepted:
@@ -249,6 +311,7 @@ class Server:
         self._numbered += 1
         served = Served(wire, line, self._numbered, now)
         self.sessions[session_id] = served
+        self._places.began(served)
         return served
 
     def _resume(self, line: SocketLine, greeting: Greeting, now: float) -> Served | None:
@@ -258,6 +321,7 @@ class Server:
             self.report_stranger(f"a resume was refused: {RESUME_STATUSES[status]}")
             line.send([refuse_resume(greeting.session_id, status)])
             return None
+        self.board.release(served)
         old, served.line = served.line, line
         if isinstance(old, SocketLine):
             old.abandon()
@@ -267,6 +331,7 @@ class Server:
             served.line = None
             self._forget(served, now)
             return None
+        self._note_absence(served, None)
         self._report_of(served, "resumed", "session-resumed")
         self.board.drain(served)
         return served
@@ -282,16 +347,38 @@ class Server:
             return INVALID_SESSION  # what began encrypted does not go on in the clear
         return served.wire.judge(greeting) if served.line is not None else RESUMED
 
-    def lost(self, served: Served, line: SocketLine, now: float) -> None:
-        """The connection is gone; the session waits to be resumed, unless it is over."""
+    def lost(self, served: Served, line: SocketLine, now: float, gone: float = 0.0) -> None:
+        """The connection is gone; the session waits to be resumed, unless it is over, or nobody has connected in it.
+
+        `gone`: for how long the federate's machine had answered nothing by then.
+        """
         if served.line is not line:
             return
         served.line = None
+        self.board.release(served)
+        if not served.admitted and not served.connecting:
+            served.wire.discard("the connection was lost before a federate connected")
         if served.wire.state is State.TERMINATED:
             self._forget(served, now)
         else:
-            served.wire.connection_lost(now)
-            self._report_of(served, "lost its connection; it can resume it", "connection-lost", WARNING)
+            served.wire.connection_lost(now, gone)
+            self._await_return(served, now, "lost its connection", "connection-lost")
+
+    def _await_return(self, served: Served, now: float, what: str, event: str) -> None:
+        """It has no connection: until when it may come back, for the log and for those who wait for it."""
+        wire = served.wire
+        wire.settings = self._session_settings if self._has_joined(served) else self._unjoined_settings
+        until = wire.next_deadline()
+        self._note_absence(served, Absence(LOST, wire.dropped_at, until))
+        clock = time.strftime("%H:%M:%S", time.localtime(time.time() + until - now))
+        text = f"{what}; it is over at {clock} unless it is resumed by then (limits.reconnect_seconds)"
+        self._report_of(served, text, event, WARNING)
+        asyncio.get_running_loop().call_later(max(0.0, until - now) + 0.001, self._check_session, served)
+
+    def _note_absence(self, served: Served, absence: Absence | None) -> None:
+        served.silent = absence is not None
+        if served.kernel_session:
+            self.board.node.note_absence(served.kernel_session, absence)
 
     def broken(self, served: Served, error: ProtocolError, now: float) -> None:
         self._report_of(served, f"broke the protocol: {error}", "protocol-broken", ERROR)
@@ -309,6 +396,7 @@ class Server:
 
     def _forget(self, served: Served, now: float) -> None:
         self.sessions.pop(served.wire.session_id, None)
+        self._places.ended(served)
         self.board.ended(served, now)
         self.flush_soon()
 
@@ -408,16 +496,14 @@ class Server:
         )  # first of all: whatever happens, there is a next one
         now = time.monotonic()
         for served in list(self.sessions.values()):
-            if now >= served.wire.next_deadline():
-                for action in served.wire.tick(now):
-                    if action is Action.CLOSE and isinstance(served.line, SocketLine):
-                        served.line.abandon()
-                        served.line = None
-                    elif action is Action.END:
-                        self._forget(served, now)
-            elif served.slow and served.line is not None and served.unread == 0:
+            self._check_session(served)
+            if served.slow and served.line is not None and served.unread == 0:
                 self._caught_up(served, now)
             self._check_connected(served, now)
+            self._check_silence(served, now)
+        self.attend(self.board.release_idle(), now)
+        if self._peak.is_over(sum(served.wire.unacknowledged_bytes for served in self.sessions.values())):
+            loop.run_in_executor(None, give_back)  # it may take a while, and nobody waits for it
         for line in list(self._connections):
             line.check(now)
         for session_id in [one for one, until in self._dropped.items() if now >= until]:
@@ -430,10 +516,37 @@ class Server:
             self.report(LogText(text, "strangers", WARNING))
         self._strangers = 0
 
+    def _check_session(self, served: Served) -> None:
+        """Is its time over, to come back or to say something?"""
+        now = time.monotonic()
+        if now < served.wire.next_deadline():
+            return
+        for action in served.wire.tick(now):
+            if action is Action.CLOSE and isinstance(served.line, SocketLine):
+                served.line.abandon()
+                served.line = None
+                what = f"said nothing for {self.settings.limits.silence_seconds:g} s (limits.silence_seconds)"
+                self._await_return(served, now, what, "connection-silent")
+            elif action is Action.END:
+                self._forget(served, now)
+
+    def _check_silence(self, served: Served, now: float) -> None:
+        """A federate that computes, waits in a debugger or was stopped: nothing is done, but others are told who ask."""
+        if served.line is None:
+            return
+        heard = served.wire.heard_at
+        if now - heard < _SILENT:
+            if served.silent:
+                self._note_absence(served, None)
+        elif not served.silent:
+            self._note_absence(served, Absence(SILENT, heard, heard + self.settings.limits.silence_seconds))
+
     def _check_connected(self, served: Served, now: float) -> None:
         """A client that begins a session connects at once; one that does not would only take another's place."""
         patience = self.settings.limits.greeting_seconds
-        if served.admitted or now - served.began <= patience or served.wire.state is State.TERMINATED:
+        if served.admitted or served.connecting or served.wire.state is State.TERMINATED:
+            return
+        if now - served.began <= patience:
             return
         line, served.line = served.line, None
         served.wire.discard(f"no federate connected in it within {patience:g} s (limits.greeting_seconds)")
@@ -476,6 +589,13 @@ class Server:
     def opened(self, line: SocketLine) -> bool:
         """May it stay?  A session has one connection, or two for a moment; the rest are strangers."""
         self._connections.add(line)
+        if not self._places.opened(line.address):
+            limit = self.settings.limits.half_open
+            self.report_stranger(
+                f"a connection was refused: {line.address} has {limit} in which nobody has connected "
+                "(limits.half_open)"
+            )
+            return False
         if len(self._connections) <= 2 * self.settings.limits.sessions + 16:
             return True
         self.report_stranger(
@@ -485,6 +605,8 @@ class Server:
 
     def closed(self, line: SocketLine) -> None:
         self._connections.discard(line)
+        if not line.has_greeted:
+            self._places.greeted(line.address)
 
 
 def _name(served: Served) -> str:
@@ -500,7 +622,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     serve = settings.serve
     if not serve.cert or not serve.key:
         raise SettingsError(
-            "TLS needs a certificate and its key: give --cert and --key (serve.cert, serve.key)"
+            "TLS needs a certificate and its key: give --cert and --cert-key (serve.cert, serve.key)"
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

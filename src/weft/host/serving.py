@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from weft.fom.mim import OLDER_CLASS, older_mom
 from weft.host.causes import RECORDED, AnsweredCauses, Causes, NamedCauses
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS
 from weft.host.guard import OPERATOR, Guard, OperatorKey
 from weft.host.meshed import MeshedNode
 from weft.host.outbox import WINDOW, Outbox
 from weft.host.served import Served, SplicedLane
+from weft.host.sizes import ASK_LIMITS, FRAME_BYTES, Most
 from weft.host.unpacking import ModuleLimits, unpack_modules
 from weft.kernel import Fetch, Node, Reply, Store
 from weft.model.enums import AdditionalSettingsResultCode
@@ -36,6 +38,7 @@ from weft.model.errors import (
 )
 from weft.model.log_text import WARNING, LogText
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
+from weft.wire.calls import service_of
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
     EMPTY_UPDATE_RESPONSE,
@@ -48,13 +51,18 @@ from weft.wire.codec_hot import (
     read_hot,
 )
 from weft.wire.codec_wire import WireError
-from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, FrameReader
+from weft.wire.evolved import is_java
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, LAST_NUMBER, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
 from weft.wire.packed import packed, read_advance, target_of, value_handles
+from weft.wire.session_state import State
 
 EVOLVED = "API.version=IEEE 1516-2010"
 _LANES = 4096  # of one session
 _ALIKE = 4  # lanes of one class or instance: as many sets of parameters or attributes
+
+
+Ask = Callable[[str, Credentials, bool, Callable[[str, Exception | None], None]], None]
 
 
 class Switchboard(Outbox):
@@ -71,12 +79,15 @@ class Switchboard(Outbox):
         most_unread: int = 1 << 62,
         window: int = WINDOW,
         operator_key: OperatorKey | None = None,
+        most: Most | None = None,
     ) -> None:
         super().__init__(node, report, report_bytes, keep, meshed, most_unread, window)
         self._guard = guard
         self._operator_key = operator_key or OperatorKey("")
         self._limits = limits
         self._calls_in_a_row = calls_in_a_row
+        self.admission: Ask | None = None  # finds out who connects, beside the loop; None: the guard, at once
+        self._most = most or Most(LAST_NUMBER, FRAME_BYTES)
         # Like those of what was sent.
         self.messages = 0  # updates and interactions
         self.spliced = 0  # of these, the ones that took a lane
@@ -103,6 +114,9 @@ class Switchboard(Outbox):
         while wire.next():
             if frame.type == CALL_REQUEST:
                 served.calls_made += 1
+                if frame.excess:
+                    self._too_large(served, frame)
+                    continue
                 if served.causes is not None:
                     self._name_cause(served, served.causes, frame.last_received)
                 # While callbacks are held for somebody (a save or restore), every message has its turn of the kernel.
@@ -113,15 +127,24 @@ class Switchboard(Outbox):
                     if left == 0:
                         return True
             elif frame.type == CALLBACK_RESPONSE:
+                answers = frame.sequence if frame.answers == NONE else frame.answers
                 if served.causes is not None:
                     backlog = served.backlog
-                    ended = served.sorts and backlog is not None and frame.answers in backlog.sent
-                    served.causes.answered(frame.answers, ended)
-                if served.pauses and frame.answers in served.pauses:
-                    self.node.took(served.kernel_session, served.pauses.pop(frame.answers))
+                    ended = served.sorts and backlog is not None and answers in backlog.sent
+                    served.causes.answered(answers, ended)
+                if served.pauses and answers in served.pauses:
+                    self.node.took(served.kernel_session, served.pauses.pop(answers))
                 if served.backlog is not None:
-                    self._dealt_with(served, served.backlog, frame.answers, now)
+                    self._dealt_with(served, served.backlog, answers, now)
         return False
+
+    def _too_large(self, served: Served, frame: FrameReader) -> None:
+        """Refused by its beginning, nothing of it is kept; the session goes on."""
+        error = self._most.refusal(service_of(frame.payload), frame.excess, "this server")
+        text = f"a call of {frame.excess} bytes was refused ({self._most.setting})"
+        about = {"federation": served.federation, "federate": served.federate}
+        self._report(LogText(text, "call-too-large", WARNING, **about))
+        self._refused(served, frame.sequence, error)
 
     def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
         """For the recorder: which message the federate handles as it makes the call that has come."""
@@ -251,7 +274,7 @@ class Switchboard(Outbox):
             call = served.codec.decode_call(payload)
             served.calls[sequence] = call.number
             if call.service == "connect":
-                self._replied(served, sequence, self._connect(served, call.arguments))
+                self._connect(served, sequence, call.arguments)
             elif call.service == "disconnect":
                 self._disconnect(served)
                 self._replied(served, sequence, None)
@@ -322,8 +345,11 @@ class Switchboard(Outbox):
                     f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
                     "destroy one that is not needed"
                 )
+            self._learn_client(served, modules if mim is None else (*modules, mim))
             sources = unpack_modules(modules, self._limits)
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
+            if served.codec.evolved and mim is None:
+                sources = (*sources, older_mom())
             arguments = (name, sources, mim_source, time_name)
         elif service == "destroy_federation_execution":
             if not served.operator:
@@ -332,7 +358,11 @@ class Switchboard(Outbox):
             name, kind, federate, modules = arguments
             if not served.operator:
                 self._guard.may_join(served.federate, name, federate or "", kind)
-            arguments = (name, kind, federate, unpack_modules(modules, self._limits))
+            self._learn_client(served, modules)
+            sources = unpack_modules(modules, self._limits)
+            if served.codec.evolved and not self._has_older_mom(name):
+                sources = (*sources, older_mom())
+            arguments = (name, kind, federate, sources)
             served.federation = name
             served.joining = sequence
         elif service == "resign_federation_execution":
@@ -346,9 +376,22 @@ class Switchboard(Outbox):
             self.watch.called(served.kernel_session, sequence, service, arguments)
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
 
-    def _connect(self, served: Served, arguments: tuple[Any, ...]) -> ConfigurationResult:
+    def _learn_client(self, served: Served, modules: tuple[Any, ...]) -> None:
+        """How it sends modules tells in which language the client of a 2010 federate is written."""
+        found = is_java(modules)
+        if found is not None:
+            served.codec.java = found
+
+    def _has_older_mom(self, federation: str) -> bool:
+        """Does this node know that the federation has the MOM classes of 2010?"""
+        found = self.node.federations.get(federation)
+        return found is not None and OLDER_CLASS in found.catalog.interaction_class_names
+
+    def _connect(self, served: Served, sequence: int, arguments: tuple[Any, ...]) -> None:
         if served.kernel_session:
             raise AlreadyConnected("this session is connected; disconnect first")
+        if served.connecting:
+            raise AlreadyConnected("this session is connecting; wait for the answer")
         configuration = RtiConfiguration()
         credentials = Credentials()
         for argument in arguments:
@@ -362,9 +405,40 @@ class Switchboard(Outbox):
         if credentials.type == OPERATOR:
             self._operator_key.admit(credentials, secure or (line is not None and line.local))
             served.operator = True
-            served.federate = ""
+            self._replied(served, sequence, self._admitted(served, "", configuration))
+        elif self.admission is None:
+            who = self._guard.admit(credentials, secure)
+            self._replied(served, sequence, self._admitted(served, who, configuration))
         else:
-            served.federate = self._guard.admit(credentials, secure)
+            served.connecting = True
+            self.admission(
+                served.address,
+                credentials,
+                secure,
+                lambda who, error: self._known(served, sequence, configuration, who, error),
+            )
+
+    def _known(
+        self,
+        served: Served,
+        sequence: int,
+        configuration: RtiConfiguration,
+        who: str,
+        error: Exception | None,
+    ) -> None:
+        """It has been found out who connects, or that it may not."""
+        served.connecting = False
+        if served.wire.state is State.TERMINATED:
+            return
+        if error is None:
+            self._replied(served, sequence, self._admitted(served, who, configuration))
+        elif isinstance(error, RTIexception):
+            self._refused(served, sequence, error)
+        else:
+            self._failed(served, sequence, error)
+
+    def _admitted(self, served: Served, who: str, configuration: RtiConfiguration) -> ConfigurationResult:
+        served.federate = who
         served.admitted = True
         served.codec.evolved = EVOLVED in configuration.additional_settings
         served.patient = GATHER_ANSWERS in configuration.additional_settings
@@ -373,7 +447,9 @@ class Switchboard(Outbox):
         if self.node.recordings is not None:
             message = RECORDED
             served.causes = NamedCauses() if served.sorts else AnsweredCauses()
-        served.kernel_session = self.node.open_session()
+        if ASK_LIMITS in configuration.additional_settings:
+            message += f"\n{self._most}"
+        served.kernel_session = self.node.open_session(served.codec.evolved)
         self._by_kernel[served.kernel_session] = served
         return ConfigurationResult(
             configuration_used=False,
@@ -396,6 +472,7 @@ class Switchboard(Outbox):
 
     def ended(self, served: Served, now: float) -> None:
         """The session is over; a federate that has not resigned does so by its directive."""
+        self.release(served)
         if served.kernel_session:
             self._by_kernel.pop(served.kernel_session, None)
             session = self.node.sessions.get(served.kernel_session)

@@ -38,12 +38,17 @@ class Serve:
     key: str = ""  # its private key, a PEM file
     run_directory: str = "runs"  # where the server's log and recordings go
     save_directory: str = ""  # none: saves in the run directory, where the next run finds them
+    module_directory: str = ""  # object models for federates that send only an address; none: refused
     log: str = "text"  # or json: an object for each line (docs/logs.md)
     otel: bool = False  # spans of OpenTelemetry (docs/logs.md)
 
     def __post_init__(self) -> None:
         if self.log not in FORMS:
             raise SettingsError(f"serve.log is {self.log!r}; it must be {' or '.join(FORMS)}")
+        if self.module_directory and not Path(self.module_directory).is_dir():
+            raise SettingsError(
+                f"serve.module_directory is {self.module_directory!r}; there is no such folder"
+            )
         _check_port("serve.port", self.port, "any that is free")
         for name in ("tls_port", "ws_port", "wss_port"):
             _check_port(f"serve.{name}", getattr(self, name), "none")
@@ -57,6 +62,8 @@ class Serve:
 class Limits:
     frame_bytes: int = 64 << 20  # the largest message from a federate
     sessions: int = 4096  # federates connected at once
+    half_open: int = 256  # connections of one address in which nobody has connected yet
+    unjoined: int = 1024  # sessions of one address in which no federate has joined
     history_bytes: int = 64 << 20  # kept for each federate, to be sent again after a broken connection
     queue_bytes: int = 128 << 20  # what a federate may leave unread before it is dropped: two of the largest
     slow_bytes: int = 8 << 20  # what it may leave unread before it is reported
@@ -67,8 +74,8 @@ class Limits:
     federations: int = 256  # that exist at once; they stay until somebody destroys them
     saves: int = 100  # saves of one federation
     greeting_seconds: float = 10.0  # that a connection may take to greet, and a session to connect
-    silence_seconds: float = 180.0  # that a connection may be silent
-    reconnect_seconds: float = 600.0  # that a federate may stay away before it resigns
+    silence_seconds: float = 900.0  # that a federate may say nothing while its machine answers for it
+    reconnect_seconds: float = 12.0  # that a federate may stay away before it resigns
 
     def __post_init__(self) -> None:
         for one in fields(self):

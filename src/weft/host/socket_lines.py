@@ -12,21 +12,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from weft.host.addresses import address_of, is_local
+from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.host.served import Served
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
 from weft.wire.session_greeting import MAX_GREETING, Greeting
 from weft.wire.session_state import State
-from weft.wire.websocket import Handshake, WebSocketReader, wrap
+from weft.wire.websocket import BROKEN, GOING_AWAY, NORMAL, Handshake, WebSocketReader, farewell, wrap
 
 if TYPE_CHECKING:
     from weft.host.server import Server
+
+
+_QUIET = 2.0  # seconds without a word, after which it is looked whether the other machine is there
+_FAREWELL = 2.0  # seconds that a WebSocket client has to say farewell, too
 
 
 class SocketLine:
@@ -35,6 +40,9 @@ class SocketLine:
     def __init__(self, server: Server, secure: bool) -> None:
         self.secure = secure
         self.local = False
+        self.address = ""
+        self._pulse = Pulse()
+        self._probed: Any = None
         self._server = server
         self._board = server.board
         self._view = memoryview(server.buffer)
@@ -45,11 +53,17 @@ class SocketLine:
         self._opened_at = time.monotonic()
         self._closed_at = 0.0  # 0: it is open
         self._resting = False  # something it sent has still to be carried out
+        self._gone = 0.0  # for how long its machine had answered nothing when it was given up
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self.local = _is_local(transport.get_extra_info("peername"))
+        peer = transport.get_extra_info("peername")
+        self.local = is_local(peer)
+        self.address = address_of(peer)
         found = transport.get_extra_info("socket")
+        if found is not None:
+            self._probed = found
+            keep_alive(found)
         if found is not None and not self.secure:
             self._socket = found
         if not self._server.opened(self):
@@ -71,9 +85,11 @@ class SocketLine:
         """What waits to be written is looked at after each flush."""
 
     def resume_writing(self) -> None:
-        """There is room again: what could be sorted has waited for it."""
-        if self._served is not None and self._served.backlog is not None:
-            self._board.drain(self._served)
+        """There is room again: what could be sorted, or was held, has waited for it."""
+        served = self._served
+        if served is not None and (served.held or served.backlog is not None):
+            self._board.release(served)
+            self._board.drain(served)
             self._server.flush_soon()
 
     def _read(self, data: bytes) -> None:
@@ -99,7 +115,7 @@ class SocketLine:
                 self._server.broken(served, error, now)
             else:
                 self._server.report_stranger(f"a connection was closed: {error}")
-            self.close()
+            self.close_broken()
         busy = self._board.flush(now)
         if busy or self._board.is_restless:
             self._server.attend(busy, now)
@@ -148,11 +164,21 @@ class SocketLine:
                 "a connection was closed: it did not greet (limits.greeting_seconds)"
             )
             self.abandon()
+        elif self._served is not None and now - self._served.wire.heard_at > _QUIET:
+            gone = 0.0 if self._probed is None else self._pulse.gone(self._probed, now)
+            if gone:
+                self._gone = gone
+                self.abandon_session()
+
+    @property
+    def has_greeted(self) -> bool:
+        return self._greeting is None
 
     def connection_lost(self, error: Exception | None) -> None:
         self._server.closed(self)
         self._transport = None
         self._socket = None
+        self._probed = None
         while self._resting and self._served is not None:
             # It may have said goodbye in what has been read already, and not waited for an answer.
             self._resting = False
@@ -160,7 +186,7 @@ class SocketLine:
             self._server.flush()
         served, self._served = self._served, None
         if served is not None:
-            self._server.lost(served, self, time.monotonic())
+            self._server.lost(served, self, time.monotonic(), self._gone or gone_by(error))
 
     def abandon(self) -> None:
         """The session goes on elsewhere, or not at all: nothing more from here."""
@@ -210,6 +236,10 @@ class SocketLine:
             with contextlib.suppress(OSError, AttributeError):
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
+    def close_broken(self) -> None:
+        """The peer broke the protocol."""
+        self.close()
+
     def close(self) -> None:
         if self._transport is not None:
             self._closed_at = self._closed_at or time.monotonic()
@@ -223,8 +253,13 @@ class WebSocketLine(SocketLine):
         super().__init__(server, secure)
         self._handshake: Handshake | None = Handshake()
         self._reader = WebSocketReader(True, MAX_GREETING)  # a stranger gets no more memory than on TCP
+        self._said_farewell = False
+        self._why = NORMAL
 
     def data_received(self, data: bytes) -> None:
+        if self._said_farewell:
+            self._hear_farewell(data)
+            return
         try:
             if self._handshake is not None:
                 if not self._handshake.feed(data):
@@ -235,12 +270,18 @@ class WebSocketLine(SocketLine):
             found = self._reader.feed(data)
         except ProtocolError as error:
             self._server.report_stranger(f"a WebSocket connection was closed: {error}")
+            self._why = BROKEN
             self.close()
             return
         if found:
             self._read(b"".join(found))
             if self._served is not None:
-                self._reader.max_message = self._server.settings.limits.frame_bytes
+                self._reader.max_message = self._server.most.size
+                self._reader.passes_large = True
+        if self._has_said_farewell():  # while that was read
+            self._reader.replies.clear()
+        elif self._reader.closed:
+            self._said_farewell = True  # the answer to that of the client, which is among the replies
         if self._reader.replies:
             super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
             self._reader.replies.clear()
@@ -250,18 +291,37 @@ class WebSocketLine(SocketLine):
                 )
                 self.abandon_session()
         if self._reader.closed:
-            self.close()
+            super().close()
+
+    def _has_said_farewell(self) -> bool:
+        return self._said_farewell
+
+    def close_broken(self) -> None:
+        self._why = BROKEN
+        self.close()
+
+    def _hear_farewell(self, data: bytes) -> None:
+        """Only whether the client says farewell, too, is of interest now."""
+        try:
+            self._reader.feed(data)
+        except ProtocolError:
+            self.abandon()
+        if self._reader.closed:
+            super().close()
+
+    def close(self) -> None:
+        """RFC 6455, 7.1: each side says farewell, and the server closes the connection then; it does not wait for long."""
+        if self._server.is_closing and self._why == NORMAL:
+            self._why = GOING_AWAY
+        if self._handshake is None and not self._said_farewell and self._transport is not None:
+            super().send([farewell(self._why)])
+            self._said_farewell = True
+            self._closed_at = self._closed_at or time.monotonic()
+            asyncio.get_running_loop().call_later(_FAREWELL, self.abandon)
+        elif not self._said_farewell or self._reader.closed:
+            super().close()
 
     def send(self, parts: list[bytes]) -> int:
+        if self._said_farewell:
+            return 0
         return super().send([wrap(message) for message in split(b"".join(parts))])
-
-
-def _is_local(peer: Any) -> bool:
-    """Is it the address of a connection from this very machine?"""
-    if not isinstance(peer, tuple) or not peer:
-        return False
-    try:
-        found = ipaddress.ip_address(str(peer[0]).partition("%")[0].removeprefix("::ffff:"))
-    except ValueError:
-        return False
-    return found.is_loopback

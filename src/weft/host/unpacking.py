@@ -1,6 +1,7 @@
 """Object models that came over the wire: as text, as a ZIP archive, or as an address.
 
-A client may name a file by any path of its own machine; it is only a name here and nothing is opened by it.
+A client may name a file by any path of its own machine; it is only a name here and nothing is opened by it.  For an address
+the operator may have put a file into a folder (`weft.host.module_directory`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from weft.host.module_directory import NoModule, from_directory
 from weft.model.errors import CouldNotOpenFOM, CouldNotOpenMIM, ErrorReadingFOM, ErrorReadingMIM
 from weft.model.records import Source
 from weft.wire.codec_values import CompressedModule, ModuleUrl
@@ -22,11 +24,12 @@ _DIRECTORY = 128 << 10  # a directory with one file, of the longest name and com
 
 @dataclass(frozen=True)
 class ModuleLimits:
-    """What a federate may send as object model."""
+    """What a federate may send as object model, and where those are that it only names."""
 
     module_bytes: int = 16 << 20  # all modules of one call together, unpacked
     modules: int = 256
     federations: int = 256
+    directory: str = ""  # where modules are that a federate only names; none: nowhere
 
 
 def unpack_modules(modules: Iterable[Any], limits: ModuleLimits, mim: bool = False) -> tuple[Source, ...]:
@@ -38,11 +41,12 @@ def unpack_modules(modules: Iterable[Any], limits: ModuleLimits, mim: bool = Fal
     left = limits.module_bytes
     for module in given:
         if isinstance(module, ModuleUrl):
-            raise (CouldNotOpenMIM if mim else CouldNotOpenFOM)(
-                f"{module.url}: the server reads no addresses; the file could not be read where the federate runs, "
-                "so only its name was sent"
-            )
-        source = _unzip(module, left, unreadable) if isinstance(module, CompressedModule) else module
+            try:
+                source = from_directory(limits.directory, module.url, left)
+            except (NoModule, OSError) as error:
+                raise (CouldNotOpenMIM if mim else CouldNotOpenFOM)(f"{module.url}: {error}") from error
+        else:
+            source = _unzip(module, left, unreadable) if isinstance(module, CompressedModule) else module
         left -= len(source.data)
         if left < 0:
             raise unreadable(f"{source.name}: {_too_much(limits.module_bytes)}")

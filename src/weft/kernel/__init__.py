@@ -1,5 +1,6 @@
 """The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
 
+from weft.kernel.absence import Absence
 from weft.kernel.effects import (
     LEAST_URGENT,
     Alarm,
@@ -35,6 +36,7 @@ __all__ = [
     "PAUSES",
     "SECTIONS",
     "SERVICES",
+    "Absence",
     "Alarm",
     "Callback",
     "Carried",

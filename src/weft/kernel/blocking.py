@@ -26,8 +26,10 @@ def is_halted(federation: Federation, timing: Timing) -> bool:
 
 
 def may_advance_alone(federation: Federation, member: Member) -> bool:
-    """Nobody else regulates: the switch says if time may advance all the same."""
-    return member.timing.regulating or federation.switch("nonRegulatedGrant")
+    """Nobody else regulates: the switch says if time may advance all the same.  For a federate of 2010 it always may."""
+    if member.timing.regulating or member.switches.non_regulated_grant:
+        return True
+    return federation.switch("nonRegulatedGrant")
 
 
 def arm(turn: Turn, member: Member) -> None:
@@ -74,7 +76,7 @@ def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, An
         "blocked_by": []
         if timing.mode == GRANTED or only_halted(federation, member, galt)
         else [
-            _blocker(federation, one)
+            _blocker(turn, federation, one)
             for one in timetable.who_is_behind(federation, turn.node)
             if one.federate != member.handle.number
         ],
@@ -141,9 +143,9 @@ def settling(member: Member) -> list[list[Any]]:
     ]
 
 
-def _blocker(federation: Federation, report: Report) -> dict[str, Any]:
+def _blocker(turn: Turn, federation: Federation, report: Report) -> dict[str, Any]:
     found = federation.members.get(FederateHandle.of(report.federate))
-    return {
+    told: dict[str, Any] = {
         "federate": "?" if found is None else found.name,
         "node": "?" if found is None else found.node,
         "state": SERVICE_NAMES[report.mode],
@@ -151,3 +153,6 @@ def _blocker(federation: Federation, report: Report) -> dict[str, Any]:
         "requested": None if report.mode == GRANTED else report.requested,
         "lookahead": report.lookahead,
     }
+    if found is not None and found.absence is not None:
+        told["absence"] = found.absence.words(turn.now)
+    return told

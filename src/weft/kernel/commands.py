@@ -13,6 +13,7 @@ from weft.kernel.effects import Callback, Listen, Remember, Reply, Transmit
 from weft.kernel.federations import extended_model
 from weft.kernel.homes import JOIN, wrong_type
 from weft.kernel.membership import join
+from weft.kernel.mom_services import GRANTED_ALONE, MOM_ADJUST
 from weft.kernel.parcels import Caller, Commit, Request, Welcome
 from weft.kernel.proceeding import Proceedings
 from weft.kernel.services import INTERNAL, RESIGN, RESIGN_LOST, SERVICES
@@ -228,6 +229,8 @@ class Commands(Proceedings):
             session.federation = federation
             session.member = member
             session.resigned = ""
+            if session.evolved:
+                self._order(turn, federation, None, member.handle, MOM_ADJUST, (GRANTED_ALONE,))
             federation.schedule = self.schedule
             if self.schedule and qos.concerns(self.schedule, federation, member):
                 qos.begin(federation, member, self.schedule)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import faults
+from weft.kernel import faults, require
 from weft.kernel.effects import Callback, Named, Refuse, Remember, Reply, Transmit
 from weft.kernel.federations import found
 from weft.kernel.parcels import Answer, Caller, Claim, Dissolve, Early, Locate, Release, Request
@@ -122,6 +122,7 @@ class Homes:
 
     def _create(self, turn: Turn, caller: Caller, arguments: tuple[Any, ...]) -> None:
         name = arguments[0]
+        require.name("a federation execution", name)
         if name in self.federations or name in self.homes:
             raise FederationExecutionAlreadyExists(f"a federation execution named {name!r} exists")
         self._founded += 1

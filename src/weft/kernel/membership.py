@@ -39,6 +39,13 @@ _CANCELS = (
 )
 
 
+def _taken(turn: Turn, federation: Federation, name: str) -> str:
+    for member in federation.members.values():
+        if member.name == name and member.absence is not None:
+            return f"the federate {name!r} of {federation.name!r} {member.absence.words(turn.now)}"
+    return f"a federate named {name!r} has joined {federation.name!r}"
+
+
 def join(
     turn: Turn,
     federation: Federation,
@@ -49,7 +56,7 @@ def join(
     model: ObjectModel | None,
 ) -> Member:
     if name is not None and name in federation.member_names:
-        raise FederateNameAlreadyInUse(f"a federate named {name!r} has joined {federation.name!r}")
+        raise FederateNameAlreadyInUse(_taken(turn, federation, name))
     if model is not None:
         federation.catalog.absorb(model)
         federation.ordered |= federation.catalog.ordered

@@ -160,7 +160,7 @@ def _obey(
     member = given.member()
     if kind == "HLArequest" and name in mom_requests.OF_FEDERATE:
         mom_requests.OF_FEDERATE[name](turn, federation, member, given)
-    elif kind == "HLAadjust" and name in mom_services.ADJUSTMENTS:
+    elif kind == "HLAadjust" and name in (*mom_services.ADJUSTMENTS, *mom_services.OLDER_ADJUSTMENTS):
         for service, arguments in mom_services.adjust_commands(name, given):
             on_behalf(turn, federation, member.handle, service, arguments)
     elif kind == "HLAservice" and mom_services.is_service(name):

@@ -12,7 +12,7 @@ from weft.kernel.mom_objects import RESIGN_ACTIONS
 from weft.kernel.state import Federation, Member
 from weft.model.enums import OrderType, ResignAction
 from weft.model.errors import EncodingError, FederateHandleNotKnown, InvalidFederateHandle, RTIexception
-from weft.model.handles import FederateHandle, Handle
+from weft.model.handles import HANDLE_BYTES, FederateHandle, Handle, TransportationTypeHandle
 
 H = TypeVar("H", bound=Handle)
 
@@ -33,17 +33,52 @@ class Parameters:
         return self.entry.names.get(name) in self.values
 
     def get(self, name: str) -> Any:
-        handle = self.entry.names.get(name)
-        if handle is None or handle not in self.values:
-            raise ParameterError(f"{name} is missing")
-        data_type = self.entry.parameters[handle].data_type
+        raw = self._raw(name)
+        data_type = self.entry.parameters[self.entry.names[name]].data_type
         try:
-            return self.federation.catalog.model.decode(data_type, self.values[handle])
+            return self.federation.catalog.model.decode(data_type, raw)
         except EncodingError as error:
             raise ParameterError(f"{name} is no {data_type}: {error}") from error
 
+    def handle(self, kind: type[H], name: str) -> H:
+        """A handle: as the object model has it, its length and its bytes; or as its own `encode` gives it, only these."""
+        raw = self._raw(name)
+        if len(raw) == HANDLE_BYTES:
+            return kind(raw)
+        return kind(self._bytes(name, self.get(name)))
+
+    def handles(self, kind: type[H], name: str) -> frozenset[H]:
+        """Handles in an array; each of them either way."""
+        raw = self._raw(name)
+        count = int.from_bytes(raw[:HANDLE_BYTES], "big")
+        if count and len(raw) == HANDLE_BYTES * (count + 1):
+            return frozenset(kind(raw[at : at + HANDLE_BYTES]) for at in range(4, len(raw), HANDLE_BYTES))
+        return frozenset(kind(self._bytes(name, one)) for one in self.get(name))
+
+    def transportation(self, name: str) -> TransportationTypeHandle:
+        """By its handle, or by its name as in 2010."""
+        names = self.federation.catalog.transportation_names
+        raw = self._raw(name)
+        if len(raw) >= 6 and len(raw) == 4 + 2 * int.from_bytes(raw[:4], "big"):  # an HLAunicodeString
+            found = names.get(raw[4:].decode("utf-16-be", "replace"))
+            if found is None:
+                raise ParameterError(f"{name} is none of {', '.join(names)}")
+            return found
+        return self.handle(TransportationTypeHandle, name)
+
+    def _raw(self, name: str) -> bytes:
+        handle = self.entry.names.get(name)
+        if handle is None or handle not in self.values:
+            raise ParameterError(f"{name} is missing")
+        return self.values[handle]
+
+    def _bytes(self, name: str, value: Any) -> bytes:
+        if not isinstance(value, bytes):
+            raise ParameterError(f"{name} is no handle, but {value!r}")
+        return value
+
     def member(self) -> Member:
-        handle = FederateHandle(self.get("HLAfederate"))
+        handle = self.handle(FederateHandle, "HLAfederate")
         try:
             return require.member(self.federation, handle)
         except (FederateHandleNotKnown, InvalidFederateHandle) as error:
@@ -59,11 +94,15 @@ def plain(name: str) -> Taken:
 
 
 def handle(kind: type[H], name: str) -> Taken:
-    return lambda given: kind(given.get(name))
+    return lambda given: given.handle(kind, name)
 
 
 def handles(kind: type[H], name: str) -> Taken:
-    return lambda given: frozenset(kind(one) for one in given.get(name))
+    return lambda given: given.handles(kind, name)
+
+
+def transportation(name: str) -> Taken:
+    return lambda given: given.transportation(name)
 
 
 def constant(value: Any) -> Taken:

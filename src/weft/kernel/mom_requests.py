@@ -123,7 +123,7 @@ def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) ->
 
 
 def instance_information(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
-    handle = ObjectInstanceHandle(given.get("HLAobjectInstance"))
+    handle = given.handle(ObjectInstanceHandle, "HLAobjectInstance")
     entry = heard(turn, federation, f"{FEDERATE}.HLAreportObjectInstanceInformation")
     if entry is None:
         return

@@ -25,6 +25,7 @@ from weft.kernel.mom_parameters import (
     resign_action,
     switch,
     time,
+    transportation,
 )
 from weft.kernel.state import Federation, Member
 from weft.kernel.turn import Turn
@@ -34,10 +35,10 @@ from weft.model.handles import (
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
-    TransportationTypeHandle,
 )
 
 MOM_ADJUST = "mom_adjust"
+GRANTED_ALONE = "granted alone"  # a federate of 2010 has joined (`Switches.non_regulated_grant`)
 
 Command = tuple[str, tuple[Any, ...]]
 """A service and its arguments."""
@@ -49,7 +50,7 @@ _INTERACTION = handle(InteractionClassHandle, "HLAinteractionClass")
 _INTERACTIONS = handles(InteractionClassHandle, "HLAinteractionClassList")
 _INSTANCE = handle(ObjectInstanceHandle, "HLAobjectInstance")
 _ATTRIBUTES = handles(AttributeHandle, "HLAattributeList")
-_WAY = handle(TransportationTypeHandle, "HLAtransportation")
+_WAY = transportation("HLAtransportation")
 _TIME = time("HLAtimeStamp")
 _ACTIVE = plain("HLAactive")
 
@@ -157,8 +158,10 @@ def adjust_commands(name: str, given: Parameters) -> list[Command]:
         state = given.get("HLAattributeState")
         if state not in ("Owned", "Unowned"):
             raise ParameterError(f"HLAattributeState is {state!r}, neither Owned nor Unowned")
-        attribute = AttributeHandle(given.get("HLAattribute"))
+        attribute = given.handle(AttributeHandle, "HLAattribute")
         return [(MOM_ADJUST, ("attribute", _INSTANCE(given), attribute, state == "Owned"))]
+    if name in OLDER_ADJUSTMENTS:
+        return [("set_switch", (OLDER_ADJUSTMENTS[name], bool(given.get("HLAreportingState"))))]
     commands: list[Command] = [
         ("set_switch", (switch_name, switch(given, parameter)))
         for parameter, switch_name in SWITCHES.items()
@@ -177,6 +180,11 @@ def federation_commands(given: Parameters) -> list[Command]:
     return [(MOM_ADJUST, ("autoProvide", switch(given, "HLAautoProvide")))]
 
 
+# Of 2010, where each is a class of its own (`weft.fom.mim.older_mom`).
+OLDER_ADJUSTMENTS = {
+    "HLAsetServiceReporting": "service_reporting",
+    "HLAsetExceptionReporting": "exception_reporting",
+}
 ADJUSTMENTS = ("HLAsetTiming", "HLAmodifyAttributeState", "HLAsetSwitches")
 
 
@@ -185,6 +193,8 @@ def adjust(turn: Turn, federation: Federation, member: Member, what: str, *argum
         _set_timing(turn, federation, member, arguments[0])
     elif what == "attribute":
         _set_ownership(turn, federation, member, *arguments)
+    elif what == GRANTED_ALONE:
+        member.switches.non_regulated_grant = True
     elif federation.switch(what) != arguments[0]:
         federation.switches[what] = arguments[0]
         turn.note(federation, None, "HLAautoProvide")

@@ -39,10 +39,12 @@ from weft.kernel import (
     recording,
     recording_calls,
     recording_told,
+    require,
     steering,
     time_services,
     timed_saves,
 )
+from weft.kernel.absence import Absence
 from weft.kernel.causal import ORDERS_USED
 from weft.kernel.commands import Commands
 from weft.kernel.effects import Callback, Effect, Refuse, Reply, Transmit
@@ -111,9 +113,10 @@ class Node(Commands):
 
     # --- sessions ---------------------------------------------------------------------------------------------
 
-    def open_session(self) -> int:
+    def open_session(self, evolved: bool = False) -> int:
+        """`evolved`: for a federate of the 2010 edition."""
         self._sessions_opened += 1
-        self.sessions[self._sessions_opened] = Session(self._sessions_opened)
+        self.sessions[self._sessions_opened] = Session(self._sessions_opened, evolved)
         return self._sessions_opened
 
     def close_session(self, session: int) -> None:
@@ -136,6 +139,12 @@ class Node(Commands):
         found = self.sessions.get(session)
         if found is not None and found.member is not None:
             found.member.waiting = messages
+
+    def note_absence(self, session: int, absence: Absence | None) -> None:
+        """Nothing comes from this federate's process, as its host sees it; None: it is there."""
+        found = self.sessions.get(session)
+        if found is not None and found.member is not None:
+            found.member.absence = absence
 
     def report_waiting(self, session: int, now: float) -> list[Effect]:
         """A federate has become slow, or has caught up: those who watch its HLAROlength hear of it now."""
@@ -438,6 +447,11 @@ class Node(Commands):
         elif service in (JOIN, "destroy_federation_execution", "list_federation_execution_members"):
             name, *rest = arguments
             if service == JOIN:
+                kind, chosen = rest[0], rest[1]
+                if chosen is not None:
+                    require.name("a federate", chosen)
+                if kind:
+                    require.name("a federate's type", kind)
                 if session.member is not None:
                     raise FederateAlreadyExecutionMember(
                         f"already joined as {session.member!r}; resign first"

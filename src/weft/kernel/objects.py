@@ -47,6 +47,7 @@ from weft.model.handles import (
     ObjectInstanceHandle,
     TransportationTypeHandle,
 )
+from weft.model.names import fault_of, shown
 from weft.model.records import MessageRetractionReturn
 from weft.model.time import LogicalTime
 
@@ -54,8 +55,11 @@ from weft.model.time import LogicalTime
 
 
 def _check_name(name: str) -> None:
-    if not name or name.startswith("HLA"):
-        raise IllegalName(f"{name!r} cannot be reserved: a name is not empty and does not begin with HLA")
+    fault = fault_of(name)
+    if not fault and name.startswith("HLA"):
+        fault = "names that begin with HLA are the RTI's own"
+    if fault:
+        raise IllegalName(f"{shown(name)} cannot be reserved: {fault}")
 
 
 def _is_free(federation: Federation, name: str) -> bool:
@@ -363,7 +367,9 @@ def query_interaction_transportation_type(
     interaction_class: InteractionClassHandle,
 ) -> None:
     entry = require.interaction_class(federation, interaction_class)
-    asked = require.member(federation, federate)
+    asked = federation.members.get(federate)
+    if asked is None:  # clause 6.32 has no exception of its own for this
+        raise RTIinternalError(f"{federate!r} is no federate of {federation.name!r}, or has resigned")
     found = asked.interaction_transportations.get(interaction_class, entry.transportation)
     turn.callback(
         federation, member, "report_interaction_transportation_type", (federate, interaction_class, found)

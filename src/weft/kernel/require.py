@@ -37,6 +37,7 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
+from weft.model.names import fault_of, shown
 
 _REPORTS = "HLAinteractionRoot.HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation"
 
@@ -178,6 +179,13 @@ def encoded(what: str, value: object) -> None:
     """Values and tags travel as bytes; anything else would mean something different at every receiver."""
     if type(value) is not bytes:
         raise RTIinternalError(f"{what} must be bytes, not {type(value).__name__}; encode it first")
+
+
+def name(what: str, name: str) -> None:
+    """What is given a name that others see: it is neither empty nor absurd."""
+    fault = fault_of(name)
+    if fault:
+        raise RTIinternalError(f"{shown(name)} cannot be the name of {what}: {fault}")
 
 
 def not_reported(member: Member, entry: InteractionClassEntry) -> None:

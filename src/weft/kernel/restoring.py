@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import snapshot, snapshot_orders, steering
+from weft.kernel import require, snapshot, snapshot_orders, steering
 from weft.kernel.effects import Callback, Notice
 from weft.kernel.pauses import Restoring
 from weft.kernel.plain import SnapshotError
@@ -35,6 +35,7 @@ Places = list[tuple[FederateHandle, FederateHandle, str]]
 def request_federation_restore(turn: Turn, federation: Federation, member: Member, label: str) -> None:
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
+    require.name("a save", label)
     if federation.saving is not None:
         raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
     if federation.restoring is not None:

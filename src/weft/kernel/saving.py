@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel import queueing, timed_saves
+from weft.kernel import queueing, require, timed_saves
 from weft.kernel.pauses import Saving
 from weft.kernel.state import Federation, Member
 from weft.kernel.timing import GRANTED
@@ -41,6 +41,7 @@ def request_federation_save(
 ) -> None:
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
+    require.name("a save", label)
     if federation.saving is not None:
         raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
     if federation.restoring is not None:

@@ -10,8 +10,9 @@ from weft.kernel.state import Federation, Member
 class Session:
     """A connected federate ambassador; a joined federate once it is a member."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, evolved: bool = False) -> None:
         self.number = number
+        self.evolved = evolved  # its federate was written for the 2010 edition
         self.federation: Federation | None = None
         self.member: Member | None = None
         self.resigned = ""  # why it is not a member any more, if it has not resigned itself

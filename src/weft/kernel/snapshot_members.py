@@ -35,6 +35,7 @@ _SWITCHES = (
     "service_reporting",
     "exception_reporting",
     "send_service_reports_to_file",
+    "non_regulated_grant",
 )
 # Of a tally: counts by class and transportation; of those, counts of instances by class; plain numbers.
 _COUNTS: dict[str, type[Handle]] = {
@@ -131,7 +132,7 @@ def member_from(data: dict[str, Any], sources: list[Source]) -> Member:
     declared.directs = _map_from(ObjectClassHandle, data["directs"], interactions)
     declared.directed = _map_from(ObjectClassHandle, data["directed"], _nested(InteractionClassHandle))
     member.switches = Switches()
-    for name, on in zip(_SWITCHES, data["switches"], strict=True):
+    for name, on in zip(_SWITCHES, data["switches"], strict=False):  # an older save has fewer
         setattr(member.switches, name, on)
     member.resign_directive = ResignAction(data["directive"])
     way = TransportationTypeHandle.of

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
 from weft.interest import Declarations, Declared
+from weft.kernel.absence import Absence
 from weft.kernel.effects import Callback
 from weft.kernel.orders import Orders
 from weft.kernel.paces import Paces
@@ -65,6 +66,8 @@ class Switches:
         self.service_reporting = False
         self.exception_reporting = False
         self.send_service_reports_to_file = False
+        # Of 2010, where no switch says it: time advances though nobody regulates.
+        self.non_regulated_grant = False
 
 
 Counts = dict[tuple[Any, TransportationTypeHandle], int]
@@ -167,6 +170,9 @@ class Member:
         self.saved_qos: Any = None  # of a federation made of a save: what it had said then
         self.recorded = False  # its file of service reports has been begun
         self.waiting = 0  # messages it has not read yet, as its host last said
+        self.absence: Absence | None = (
+            None  # its process is not there, or says nothing, as its host last said
+        )
         self.handling: Callback | None = (
             None  # what it took last, as its host says: the cause of what it does
         )

@@ -60,6 +60,8 @@ def _federate(
         added = sessions.get(member.session)
         if added is not None:
             found.update(added)
+        if member.absence is not None:
+            found["absence"] = member.absence.data(now)
     report = report_of(federation, member, node)
     if report is not None and (timing.regulating or timing.constrained or report.time):
         _add_time(found, federation, member, node, now, behind, report)

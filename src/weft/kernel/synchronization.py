@@ -24,6 +24,7 @@ def register_federation_synchronization_point(
     tag: bytes,
     synchronization_set: Iterable[FederateHandle] | None = None,
 ) -> None:
+    require.name("a synchronization point", label)
     require.encoded("the user-supplied tag", tag)
     chosen = None if synchronization_set is None else sorted(synchronization_set)
     reason = _fault(federation, label, chosen)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from weft.kernel import advancing, blocking, time_services, timetable
+from weft.kernel import advancing, blocking, require, time_services, timetable
 from weft.kernel.parcels import Caller
 from weft.kernel.pauses import AskedSave
 from weft.kernel.plain import from_plain, to_plain
@@ -49,6 +49,7 @@ def prepare(node: str, federation: Federation, member: Member, arguments: tuple[
     label, time = arguments
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
+    require.name("a save", label)
     value = time_services.time_value(federation, time)
     if member.timing.regulating:
         if value <= member.timing.time:

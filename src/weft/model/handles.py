@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
+HANDLE_BYTES = 4
 _NUMBER_BITS = 28
 _NUMBER_MASK = (1 << _NUMBER_BITS) - 1
+_LENGTH = HANDLE_BYTES.to_bytes(4, "big")
 
 
 class Handle(bytes):
@@ -43,6 +45,9 @@ class Handle(bytes):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:  # type: ignore[override]  # the standard's name, not text decoding
+        """The handle of these bytes: those of `encode`, or those with their length in front, as the MOM's values have them."""
+        if len(data) == 2 * HANDLE_BYTES and data[:HANDLE_BYTES] == _LENGTH and 0 < cls.kind == data[4] >> 4:
+            data = data[HANDLE_BYTES:]
         return cls(data)
 
     def __repr__(self) -> str:

@@ -148,6 +148,17 @@ PAUSED_BY = "the {} (paused)"
 """Who holds up a federation that is paused."""
 
 
+LOST = "lost"
+SILENT = "silent"
+
+
+def absence_words(why: str, seconds: float, left: float) -> str:
+    """What is told of a federate from which nothing comes: for how long, and for how long that may last."""
+    if why == LOST:
+        return f"lost its connection {seconds:g} s ago and resigns in {left:g} s unless it comes back"
+    return f"is connected but has said nothing for {seconds:g} s; it may do so for {left:g} s more"
+
+
 class Blocker(NamedTuple):
     """A federate that others wait for: it may still send at its time and lookahead.  Times are plain numbers."""
 
@@ -157,6 +168,7 @@ class Blocker(NamedTuple):
     time: float
     requested: float | None
     lookahead: float
+    absence: str = ""  # nothing comes from it: why, for how long, and for how long that may last
 
     def __str__(self) -> str:
         asks = (
@@ -164,8 +176,10 @@ class Blocker(NamedTuple):
             if self.requested is None
             else f"asks for {self.requested} ({self.state})"
         )
+        away = f"; it {self.absence}" if self.absence else ""
         return (
-            f"{self.federate!r} at node {self.node!r}, at {self.time} with lookahead {self.lookahead}, {asks}"
+            f"{self.federate!r} at node {self.node!r}, at {self.time} with lookahead {self.lookahead}, "
+            f"{asks}{away}"
         )
 
 

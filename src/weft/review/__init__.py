@@ -5,8 +5,9 @@ from typing import Any
 from weft.review.errors import ReviewError
 from weft.review.follow import follow
 from weft.review.review import AUDITS, Review, review
+from weft.review.verdicts import Verdict, judge
 
-__all__ = ["AUDITS", "Review", "ReviewError", "follow", "register", "review"]
+__all__ = ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review"]
 
 
 def register(session: Any) -> None:

@@ -84,6 +84,23 @@ def schema_of(text: str) -> Any:
         "double": pa.float64(),
         "boolean": pa.bool_(),
         "array<bigint>": pa.list_(pa.int64()),
+        "array<string>": pa.list_(pa.string()),
     }
     parts = (part.split() for part in text.split(", "))
     return pa.schema([(name, plain[kind]) for name, kind in parts])
+
+
+def packed(table: Any) -> bytes:
+    """As bytes, which are sent to a task only once however many works share them."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def unpacked(data: bytes) -> Any:
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(data).read_all()

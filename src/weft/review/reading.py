@@ -6,15 +6,17 @@ held against the run: findings that say "something is not there" count as unsure
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from weft.host.runs import Run, open_run
+from weft.host.runs import read_rows as file_rows
 from weft.recorder import COLUMNS
 from weft.review.errors import ReviewError
+from weft.review.quality import GAP, Doubt, inspect
 
 _TYPES = {
     "word": "string",
@@ -25,7 +27,7 @@ _TYPES = {
     "bytes": "binary",
 }
 _GLOB = "\\{}[]*?"
-INTEGER_TIME = "HLAinteger64Time"
+FLOAT_TIME = "HLAfloat64Time"
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,12 @@ class Opened:
     notes: tuple[str, ...]
     gaps: frozenset[str]
     """Nodes whose rows are not all there."""
+    doubts: tuple[Doubt, ...] = ()
+    """What is wrong with its files: each is among the notes, too."""
 
     @property
     def time_column(self) -> str:
-        return "time_int" if self.run.info.get("time", INTEGER_TIME) == INTEGER_TIME else "time_float"
+        return "time_float" if self.run.info.get("time") == FLOAT_TIME else "time_int"
 
     @property
     def lookahead_column(self) -> str:
@@ -47,12 +51,54 @@ class Opened:
 
 
 def open_for_review(path: str | Path) -> Opened:
-    """Raises an error where there is nothing to review; what is wrong otherwise becomes a note."""
-    run = open_run(path)
+    """Raises an error where there is nothing to review; what is wrong otherwise becomes a note.
+
+    Tasks run in other folders, and on other machines: the path is made absolute before it goes there.
+    """
+    run = open_run(Path(path).absolute())
+    notes, gaps = notes_of(run), gaps_of(run)
+    doubts = inspect(run)
+    _describe(run)
     if not run.files or not run.rows:
         why = f" ({'; '.join(run.troubles)})" if run.troubles else ""
         raise ReviewError(f"{run.path}: the run is empty: there are no rows to review{why}")
-    return Opened(run, tuple(notes_of(run)), frozenset(gaps_of(run)))
+    if "time" not in run.info:
+        run.info["time"] = _time_of(run)
+    return with_doubts(Opened(run, tuple(notes), frozenset(gaps)), doubts)
+
+
+def _describe(run: Run) -> None:
+    """Of a node without description, what its rows tell: the last of one that ended in order says so."""
+    for node in {file.node for file in run.files}:
+        if not run.nodes.get(node):
+            last = file_rows([file for file in run.files if file.node == node][-1], ("kind", "epoch_ns"))
+            stopped = len(last) > 0 and last["kind"][-1].as_py() == "stop"
+            run.nodes[node] = {"ended_ns": last["epoch_ns"][-1].as_py() if stopped else None}
+
+
+def with_doubts(opened: Opened, doubts: Iterable[Doubt]) -> Opened:
+    more = [doubt for doubt in doubts if doubt not in opened.doubts]
+    missing = {node for doubt in more if doubt.severity == GAP for node in doubt.nodes}
+    return replace(
+        opened,
+        notes=(*opened.notes, *(doubt.text for doubt in more)),
+        gaps=opened.gaps | missing,
+        doubts=(*opened.doubts, *more),
+    )
+
+
+def _time_of(run: Run) -> str:
+    """Where the run does not say it, its rows do."""
+    for file in run.files:
+        table = file_rows(file, ("time_int", "time_float"))
+        if table["time_float"].null_count < len(table):
+            return FLOAT_TIME
+        if table["time_int"].null_count < len(table):
+            break
+    return "HLAinteger64Time"
+
+
+MOSTLY = 0.5  # of the rows: if so many are missing, nothing can be said
 
 
 def notes_of(run: Run) -> list[str]:
@@ -62,6 +108,9 @@ def notes_of(run: Run) -> list[str]:
         notes.append(
             f"{run.dropped} rows were dropped when the run was recorded; what seems missing may be among them"
         )
+    lost = run.dropped / max(1, run.dropped + run.rows)
+    if lost >= MOSTLY:
+        notes.append(f"{lost:.0%} of all rows were dropped: what is left says nothing of the run")
     notes += run.troubles
     running = sorted(name for name, node in run.nodes.items() if node.get("ended_ns") is None)
     if running:
@@ -77,8 +126,9 @@ def gaps_of(run: Run) -> set[str]:
     torn = {path.parent for path in (run.path / "rows").glob("node=*/*.parquet") if path not in whole}
     found = {unquote(folder.name.removeprefix("node=")) for folder in torn}
     found |= {name for name, node in run.nodes.items() if node.get("dropped")}
+    there = set(run.nodes) | {file.node for file in run.files}
     return found | {
-        name for node in run.nodes.values() for name in node.get("others", ()) if name not in run.nodes
+        name for node in run.nodes.values() for name in node.get("others", ()) if name not in there
     }
 
 

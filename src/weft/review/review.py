@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from weft.review import quality
 from weft.review.advice import advise_run
 from weft.review.audits import causal, deadlines, delivery, interest, timing
 from weft.review.audits.context import Context, Result
 from weft.review.errors import ReviewError, reason
-from weft.review.reading import Opened, open_for_review, read_rows
+from weft.review.quality import Doubt
+from weft.review.reading import Opened, open_for_review, read_rows, with_doubts
 from weft.review.report.evidence import Evidence, gather
 from weft.review.session import LOCAL, Profile, progress, spark_session
+from weft.review.tasks import DamagedFile
 
 AUDITS: dict[str, Callable[[Context], Result]] = {
     "causal": causal.audit,
@@ -24,6 +27,8 @@ AUDITS: dict[str, Callable[[Context], Result]] = {
     "delivery": delivery.audit,
     "deadlines": deadlines.audit,
 }
+
+OK, VIOLATED, INCONCLUSIVE = "ok", "violated", "inconclusive"
 
 
 @dataclass
@@ -39,10 +44,26 @@ class Review:
     advice: dict[str, Any] = field(default_factory=dict)
     evidence: Evidence | None = None
     """What the report shows besides, if it was asked for."""
+    failures: dict[str, str] = field(default_factory=dict)
+    """Audits that failed, and why."""
+    doubts: tuple[Doubt, ...] = ()
+    incomplete: bool = False
+    """Rows are known to be missing."""
 
     @property
     def violations(self) -> int:
         return sum(result.violations for result in self.audits.values())
+
+    @property
+    def unsure(self) -> int:
+        return sum(result.unsure for result in self.audits.values())
+
+    @property
+    def status(self) -> str:
+        """Whether the run was right: `inconclusive` if nothing is violated, and not everything could be judged."""
+        if self.violations:
+            return VIOLATED
+        return INCONCLUSIVE if self.failures or self.incomplete or self.unsure else OK
 
     def as_data(self) -> dict[str, Any]:
         """For machines (`--json`)."""
@@ -55,11 +76,18 @@ class Review:
             }
             for name, result in self.audits.items()
         }
+        nothing: dict[str, Any] = {"violations": 0, "unsure": 0, "witnesses": []}
+        audits |= {name: {**nothing, "failed": why} for name, why in self.failures.items()}
         return {
             "run": self.run,
+            "status": self.status,
             "rows": self.rows,
             "dropped_rows": self.dropped_rows,
             "notes": list(self.notes),
+            "data": [
+                {"check": one.check, "subject": one.subject, "severity": one.severity, "text": one.text}
+                for one in self.doubts
+            ],
             "audits": audits,
             "advice": self.advice,
         }
@@ -81,11 +109,12 @@ def review(
     """
     opened = open_for_review(path)
     with _session(session, master, opened, say) as spark:
-        context = Context(spark, opened, read_rows(spark, opened), witnesses, tuple(orders))
+        context = Context(spark, opened, None, witnesses, tuple(orders))
         found = run_audits(context, say)
+        context.rows = read_rows(spark, context.opened)
         if advice:
             with _timed(found, "advice"), progress(spark, "advice", say):
-                found.advice = advise_run(context.rows, opened.run)
+                found.advice = advise_run(context.rows, context.opened.run)
         if evidence:
             with _timed(found, "report"), progress(spark, "report", say):
                 found.evidence = gather(context, found.audits)
@@ -110,8 +139,36 @@ def _session(given: Any, master: str, opened: Opened, say: Callable[[str], None]
 
 
 def run_audits(context: Context, say: Callable[[str], None], names: Sequence[str] = tuple(AUDITS)) -> Review:
+    """First what the rows are worth, then the audits, each by itself: one that fails does not take the others along."""
+    while True:
+        try:
+            _survey(context, say)
+            return _audited(context, say, names)
+        except DamagedFile as error:
+            _leave_out(context, error)
+
+
+def _survey(context: Context, say: Callable[[str], None]) -> None:
+    """Who took part, and whose clock was wrong."""
+    with progress(context.session, "data", say):
+        try:
+            seen = context.survey
+        except Exception as error:
+            _reraise_damage(error)
+            raise ReviewError(
+                f"{context.opened.run.path}: its rows cannot be read: {reason(error)}"
+            ) from error
+    shifts, doubts = quality.clocks(seen, context.opened.run.info.get("node"))
+    if shifts:
+        run = context.opened.run
+        run.files = [replace(file, shift_ns=shifts.get(file.node, 0)) for file in run.files]
+        context.reopen(with_doubts(context.opened, doubts))
+
+
+def _audited(context: Context, say: Callable[[str], None], names: Sequence[str]) -> Review:
     run = context.opened.run
-    found = Review(str(run.path), run.rows, run.dropped, context.opened.notes)
+    found = Review(str(run.path), run.rows, run.dropped, context.opened.notes, doubts=context.opened.doubts)
+    found.incomplete = bool(context.opened.gaps)
     for name in names:
         began = time.monotonic()
         with progress(context.session, name, say) as idle:
@@ -119,6 +176,30 @@ def run_audits(context: Context, say: Callable[[str], None], names: Sequence[str
                 found.audits[name] = AUDITS[name](context)
                 idle.because = found.audits[name].idle
             except Exception as error:
-                raise ReviewError(f"{run.path}: the audit {name} failed in Spark: {reason(error)}") from error
+                _reraise_damage(error)
+                found.failures[name] = reason(error)
+                idle.because = f"failed: {found.failures[name]}"
         found.seconds[name] = time.monotonic() - began
+    if found.failures and not found.audits:
+        told = "; ".join(f"{name}: {why}" for name, why in found.failures.items())
+        raise ReviewError(f"{run.path}: all audits failed: {told}")
     return found
+
+
+def _reraise_damage(error: Exception) -> None:
+    told = DamagedFile.in_text(error)
+    if told is not None:
+        raise DamagedFile(*told) from error
+
+
+def _leave_out(context: Context, error: DamagedFile) -> None:
+    """A file that turns out to be corrupt is named, and the rest is reviewed."""
+    path, why = DamagedFile.in_text(error) or ("", str(error))
+    run = context.opened.run
+    bad = [file for file in run.files if str(file.path) == path]
+    if not bad:
+        raise ReviewError(f"{path or run.path} cannot be read: {why}") from error
+    run.files = [file for file in run.files if file not in bad]
+    if not run.files:
+        raise ReviewError(f"{path} is corrupt, and there are no other rows: {why}") from error
+    context.reopen(with_doubts(context.opened, [quality.damaged(path, bad[0].node, why)]))

@@ -219,7 +219,9 @@ def _since(began: float) -> str:
 
 
 def _context(session: Any) -> Any:
-    """None with Spark Connect, which has none."""
+    """None with Spark Connect, which has none, and without Spark."""
+    if session is None:
+        return None
     try:
         return session.sparkContext
     except Exception:

@@ -10,6 +10,7 @@ so it does not matter if one federate, one class or one region has nearly all of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -54,8 +55,46 @@ def parts_of(run: Run, rows_per_part: int = 0) -> list[Part]:
     return [*parts, Part(gathered[0].node, tuple(gathered))] if gathered else parts
 
 
+class Here:
+    """What audits ask of Spark's frames, done in this process: of a small run everything fits into one table.
+
+    An audit uses no more of a frame than this, so that it is the same with Spark and without.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def repartition(self, *keys: str) -> Here:
+        """All rows are together anyhow."""
+        return self
+
+    def mapInArrow(self, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> Here:  # noqa: N802
+        return Here(_table(function(iter(self.table.to_batches())), schema))
+
+    def unionByName(self, other: Here) -> Here:  # noqa: N802
+        import pyarrow as pa
+
+        return Here(pa.concat_tables([self.table, other.table.select(self.table.column_names)]))
+
+    def persist(self) -> Here:
+        return self
+
+    def toArrow(self) -> Any:  # noqa: N802
+        return self.table
+
+
+def _table(batches: Iterator[Any], schema: str) -> Any:
+    import pyarrow as pa
+
+    wanted = arrow.schema_of(schema)
+    tables = [pa.Table.from_batches([batch]).select(wanted.names).cast(wanted) for batch in batches]
+    return pa.concat_tables(tables) if tables else wanted.empty_table()
+
+
 def spread(session: Any, works: Sequence[Work], schema: str) -> Any:
-    """A frame of what all works give, each a task of its own."""
+    """A frame of what all works give, each a task of its own; without a session it is made here."""
+    if session is None:
+        return Here(_table((batch for work in works for batch in work()), schema))
     count = max(1, len(works))
     return session.range(0, count, 1, count).mapInArrow(partial(_work, list(works)), schema)
 
@@ -73,13 +112,38 @@ def read_part(part: Part, columns: Sequence[str], pick: Pick | None = None) -> I
 
     waiting: list[Any] = []
     for file in part.files:
-        table = read_rows(file, columns)
+        table = _read(file, columns)
         waiting.append(table if pick is None else pick(table))
         if sum(len(one) for one in waiting) >= ROWS_AT_ONCE:
             yield pa.concat_tables(waiting).unify_dictionaries().combine_chunks()
             waiting = []
     if waiting:
         yield pa.concat_tables(waiting).unify_dictionaries().combine_chunks()
+
+
+class DamagedFile(Exception):
+    """A file that cannot be read, though its end is there; its name gets through Spark in the text."""
+
+    _FORM = re.compile(r"\{weft damaged file: (.*?)\}: (.*)")
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{{weft damaged file: {path}}}: {why}")
+
+    @classmethod
+    def in_text(cls, error: BaseException) -> tuple[str, str] | None:
+        """Path and reason, if that is what went wrong."""
+        found = cls._FORM.search(str(error))
+        return (found[1], found[2]) if found else None
+
+
+def _read(file: RowFile, columns: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return read_rows(file, columns)
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DamagedFile(str(file.path), why) from error
 
 
 # All nodes in the order of the clock

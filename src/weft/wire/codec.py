@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.wire import callbacks, calls, extensions, groups
+from weft.wire import callbacks, calls, evolved, extensions, groups
 from weft.wire.calls import DecodedCall
 from weft.wire.codec_scalars import Time
 
@@ -13,13 +13,16 @@ class Codec:
     """Bytes to calls and callbacks, and back, for one connection.
 
     What must be known of the connection: `time`, the factory of the federation's logical time (None until the federate
-    has joined), and `evolved`, whether the client speaks the 2010 edition of the API.  Payloads are `bytes`; what cannot
-    be read or written raises `WireError`.
+    has joined), and `evolved`, whether the client speaks the 2010 edition of the API; then `java`, whether it is the one in Java
+    (None: not known), and `conveys_producer`, the federation's switch of 2010 (`weft.wire.evolved`).  Payloads are `bytes`;
+    what cannot be read or written raises `WireError`.
     """
 
     def __init__(self, time: Time = None, evolved: bool = False) -> None:
         self.time = time
         self.evolved = evolved
+        self.java: bool | None = None
+        self.conveys_producer = False
 
     # --- at the RTI -------------------------------------------------------------------------------------------
 
@@ -37,7 +40,7 @@ class Codec:
 
     def encode_exception(self, name: str, details: str) -> bytes:
         """The answer to a call that has failed, whatever its number."""
-        return calls.encode_exception(name, details, self.evolved)
+        return calls.encode_exception(name, details, self.evolved, self.java)
 
     def encode_callback(self, method: str, arguments: tuple[Any, ...]) -> bytes:
         if method == extensions.CORRELATION:
@@ -46,6 +49,11 @@ class Codec:
         if method in extensions.CALLBACKS:
             return extensions.encode_own(method, arguments)
         return callbacks.encode_callback(method, arguments)
+
+    def encode_otherwise(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+        """A callback that an older client knows under another name; nothing if it knows none like it."""
+        told = evolved.told_otherwise(method, arguments, self.conveys_producer)
+        return b"" if told is None else callbacks.encode_callback(*told)
 
     def decode_callback_response(self, payload: bytes) -> tuple[str, str] | None:
         """The exception the federate's callback ended in, by name and details; None if it went well."""

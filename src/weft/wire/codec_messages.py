@@ -376,21 +376,28 @@ class Datum:
 
 
 def _handle_reader(kind: type[Handle]) -> Callable[[bytes, Time], Handle]:
-    return lambda data, time: kind(data)
+    return lambda data, time: kind.decode(data)  # a federate may have got it from the MOM, length and all
 
 
 def _read_time(data: bytes, time: Time) -> Any:
     try:
-        return _factory(time).decode_time(data)
+        return _factory(time).decode_time(_eight(data))
     except (CouldNotDecode, InvalidLogicalTime) as error:
         raise Malformed(str(error), "InvalidLogicalTime") from None
 
 
 def _read_interval(data: bytes, time: Time) -> Any:
     try:
-        return _factory(time).decode_interval(data)
+        return _factory(time).decode_interval(_eight(data))
     except (CouldNotDecode, InvalidLogicalTimeInterval) as error:
         raise Malformed(str(error), "InvalidLookahead") from None
+
+
+def _eight(data: bytes) -> bytes:
+    """Both of the standard's logical times have eight bytes; more are of a time that this RTI does not know."""
+    if len(data) != 8:
+        raise CouldNotDecode(f"a logical time has 8 bytes, not {len(data)}")
+    return data
 
 
 def _factory(time: Time) -> LogicalTimeFactory:

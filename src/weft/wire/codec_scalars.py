@@ -98,7 +98,7 @@ def _write_string(value: Any) -> bytes:
 
 
 def _write_bytes(value: Any) -> bytes:
-    if not isinstance(value, (bytes, bytearray, memoryview)):
+    if not isinstance(value, bytes):  # as at a node in the same process
         raise TypeError(f"{value!r} is not bytes")
     return bytes(value)
 

@@ -17,6 +17,7 @@ from weft.model.handles import (
 )
 
 _HANDLES: Final = 100_000  # of one kind
+_LONG: Final = 16  # bytes: no RTI's handles are longer, and nobody may fill memory by making some up
 
 
 class HandleCache:
@@ -29,10 +30,11 @@ class HandleCache:
     def get(self, raw: bytes) -> Handle:
         found = self._known.get(raw)
         if found is None:
-            if len(self._known) >= _HANDLES:
-                self._known.clear()
             found = self._kind(raw)
-            self._known[bytes(raw)] = found
+            if len(raw) <= _LONG:
+                if len(self._known) >= _HANDLES:
+                    self._known.clear()
+                self._known[bytes(raw)] = found
         return found
 
 

@@ -159,6 +159,8 @@ def join_time(
         raise WireError(f"{service}: a logical time before there is a federation", "InvalidLogicalTime")
     plain, between = form
     given = arguments[plain:] or between
+    if len(found) != 8:
+        raise WireError(f"{service}: a logical time has 8 bytes, not {len(found)}", "InvalidLogicalTime")
     try:
         return (*arguments[:plain], *given, factory.decode_time(found))
     except (CouldNotDecode, InvalidLogicalTime) as error:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import (
+    CALLBACK_RESPONSE,
     FIRST_HLA_TYPE,
     HALF,
     HEADER_SIZE,
@@ -73,7 +74,7 @@ class Session:
     ) -> None:
         self.state = _NEW
         self.settings = settings
-        self.frame = FrameReader(is_server, settings.max_frame)
+        self.frame = FrameReader(is_server, settings.max_frame, settings.skips_large)
         self.last_received = NONE
         """The number of the last HLA frame received: calls and callback responses, or the other two."""
         self.ending = ""
@@ -86,6 +87,7 @@ class Session:
         self._bundle_frames = max(1, settings.history_frames // 8)
         self._bundle_bytes = min(_BUNDLE, settings.history_bytes // 8)
         self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0  # of HLA frames
         self._number = first_sequence
         self._last_control = NONE
         self._acknowledgement = NONE
@@ -123,14 +125,28 @@ class Session:
         self._close_bundle()
         outgoing = self._outgoing
         self._outgoing = []
+        self._outgoing_bytes = 0
         return outgoing
 
-    def connection_lost(self, now: float) -> None:
+    def connection_lost(self, now: float, gone: float = 0.0) -> None:
         """The connection broke, or (client) could not be opened.
 
         Only the present one: say nothing of a connection closed because of Action.CLOSE or replaced by a resume.
+        `gone`: for how long the peer had shown no sign of life by then; that counts as time of the loss.
         """
+        running = self.state is _RUNNING
         self._lose(Step.LOSE, f"the connection to the {self._peer} was lost", now)
+        if running:
+            self._dropped_at = now - gone
+
+    @property
+    def heard_at(self) -> float:
+        return self._heard
+
+    @property
+    def dropped_at(self) -> float:
+        """Since when there is no connection, if there is none."""
+        return self._dropped_at
 
     def discard(self, why: str) -> None:
         """End the session on this side; nothing is sent."""
@@ -158,6 +174,8 @@ class Session:
                     self._refuse_frame()
                 if frame.last_received != self._acknowledgement:
                     self._acknowledge()
+                if kind == CALLBACK_RESPONSE and frame.answers == NONE:
+                    return True  # it has the number of the callback, and none in the sender's own sequence
                 last = self.last_received
                 if last != NONE and not 0 < (number - last) & LAST_NUMBER < HALF:
                     continue
@@ -234,6 +252,7 @@ class Session:
             parts = writer.take()
             if self._connected:
                 self._outgoing += parts
+                self._outgoing_bytes += size
             self._history.append(Bundle(parts, self._number, frames, size))
 
     def _let_fall(self, kind: int) -> int:
@@ -272,6 +291,7 @@ class Session:
         self._step(step, why)
         self.frame.reset()
         self._outgoing = []
+        self._outgoing_bytes = 0
 
     def _adopt(self, session_id: int) -> None:
         if not 0 < session_id < 1 << 64:

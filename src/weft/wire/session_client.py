@@ -64,6 +64,8 @@ class ClientSession(Session):
         self.refusal = 0
         """The reason or status by which the server refused to start or to resume, if it did."""
         self._sent = now
+        self._asked_at = now
+        self._asking = True  # something was sent since the server was last heard
         self._attempted_at = now
         self._attempt_at = FOREVER
         self._owed = 0
@@ -76,6 +78,7 @@ class ClientSession(Session):
 
     def feed(self, data: bytes, now: float) -> None:
         self._owed += len(data)
+        self._asking = False
         super().feed(data, now)
 
     def take_outgoing(self, now: float) -> list[bytes]:
@@ -87,8 +90,12 @@ class ClientSession(Session):
         outgoing = self._outgoing
         if outgoing:
             self._outgoing = []
+            self._outgoing_bytes = 0
             self._owed = 0
             self._sent = now
+            if not self._asking:
+                self._asking = True
+                self._asked_at = now
         return outgoing
 
     def _wants_acknowledgement(self) -> bool:
@@ -195,7 +202,7 @@ class ClientSession(Session):
         state = self.state
         if state is _TERMINATED:
             return FOREVER
-        silent_at = self._heard + self.settings.silence
+        silent_at = self._silent_at()
         expires_at = self._dropped_at + self.settings.reconnect
         if state is _RUNNING:
             return min(silent_at, self._sent + self.settings.heartbeat)
@@ -205,10 +212,22 @@ class ClientSession(Session):
             return min(expires_at, silent_at)
         return silent_at
 
+    def _silent_at(self) -> float:
+        """When the server has been silent for too long, although it was asked.
+
+        A federate that computes for minutes sends no heartbeats meanwhile: nothing was to be heard then.
+        """
+        heard = self._heard
+        if self.state is _RUNNING:
+            if not self._asking:
+                return FOREVER
+            heard = max(heard, self._asked_at - self.settings.heartbeat)
+        return heard + self.settings.silence
+
     def tick(self, now: float) -> list[Action]:
         if now < self.next_deadline():
             return []
-        if self.state is _RUNNING and now < self._heard + self.settings.silence:
+        if self.state is _RUNNING and now < self._silent_at():
             self._send_control(HEARTBEAT, b"")
             self._sent = now
             return [Action.FLUSH]

@@ -38,6 +38,8 @@ class Greeting:
         self.is_resume = False
         self.sequence = NONE
         self.version = 0
+        self.acknowledged = NONE
+        """What a client says to have received already, though there was nothing; it waits for the number after it."""
         self.session_id = 0
         self.last_received = NONE
         """LRR: the last HLA frame the client has received, or NONE."""
@@ -76,6 +78,7 @@ class Greeting:
 
     def _new_session(self, reader: FrameReader) -> None:
         self.version = unpack_one(reader.payload)
+        self.acknowledged = reader.last_received
         if self.session_id != 0:
             raise ProtocolError("the client sent CTRL_NEW_SESSION with a session id; expected 0")
         if self.sequence < 0:

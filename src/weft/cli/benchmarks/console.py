@@ -131,7 +131,7 @@ def crowd(build: str, folder: str) -> Iterator[tuple[subprocess.Popen[str], int,
 
 def _keys(folder: str) -> list[str]:
     found = next(Path(folder).glob("runs/server/*/operator.key"), None)
-    return [] if found is None else ["--key", str(found)]
+    return [] if found is None else ["--operator-key", str(found)]
 
 
 def measure(build: str, repeats: int) -> list[dict[str, float]]:

@@ -38,8 +38,12 @@ function hearers(classes, name) {
   return found;
 }
 
+/** Of the management object model: its other side is the RTI, which is no federate. */
+const isMom = (name) => /^HLA(object|interaction)Root\.HLAmanager(\.|$)/.test(name);
+
 /** What a newcomer should know of a class: that what is sent reaches nobody, or that nobody sends. */
 function remark(classes, { name, facts }) {
+  if (isMom(name)) return ["plain", "info", "the RTI's own"];
   const publishes = facts.publishers?.length ?? 0;
   const subscribes = facts.subscribers?.length ?? 0;
   if (publishes && !hearers(classes, name).size) return ["warn", "warn", "no subscriber"];

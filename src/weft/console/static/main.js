@@ -17,7 +17,7 @@ import { asking, gone, welcome } from "./welcome.js";
 
 const PAGES = [federations, interest, fabric, channel, runs, steer];
 const PAUSE = 500;
-/** So long a page waits for details that nodes were not asked for before. */
+/** After so long a page says that nodes do not answer what they were not asked for before. */
 const ASKING = 3000;
 const byId = (id) => document.getElementById(id);
 
@@ -99,9 +99,13 @@ class App {
     if (!view.all.length) return [welcome, "welcome"];
     if (view.federation === undefined) return [gone, "gone"];
     const { needs } = view.page;
-    const isYoung = performance.now() - this.lookedAt < ASKING;
-    if (needs !== undefined && view.federation[needs] === undefined && isYoung) return [asking, "asking"];
+    if (needs !== undefined && view.federation[needs] === undefined) return [asking, "asking"];
     return [view.page, view.page.id];
+  }
+
+  /** Whether the nodes should have answered by now. */
+  get isLate() {
+    return performance.now() - this.lookedAt >= ASKING;
   }
 
   drawFrame({ picture, page, all, name, federation }) {

@@ -57,13 +57,19 @@ export const welcome = {
   },
 };
 
-/** Details come a moment after somebody looks at them. */
+/** Details come a moment after somebody looks at them; until then nothing is said of them. */
 export const asking = {
-  mount(root) {
-    root.append(h("p", { class: "note hero", role: "status" }, "Asking the nodes…"));
+  mount(root, app) {
+    this.app = app;
+    this.words = h("p", { class: "note hero", role: "status" });
+    root.append(this.words);
   },
 
-  draw() {},
+  draw() {
+    const late =
+      "The nodes have not answered yet. They may be busy; one that is down, or has an older version of Weft, does not answer.";
+    text(this.words, this.app.isLate ? late : "Asking the nodes…");
+  },
 };
 
 /** The federation of this address is not there (any more). */

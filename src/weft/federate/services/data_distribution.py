@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from weft.federate.services.calls import AttributeRegions, Calls, as_dict
+from weft.federate.services.calls import AttributeRegions, Calls
+from weft.federate.services.kinds import as_dict, as_pairs, as_set
 from weft.model.enums import OrderType
 from weft.model.handles import (
     DimensionHandle,
@@ -30,21 +31,21 @@ def _subscription(
     time: LogicalTime | None,
 ) -> tuple[Any, ...]:
     if time is not None:
-        return (object_class, attributes_and_regions, rate or "", time)
-    return (object_class, attributes_and_regions, *(() if rate is None else (rate,)))
+        return (object_class, as_pairs(attributes_and_regions), rate or "", time)
+    return (object_class, as_pairs(attributes_and_regions), *(() if rate is None else (rate,)))
 
 
 class DataDistributionManagement(Calls):
     def create_region(self, dimensions: Set[DimensionHandle]) -> RegionHandle:
         """Clause 9.2."""
-        result: RegionHandle = self._call("create_region", (frozenset(dimensions),))
+        result: RegionHandle = self._call("create_region", (as_set(dimensions),))
         return result
 
     def commit_region_modifications(
         self, regions: Set[RegionHandle], *, time: LogicalTime | None = None
     ) -> None:
         """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/ddm-sync.md)."""
-        self._call("commit_region_modifications", _timed((frozenset(regions),), time))
+        self._call("commit_region_modifications", _timed((as_set(regions),), time))
 
     def delete_region(self, region: RegionHandle) -> None:
         """Clause 9.4."""
@@ -59,13 +60,13 @@ class DataDistributionManagement(Calls):
         """Clause 9.5."""
         if object_instance_name is None:
             result: ObjectInstanceHandle = self._call(
-                "register_object_instance_with_regions", (object_class, attributes_and_regions)
+                "register_object_instance_with_regions", (object_class, as_pairs(attributes_and_regions))
             )
         else:
             self._require_told((object_instance_name,))
             result = self._call(
                 "register_object_instance_with_regions",
-                (object_class, attributes_and_regions, object_instance_name),
+                (object_class, as_pairs(attributes_and_regions), object_instance_name),
             )
         return result
 
@@ -75,7 +76,7 @@ class DataDistributionManagement(Calls):
         attributes_and_regions: AttributeRegions,
     ) -> None:
         """Clause 9.6."""
-        self._call("associate_regions_for_updates", (object_instance, attributes_and_regions))
+        self._call("associate_regions_for_updates", (object_instance, as_pairs(attributes_and_regions)))
 
     def unassociate_regions_for_updates(
         self,
@@ -83,7 +84,7 @@ class DataDistributionManagement(Calls):
         attributes_and_regions: AttributeRegions,
     ) -> None:
         """Clause 9.7."""
-        self._call("unassociate_regions_for_updates", (object_instance, attributes_and_regions))
+        self._call("unassociate_regions_for_updates", (object_instance, as_pairs(attributes_and_regions)))
 
     def subscribe_object_class_attributes_with_regions(
         self,
@@ -96,7 +97,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.8.  `time`, not of the standard: as of that logical time."""
         self._call(
             "subscribe_object_class_attributes_with_regions",
-            _subscription(object_class, attributes_and_regions, update_rate_designator, time),
+            _subscription(object_class, as_pairs(attributes_and_regions), update_rate_designator, time),
         )
 
     def subscribe_object_class_attributes_passively_with_regions(
@@ -110,7 +111,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.8.  `time`, not of the standard: as of that logical time."""
         self._call(
             "subscribe_object_class_attributes_passively_with_regions",
-            _subscription(object_class, attributes_and_regions, update_rate_designator, time),
+            _subscription(object_class, as_pairs(attributes_and_regions), update_rate_designator, time),
         )
 
     def unsubscribe_object_class_attributes_with_regions(
@@ -123,7 +124,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.9.  `time`, not of the standard: as of that logical time."""
         self._call(
             "unsubscribe_object_class_attributes_with_regions",
-            _timed((object_class, attributes_and_regions), time),
+            _timed((object_class, as_pairs(attributes_and_regions)), time),
         )
 
     def subscribe_interaction_class_with_regions(
@@ -135,7 +136,7 @@ class DataDistributionManagement(Calls):
     ) -> None:
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         self._call(
-            "subscribe_interaction_class_with_regions", _timed((interaction_class, frozenset(regions)), time)
+            "subscribe_interaction_class_with_regions", _timed((interaction_class, as_set(regions)), time)
         )
 
     def subscribe_interaction_class_passively_with_regions(
@@ -148,7 +149,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         self._call(
             "subscribe_interaction_class_passively_with_regions",
-            _timed((interaction_class, frozenset(regions)), time),
+            _timed((interaction_class, as_set(regions)), time),
         )
 
     def unsubscribe_interaction_class_with_regions(
@@ -161,7 +162,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.11.  `time`, not of the standard: as of that logical time."""
         self._call(
             "unsubscribe_interaction_class_with_regions",
-            _timed((interaction_class, frozenset(regions)), time),
+            _timed((interaction_class, as_set(regions)), time),
         )
 
     def send_interaction_with_regions(
@@ -178,7 +179,7 @@ class DataDistributionManagement(Calls):
         arguments: tuple[Any, ...] = (
             interaction_class,
             as_dict(parameter_values),
-            frozenset(regions),
+            as_set(regions),
             user_supplied_tag,
         )
         if order is not None:
@@ -197,5 +198,5 @@ class DataDistributionManagement(Calls):
         """Clause 9.13."""
         self._call(
             "request_attribute_value_update_with_regions",
-            (object_class, attributes_and_regions, user_supplied_tag),
+            (object_class, as_pairs(attributes_and_regions), user_supplied_tag),
         )

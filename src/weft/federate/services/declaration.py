@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from weft.federate.services.calls import Calls
+from weft.federate.services.kinds import as_set
 from weft.model.handles import (
     AttributeHandle,
     InteractionClassHandle,
@@ -19,7 +20,7 @@ class DeclarationManagement(Calls):
         attributes: Set[AttributeHandle],
     ) -> None:
         """Clause 5.2."""
-        self._call("publish_object_class_attributes", (object_class, frozenset(attributes)))
+        self._call("publish_object_class_attributes", (object_class, as_set(attributes)))
 
     def unpublish_object_class(self, object_class: ObjectClassHandle) -> None:
         """Clause 5.3."""
@@ -31,7 +32,7 @@ class DeclarationManagement(Calls):
         attributes: Set[AttributeHandle],
     ) -> None:
         """Clause 5.3."""
-        self._call("unpublish_object_class_attributes", (object_class, frozenset(attributes)))
+        self._call("unpublish_object_class_attributes", (object_class, as_set(attributes)))
 
     def publish_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
         """Clause 5.4."""
@@ -47,9 +48,7 @@ class DeclarationManagement(Calls):
         interaction_classes: Set[InteractionClassHandle],
     ) -> None:
         """Clause 5.6."""
-        self._call(
-            "publish_object_class_directed_interactions", (object_class, frozenset(interaction_classes))
-        )
+        self._call("publish_object_class_directed_interactions", (object_class, as_set(interaction_classes)))
 
     def unpublish_object_class_directed_interactions(
         self,
@@ -61,7 +60,7 @@ class DeclarationManagement(Calls):
             self._call("unpublish_object_class_directed_interactions", (object_class,))
         else:
             self._call(
-                "unpublish_object_class_directed_interactions", (object_class, frozenset(interaction_classes))
+                "unpublish_object_class_directed_interactions", (object_class, as_set(interaction_classes))
             )
 
     def subscribe_object_class_attributes(
@@ -72,11 +71,11 @@ class DeclarationManagement(Calls):
     ) -> None:
         """Clause 5.8."""
         if update_rate_designator is None:
-            self._call("subscribe_object_class_attributes", (object_class, frozenset(attributes)))
+            self._call("subscribe_object_class_attributes", (object_class, as_set(attributes)))
         else:
             self._call(
                 "subscribe_object_class_attributes",
-                (object_class, frozenset(attributes), update_rate_designator),
+                (object_class, as_set(attributes), update_rate_designator),
             )
 
     def subscribe_object_class_attributes_passively(
@@ -88,7 +87,7 @@ class DeclarationManagement(Calls):
         """Clause 5.8."""
         self._call(
             "subscribe_object_class_attributes",
-            (object_class, frozenset(attributes), update_rate_designator or "", False),
+            (object_class, as_set(attributes), update_rate_designator or "", False),
         )
 
     def unsubscribe_object_class(self, object_class: ObjectClassHandle) -> None:
@@ -101,7 +100,7 @@ class DeclarationManagement(Calls):
         attributes: Set[AttributeHandle],
     ) -> None:
         """Clause 5.9."""
-        self._call("unsubscribe_object_class_attributes", (object_class, frozenset(attributes)))
+        self._call("unsubscribe_object_class_attributes", (object_class, as_set(attributes)))
 
     def subscribe_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
         """Clause 5.10."""
@@ -122,7 +121,7 @@ class DeclarationManagement(Calls):
     ) -> None:
         """Clause 5.12."""
         self._call(
-            "subscribe_object_class_directed_interactions", (object_class, frozenset(interaction_classes))
+            "subscribe_object_class_directed_interactions", (object_class, as_set(interaction_classes))
         )
 
     def subscribe_object_class_directed_interactions_universally(
@@ -133,7 +132,7 @@ class DeclarationManagement(Calls):
         """Clause 5.12."""
         self._call(
             "subscribe_object_class_directed_interactions",
-            (object_class, frozenset(interaction_classes), True),
+            (object_class, as_set(interaction_classes), True),
         )
 
     def unsubscribe_object_class_directed_interactions(
@@ -147,5 +146,5 @@ class DeclarationManagement(Calls):
         else:
             self._call(
                 "unsubscribe_object_class_directed_interactions",
-                (object_class, frozenset(interaction_classes)),
+                (object_class, as_set(interaction_classes)),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from weft.federate.services.calls import Calls
+from weft.federate.services.kinds import as_set
 from weft.model.handles import (
     FederateHandle,
 )
@@ -26,7 +27,7 @@ class FederationManagement(Calls):
         else:
             self._call(
                 "register_federation_synchronization_point",
-                (synchronization_point_label, user_supplied_tag, frozenset(synchronization_set)),
+                (synchronization_point_label, user_supplied_tag, as_set(synchronization_set)),
             )
 
     def synchronization_point_achieved(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from weft.federate.awaited import BEING_CHANGED, CLASS_BEING_CHANGED, pairs
-from weft.federate.services.calls import Calls, as_dict
+from weft.federate.services.calls import Calls
+from weft.federate.services.kinds import as_dict, as_set
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -35,13 +36,13 @@ class ObjectManagement(Calls):
 
     def reserve_multiple_object_instance_names(self, object_instance_names: Set[str]) -> None:
         """Clause 6.5."""
-        names = frozenset(object_instance_names)
+        names = as_set(object_instance_names)
         self._call_once("reserve_multiple_object_instance_names", (names,), self._awaited.names, names)
 
     def release_multiple_object_instance_names(self, object_instance_names: Set[str]) -> None:
         """Clause 6.7."""
         self._require_told(object_instance_names)
-        self._call("release_multiple_object_instance_names", (frozenset(object_instance_names),))
+        self._call("release_multiple_object_instance_names", (as_set(object_instance_names),))
 
     def register_object_instance(
         self,
@@ -171,7 +172,7 @@ class ObjectManagement(Calls):
         user_supplied_tag: bytes,
     ) -> None:
         """Clause 6.21."""
-        self._call("request_attribute_value_update", (target, frozenset(attributes), user_supplied_tag))
+        self._call("request_attribute_value_update", (target, as_set(attributes), user_supplied_tag))
 
     def request_attribute_transportation_type_change(
         self,
@@ -180,7 +181,7 @@ class ObjectManagement(Calls):
         transportation_type: TransportationTypeHandle,
     ) -> None:
         """Clause 6.25."""
-        changed = frozenset(attributes)
+        changed = as_set(attributes)
         self._call_once(
             "request_attribute_transportation_type_change",
             (object_instance, changed, transportation_type),
@@ -198,7 +199,7 @@ class ObjectManagement(Calls):
         """Clause 6.27."""
         self._call(
             "change_default_attribute_transportation_type",
-            (object_class, frozenset(attributes), transportation_type),
+            (object_class, as_set(attributes), transportation_type),
         )
 
     def query_attribute_transportation_type(

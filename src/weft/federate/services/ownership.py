@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from weft.federate.services.calls import Calls
+from weft.federate.services.kinds import as_set
 from weft.model.handles import (
     AttributeHandle,
     ObjectInstanceHandle,
@@ -21,7 +22,7 @@ class OwnershipManagement(Calls):
         """Clause 7.2."""
         self._call(
             "unconditional_attribute_ownership_divestiture",
-            (object_instance, frozenset(attributes), user_supplied_tag),
+            (object_instance, as_set(attributes), user_supplied_tag),
         )
 
     def negotiated_attribute_ownership_divestiture(
@@ -33,7 +34,7 @@ class OwnershipManagement(Calls):
         """Clause 7.3."""
         self._call(
             "negotiated_attribute_ownership_divestiture",
-            (object_instance, frozenset(attributes), user_supplied_tag),
+            (object_instance, as_set(attributes), user_supplied_tag),
         )
 
     def confirm_divestiture(
@@ -43,9 +44,7 @@ class OwnershipManagement(Calls):
         user_supplied_tag: bytes,
     ) -> None:
         """Clause 7.6."""
-        self._call(
-            "confirm_divestiture", (object_instance, frozenset(confirmed_attributes), user_supplied_tag)
-        )
+        self._call("confirm_divestiture", (object_instance, as_set(confirmed_attributes), user_supplied_tag))
 
     def attribute_ownership_acquisition(
         self,
@@ -56,7 +55,7 @@ class OwnershipManagement(Calls):
         """Clause 7.8."""
         self._call(
             "attribute_ownership_acquisition",
-            (object_instance, frozenset(desired_attributes), user_supplied_tag),
+            (object_instance, as_set(desired_attributes), user_supplied_tag),
         )
 
     def attribute_ownership_acquisition_if_available(
@@ -68,7 +67,7 @@ class OwnershipManagement(Calls):
         """Clause 7.9."""
         self._call(
             "attribute_ownership_acquisition_if_available",
-            (object_instance, frozenset(desired_attributes), user_supplied_tag),
+            (object_instance, as_set(desired_attributes), user_supplied_tag),
         )
 
     def attribute_ownership_release_denied(
@@ -79,7 +78,7 @@ class OwnershipManagement(Calls):
     ) -> None:
         """Clause 7.12."""
         self._call(
-            "attribute_ownership_release_denied", (object_instance, frozenset(attributes), user_supplied_tag)
+            "attribute_ownership_release_denied", (object_instance, as_set(attributes), user_supplied_tag)
         )
 
     def attribute_ownership_divestiture_if_wanted(
@@ -91,7 +90,7 @@ class OwnershipManagement(Calls):
         """Clause 7.13."""
         result: frozenset[AttributeHandle] = self._call(
             "attribute_ownership_divestiture_if_wanted",
-            (object_instance, frozenset(attributes), user_supplied_tag),
+            (object_instance, as_set(attributes), user_supplied_tag),
         )
         return result
 
@@ -101,9 +100,7 @@ class OwnershipManagement(Calls):
         attributes: Set[AttributeHandle],
     ) -> None:
         """Clause 7.14."""
-        self._call(
-            "cancel_negotiated_attribute_ownership_divestiture", (object_instance, frozenset(attributes))
-        )
+        self._call("cancel_negotiated_attribute_ownership_divestiture", (object_instance, as_set(attributes)))
 
     def cancel_attribute_ownership_acquisition(
         self,
@@ -111,7 +108,7 @@ class OwnershipManagement(Calls):
         attributes: Set[AttributeHandle],
     ) -> None:
         """Clause 7.15."""
-        self._call("cancel_attribute_ownership_acquisition", (object_instance, frozenset(attributes)))
+        self._call("cancel_attribute_ownership_acquisition", (object_instance, as_set(attributes)))
 
     def query_attribute_ownership(
         self,
@@ -119,7 +116,7 @@ class OwnershipManagement(Calls):
         attributes: Set[AttributeHandle],
     ) -> None:
         """Clause 7.17."""
-        self._call("query_attribute_ownership", (object_instance, frozenset(attributes)))
+        self._call("query_attribute_ownership", (object_instance, as_set(attributes)))
 
     def is_attribute_owned_by_federate(
         self,

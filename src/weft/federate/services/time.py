@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from weft.federate.services.calls import Calls
+from weft.federate.services.kinds import as_set
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -155,7 +156,7 @@ class TimeManagement(Calls):
         order_type: OrderType,
     ) -> None:
         """Clause 8.24."""
-        self._call("change_attribute_order_type", (object_instance, frozenset(attributes), order_type))
+        self._call("change_attribute_order_type", (object_instance, as_set(attributes), order_type))
 
     def change_default_attribute_order_type(
         self,
@@ -164,7 +165,7 @@ class TimeManagement(Calls):
         order_type: OrderType,
     ) -> None:
         """Clause 8.25."""
-        self._call("change_default_attribute_order_type", (object_class, frozenset(attributes), order_type))
+        self._call("change_default_attribute_order_type", (object_class, as_set(attributes), order_type))
 
     def change_interaction_order_type(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 from weft.channel import Dependency, Urgency
 from weft.federate.correlation import Heard, plain
 from weft.federate.services.calls import Calls
-from weft.model.errors import RTIinternalError
+from weft.model.errors import InteractionClassNotDefined, RTIinternalError
 from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
 
 AnyClass = InteractionClassHandle | ObjectClassHandle
@@ -26,6 +26,10 @@ class UrgencyServices(Calls):
         `urgency`: lower is more urgent; None is less urgent than all.
         `deadline`: seconds from when the callback is issued; 0: none.
         """
+        if not isinstance(class_handle, (InteractionClassHandle, ObjectClassHandle)):
+            raise InteractionClassNotDefined(
+                f"set_class_qos takes the handle of a class, not {class_handle!r}"
+            )
         word = "interaction" if isinstance(class_handle, InteractionClassHandle) else "object"
         self._call("set_class_qos", (word, class_handle.number, _plain_urgency(urgency), deadline))
 

@@ -14,7 +14,7 @@ import numpy as np
 from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
-from weft.review.audits.near import near
+from weft.review.audits.near import blocks_of, rows_in
 from weft.review.kernels import causal as kernel
 from weft.review.kernels.log_scan import LateMessage, LogScan
 from weft.review.kernels.overtaking import Overtaking, Stretch
@@ -32,11 +32,13 @@ SCANNED = "federate bigint, source bigint, message bigint, after_source bigint, 
 LOOK = ("is_send", "federate", "source", "message")
 KEY = ("federate", "source", "message")
 WITNESS = (*KEY, "after_source", "after")
+FOUND = (
+    "federate bigint, source bigint, message bigint, after_source bigint, after bigint, class string, order string, "
+    "after_class string, after_order string, unsure boolean"
+)
 
 
 def audit(context: Context) -> Result:
-    from pyspark.sql import functions as f
-
     works: list[Work] = []
     unstamped = any(seen.unstamped[order] for seen in context.survey for order in context.orders)
     if unstamped:  # by far the longest, so it begins first
@@ -50,45 +52,126 @@ def audit(context: Context) -> Result:
         )
     pieces = spread(context.session, works, PIECES)
     told = pieces.repartition("node", "federate").mapInArrow(fold, PIECES).persist()
-    counts = {row["what"]: row["count"] for row in told.groupBy("what").count().collect()}
-    found = told.where(f.col("what") == LATE).select(*WITNESS)
-    if counts.get(FLAGGED):
-        found = found.unionByName(_late_by_earlier(context, told.where(f.col("what") == FLAGGED)))
-    elif not counts:
+    counts = _counts(told, "what")
+    if not counts:
         return Result(0, [], figures={"by_order": {}})
+    found = told.mapInArrow(partial(of_kind, LATE, FOUND), FOUND)
+    if counts.get(FLAGGED):
+        flags = told.mapInArrow(partial(of_kind, FLAGGED, PIECES), PIECES).toArrow().to_pylist()
+        found = found.unionByName(_late_by_earlier(context, flags))
     # Found both ways, or in several pieces: of what it came after, always the same is told.
-    found = found.groupBy(*KEY).agg(f.min(f.struct("after_source", "after")).alias("by"))
-    found = found.select(*KEY, "by.after_source", "by.after").persist()
-    named = _with_orders(found, _sends_of(context, found)).persist()
-    named = named.where(f.coalesce(f.col("order").isin(*context.orders), f.lit(True)))
-    result = context.result(named, KEY)
-    by_order = named.groupBy("order").count().collect()
-    result.figures["by_order"] = {row["order"] or "": row["count"] for row in by_order}
+    found = found.repartition(*KEY).mapInArrow(first_of_each, FOUND).persist()
+    named = _with_orders(context, found).mapInArrow(partial(asked, context.orders), FOUND).persist()
+    named = context.trusted(named, FOUND)
+    result = context.result(named, FOUND, KEY)
+    result.figures["by_order"] = _counts(named, "order")
     return result
 
 
-def _sends_of(context: Context, found: Any) -> Any:
-    """Of all messages that are named: class and order."""
-    from pyspark.sql import functions as f
+def _counts(frame: Any, name: str) -> dict[str, int]:
+    told = frame.mapInArrow(partial(count_by, name), "name string, count bigint").toArrow()
+    found: dict[str, int] = {}
+    for row in told.to_pylist():
+        found[row["name"]] = found.get(row["name"], 0) + row["count"]
+    return found
 
-    other = found.select(f.col("after_source").alias("source"), f.col("after").alias("message"))
-    return near(context, found.select("source", "message").unionByName(other)).where(f.col("kind") == "send")
+
+def count_by(name: str, batches: Iterator[Any]) -> Iterator[Any]:
+    schema = arrow.schema_of("name string, count bigint")
+    for batch in batches:
+        codes, texts = arrow.words(batch, name)
+        values, counts = np.unique(codes, return_counts=True)
+        names = [*texts, ""]
+        yield arrow.made({"name": [names[value] for value in values], "count": counts}, schema)
 
 
-def _with_orders(found: Any, sent: Any) -> Any:
+def of_kind(what: str, schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """Rows of that kind, with the columns of the schema as far as there are."""
+    wanted = arrow.schema_of(schema)
+    for batch in batches:
+        chosen = pick.filtered(batch, arrow.is_one_of(batch, "what", what))
+        columns = {name: chosen.column(name) for name in wanted.names if name in chosen.schema.names}
+        if "unsure" in wanted.names:
+            columns["unsure"] = np.zeros(len(chosen), bool)
+        yield arrow.made(columns, wanted)
+
+
+def first_of_each(batches: Iterator[Any]) -> Iterator[Any]:
+    """Of the same late message the least of those that it came after."""
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            key = tuple(row[name] for name in KEY)
+            known = rows.get(key)
+            if known is None or (row["after_source"], row["after"]) < (known["after_source"], known["after"]):
+                rows[key] = row
+    yield arrow.made_of_rows(list(rows.values()), arrow.schema_of(FOUND))
+
+
+def asked(orders: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
+    """Those that were sent in these orders, as far as that is known."""
+    for batch in batches:
+        yield pick.filtered(batch, arrow.fits(batch, "order", orders.__contains__, True))
+
+
+def _with_orders(context: Context, found: Any) -> Any:
     """Which order the late message and the one before it were sent in, and of which classes they are."""
-    from pyspark.sql import functions as f
+    swapped = found.mapInArrow(partial(renamed, "after_", ""), FOUND)
+    rows = (
+        rows_in(context, blocks_of(found, swapped))
+        .mapInArrow(sends_as_found, f"is_send boolean, {FOUND}")
+        .persist()
+    )
+    marked = f"is_send boolean, {FOUND}"
+    for prefix in ("", "after_"):
+        keys = (f"{prefix}source", "after" if prefix else "message")
+        sends = rows if not prefix else rows.mapInArrow(partial(renamed, "", "after_"), marked)
+        both = found.mapInArrow(partial(mark, False), marked).unionByName(sends)
+        found = both.repartition(*keys).mapInArrow(partial(attach, prefix), FOUND)
+    return found
 
-    late = found.join(sent.select("source", "message", "class", "order"), ["source", "message"], "left")
-    other = sent.select(
-        f.col("source").alias("after_source"),
-        f.col("message").alias("after"),
-        f.col("class").alias("after_class"),
-        f.col("order").alias("after_order"),
-    )
-    return late.join(other, ["after_source", "after"], "left").select(
-        *WITNESS, "class", "order", "after_class", "after_order"
-    )
+
+def mark(is_send: bool, batches: Iterator[Any]) -> Iterator[Any]:
+    schema = arrow.schema_of(f"is_send boolean, {FOUND}")
+    for batch in batches:
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        yield arrow.made({"is_send": np.full(len(batch), is_send), **columns}, schema)
+
+
+def renamed(before: str, after: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """Source, message, class and order of the one as those of the other."""
+    for batch in batches:
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        for name in ("source", "class", "order"):
+            columns[after + name] = batch.column(before + name)
+        columns["after" if after else "message"] = batch.column("after" if before else "message")
+        yield arrow.made(columns, batch.schema)
+
+
+def sends_as_found(batches: Iterator[Any]) -> Iterator[Any]:
+    schema = arrow.schema_of(f"is_send boolean, {FOUND}")
+    for batch in batches:
+        sends = pick.filtered(batch, arrow.is_one_of(batch, "kind", "send"))
+        columns = {name: sends.column(name) for name in ("source", "message", "class", "order")}
+        yield arrow.made({"is_send": np.full(len(sends), True), **columns}, schema)
+
+
+def attach(prefix: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """All rows of a message are here: what its send says goes to what was found of it."""
+    number = "after" if prefix else "message"
+    sends: dict[tuple[int, int], tuple[str, str]] = {}
+    found = []
+    for batch in batches:
+        for row in batch.to_pylist():
+            if row.pop("is_send"):
+                sends[row[f"{prefix}source"], row[number]] = row[f"{prefix}class"], row[f"{prefix}order"]
+            else:
+                found.append(row)
+    for row in found:
+        row[f"{prefix}class"], row[f"{prefix}order"] = sends.get(
+            (row[f"{prefix}source"], row[number]), (None, None)
+        )
+    yield arrow.made_of_rows(found, arrow.schema_of(FOUND))
 
 
 # By the vectors that were recorded: piece by piece, then what pieces mean for those behind them
@@ -144,21 +227,29 @@ def _flagged(carried: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _late_by_earlier(context: Context, flagged: Any) -> Any:
+def _late_by_earlier(context: Context, flags: list[dict[str, Any]]) -> Any:
     """What is late because of something in an earlier piece; a message that is delivered again is no late one."""
-    from pyspark.sql import functions as f
-
-    flags = [row.asDict() for row in flagged.collect()]
     parts = [part for part in context.parts if any(flag["node"] == part.node for flag in flags)]
     works = [partial(late_by_earlier, context.orders, part, flags) for part in parts]
-    late = spread(context.session, works, PIECES).persist()
-    wanted = {(row.federate, row.source, row.message) for row in late.select(*KEY).distinct().collect()}
+    late = spread(context.session, works, PIECES).toArrow().to_pylist()
+    wanted = {tuple(row[name] for name in KEY) for row in late}
     again = spread(
         context.session, [partial(delivered_of, context.orders, one, wanted) for one in context.parts], PIECES
-    )
-    earlier = again.select(*KEY, f.col("seq").alias("earlier"))
-    repeated = late.join(earlier, list(KEY)).where("earlier < seq").select(*KEY, "seq").distinct()
-    return late.join(repeated, [*KEY, "seq"], "left_anti").select(*WITNESS)
+    ).toArrow()
+    first: dict[tuple[int, ...], int] = {}
+    for row in again.to_pylist():
+        key = tuple(row[name] for name in KEY)
+        first[key] = min(row["seq"], first.get(key, row["seq"]))
+    kept = [
+        {**{name: row[name] for name in WITNESS}, "unsure": False}
+        for row in late
+        if first[tuple(row[name] for name in KEY)] >= row["seq"]
+    ]
+    return spread(context.session, [partial(handed, kept)], FOUND)
+
+
+def handed(rows: list[dict[str, Any]]) -> Iterator[Any]:
+    yield arrow.made_of_rows(rows, arrow.schema_of(FOUND))
 
 
 def late_by_earlier(orders: tuple[str, ...], part: Part, flags: list[dict[str, Any]]) -> Iterator[Any]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from weft.review import arrow
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
-from weft.review.audits.survey import Seen, survey
+from weft.review.audits.survey import Seen, Stay, survey
+from weft.review.quality import CLOCK, WRONG
 from weft.review.reading import Opened
 from weft.review.tasks import Part, lives_of, parts_of
+
+SAME_CLOCK = 20_000_000  # ns: nodes whose two clocks differ by as much are on one machine
+CLOCKS_DIFFER = 1_000_000_000  # ns that clocks of several machines may differ
 
 
 @dataclass(frozen=True)
@@ -20,8 +26,29 @@ class Member:
 
     federate: int
     node: str
-    left: bool  # it resigned or was lost
-    granted: Any  # the last grant, or None
+    stay: Stay
+
+    @property
+    def left(self) -> bool:
+        """It resigned or was lost."""
+        return self.stay.left
+
+    @property
+    def granted(self) -> Any:
+        """The last grant, or None."""
+        return self.stay.granted
+
+    @property
+    def left_at(self) -> int | None:
+        return self.stay.left_at
+
+    @property
+    def asked_at(self) -> int | None:
+        return self.stay.asked_at
+
+    @property
+    def constrained(self) -> bool:
+        return self.stay.constrained
 
 
 @dataclass
@@ -47,6 +74,14 @@ class Context:
     rows_per_part: int = 0
     """Of what one task reads; 0: chosen by the number of rows."""
 
+    def reopen(self, opened: Opened) -> None:
+        """Other files, or the same with another clock: what was found out before is forgotten."""
+        kept = {
+            name: self.__dict__[name] for name in ("session", "rows", "witnesses", "orders", "rows_per_part")
+        }
+        self.__dict__.clear()
+        self.__dict__.update(kept, opened=opened)
+
     @cached_property
     def parts(self) -> list[Part]:
         return parts_of(self.opened.run, self.rows_per_part)
@@ -65,32 +100,46 @@ class Context:
         """All federates of the run: there are few, so they are known to the driver."""
         found: dict[int, Member] = {}
         for seen in self.survey:
-            for federate, (left, granted) in seen.members.items():
-                known = found.get(federate, Member(federate, seen.node, False, None))
-                grants = [time for time in (known.granted, granted) if time is not None]
-                found[federate] = Member(
-                    federate, min(known.node, seen.node), known.left or left, max(grants, default=None)
-                )
+            for federate, stay in seen.members.items():
+                known = found.get(federate, Member(federate, seen.node, Stay()))
+                found[federate] = Member(federate, min(known.node, seen.node), known.stay.joined(stay))
         return found
 
-    @cached_property
-    def members_frame(self) -> Any:
-        """The same as a small table, with what it means for what is not there.
+    @property
+    def after_leaving(self) -> set[tuple[int, int]]:
+        """Blocks (source, block) of messages that somebody got after it had left."""
+        found = {(one, block) for seen in self.survey for one, block in seen.after_leaving}
+        for member in self.members.values():
+            last, left = member.stay.last, member.left_at
+            if last is not None and left is not None and last[0] > left and member.node not in self.crashed:
+                found.add((last[1], last[2]))
+        return found
 
-        `excused`: the federate may have gone, or its node been cut off, before something could reach it; only what came
-        later than the missing one shows that it was passed over.
-        """
-        opened = self.opened
-        nodes = opened.run.nodes
-        ended = {name for name, node in nodes.items() if node.get("ended_ns") is not None}
-        rows = [
-            (member.federate, member.node, member.left or member.node not in ended, member.node in opened.gaps,
-             member.granted)
-            for member in self.members.values()
-        ]  # fmt: skip
-        time = "bigint" if opened.time_column == "time_int" else "double"
-        schema = f"federate bigint, member_node string, excused boolean, gap boolean, granted {time}"
-        return self.session.createDataFrame(rows, schema)
+    @property
+    def untold(self) -> set[str]:
+        """Nodes of which rows are missing, or not to be trusted."""
+        return set(self.opened.gaps)
+
+    @property
+    def grant_slack(self) -> int:
+        """By how much the clocks of nodes may differ, ns."""
+        return 0 if _one_clock(self) else CLOCKS_DIFFER
+
+    def trusted(self, found: Any, schema: str) -> Any:
+        """The same, with what leans on rows that are missing, or not to be trusted, marked as unsure."""
+        doubts = self.opened.doubts
+        wrong = {node for doubt in doubts if doubt.severity == WRONG for node in doubt.nodes}
+        clock = {node for doubt in doubts if doubt.severity == CLOCK for node in doubt.nodes}
+        if not (self.untold or wrong or clock):
+            return found
+        nodes = {member.federate: member.node for member in self.members.values()}
+        return found.mapInArrow(partial(doubted, nodes, self.untold, wrong, clock), schema)
+
+    @cached_property
+    def excused(self) -> set[int]:
+        """Federates that may have gone, or whose node may have been cut off, before something could reach them."""
+        ended = {name for name, node in self.opened.run.nodes.items() if node.get("ended_ns") is not None}
+        return {one.federate for one in self.members.values() if one.left or one.node not in ended}
 
     @cached_property
     def crashed(self) -> set[str]:
@@ -107,23 +156,91 @@ class Context:
     def nodes(self) -> list[str]:
         return sorted({file.node for file in self.opened.run.files})
 
-    def result(self, found: Any, order: tuple[str, ...], figures: dict[str, Any] | None = None) -> Result:
-        """Of a frame of violations, in which a column `unsure` may mark those that are none for certain.
+    def result(
+        self, found: Any, schema: str, order: tuple[str, ...], figures: dict[str, Any] | None = None
+    ) -> Result:
+        """Of a frame of violations, in which a column `unsure` marks those that are none for certain.
 
-        Mostly there are none, or few: then one job tells all, and they are not counted a second time.
+        Every task counts its own, and hands on the first ones.
         """
-        from pyspark.sql import functions as f
+        told = found.mapInArrow(
+            partial(_first_ones, order, self.witnesses, schema), f"{schema}, times bigint"
+        ).toArrow()
+        rows = told.to_pylist()
+        counts = Counter[bool]()
+        for row in rows:
+            counts[row["unsure"]] += row.pop("times") or 0
+        shown = sorted(
+            (row for row in rows if row[order[0]] is not None and not row["unsure"]),
+            key=partial(_place, order),
+        )
+        return Result(
+            counts[False], [_plain(row) for row in shown[: self.witnesses]], counts[True], figures or {}
+        )
 
-        if "unsure" not in found.columns:
-            found = found.withColumn("unsure", f.lit(False))
-        few = [row.asDict() for row in found.orderBy("unsure", *order).limit(self.witnesses + 1).collect()]
-        unsure = sum(row["unsure"] for row in few)
-        violations = len(few) - unsure
-        if len(few) > self.witnesses:
-            counts = {row["unsure"]: row["count"] for row in found.groupBy("unsure").count().collect()}
-            violations, unsure = counts.get(False, 0), counts.get(True, 0)
-        shown = [row for row in few if not row["unsure"]][: self.witnesses]
-        return Result(violations, [_plain(row) for row in shown], unsure, figures or {})
+
+CERTAIN = ("duplicate", "other time", "after resignation", "sent twice", "decreasing", "past")
+"""What is there and wrong: rows that are missing do not make it so.  The like for what was late."""
+BY_CLOCK = ("missed", "extra", "grant above LBTS")
+
+
+def doubted(
+    nodes: dict[int, str], gaps: set[str], wrong: set[str], clock: set[str], batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Whoever is named in a finding may be one whose rows cannot be relied on."""
+    for batch in batches:
+        rows = batch.to_pylist()
+        for row in rows:
+            named = {row.get("node")}
+            named |= {nodes.get(row[who], "") for who in ("federate", "source", "by") if row.get(who)}
+            what = row.get("what")
+            missing = gaps | {""} if gaps else gaps
+            row["unsure"] = bool(
+                row["unsure"]
+                or named & wrong
+                or (what is not None and what not in CERTAIN and named & missing)
+                or (what in BY_CLOCK and named & clock)
+            )
+        yield arrow.made_of_rows(rows, batch.schema)
+
+
+def _one_clock(context: Context) -> bool:
+    """Nodes on one machine have one clock: then the difference of the two clocks that each writes is the same."""
+    sums: dict[str, tuple[float, int]] = dict.fromkeys(context.nodes, (0.0, 0))
+    for seen in context.survey:
+        total, count = sums[seen.node]
+        sums[seen.node] = total + seen.offset[0], count + seen.offset[1]
+    known = [total / count for total, count in sums.values() if count]
+    return len(sums) == 1 or (len(known) == len(sums) and max(known) - min(known) < SAME_CLOCK)
+
+
+def _place(order: tuple[str, ...], row: dict[str, Any]) -> list[tuple[bool, Any]]:
+    """What is not there comes first."""
+    return [(row[name] is not None, row[name]) for name in order]
+
+
+def _first_ones(order: tuple[str, ...], many: int, schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    given = list(batches)
+    wanted = arrow.schema_of(f"{schema}, times bigint")
+    if not given:
+        return
+    table = pa.Table.from_batches(given)
+    unsure = arrow.numbers(table, "unsure", False).astype(bool)
+    counts = [{"unsure": mark, "times": int((unsure == mark).sum())} for mark in (False, True)]
+    yield arrow.made_of_rows(counts, wanted)
+    certain = table.filter(pa.array(~unsure))
+    there = pa.table({f"{name} is there": pc.is_valid(certain[name]) for name in order})
+    keys = [(key, "ascending") for name in order for key in (f"{name} is there", name)]
+    sortable = pa.table([*there.columns, *(certain[name] for name in order)], [*there.column_names, *order])
+    places = pc.sort_indices(sortable, sort_keys=keys)[:many]
+    yield from (
+        pa.concat_tables([certain.take(places)], promote_options="default")
+        .append_column("times", pa.nulls(len(places), pa.int64()))
+        .to_batches()
+    )
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

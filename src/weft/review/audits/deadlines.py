@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -27,6 +28,12 @@ MISSED = (
     "node string, name string, operation string, priority int, deadline_ns bigint, source bigint, message bigint, "
     "kind string, mono_ns bigint, seq bigint"
 )
+SAME = ("node", "name", "operation", "priority", "deadline_ns", "source", "message")
+FOUND = (
+    "node string, name string, operation string, priority int, deadline_ns bigint, source bigint, message bigint, "
+    "at_ns bigint, seq bigint, late_ns bigint, unsure boolean"
+)
+COUNTED = "node string, name string, priority int, count bigint"
 FIGURES = (
     "node string, name string, priority int, events bigint, begun bigint, busy string, missed bigint, "
     "count bigint, least bigint, most bigint, total string, sample array<bigint>"
@@ -46,12 +53,16 @@ def audit(context: Context) -> Result:
     told = spread(context.session, [partial(measure, part) for part in parts], FIGURES).toArrow().to_pylist()
     if not any(row["missed"] for row in told):
         return Result(0, [], figures={"consumers": _consumers(context, told, {})})
-    missed = _missed(spread(context.session, [partial(misses, part) for part in parts], MISSED)).persist()
-    counts = {
-        (row["node"], row["name"], row["priority"]): row["count"]
-        for row in missed.groupBy(*CONSUMER).count().collect()
-    }
-    return context.result(missed, ORDER, {"consumers": _consumers(context, told, counts)})
+    both = spread(context.session, [partial(misses, part) for part in parts], MISSED).repartition(
+        "node", "name"
+    )
+    missed = both.mapInArrow(once, FOUND).persist()
+    counts: dict[Consumer, int] = {}
+    for row in missed.mapInArrow(consumers, COUNTED).toArrow().to_pylist():
+        key = row["node"], row["name"], row["priority"]
+        counts[key] = counts.get(key, 0) + row["count"]
+    figures = {"consumers": _consumers(context, told, counts)}
+    return context.result(context.trusted(missed, FOUND), FOUND, ORDER, figures)
 
 
 # Misses
@@ -80,21 +91,32 @@ def _is_late(table: Any) -> Array:
     return arrow.is_one_of(table, "kind", "miss") | (arrow.is_one_of(table, "kind", "done") & late)
 
 
-def _missed(found: Any) -> Any:
-    """Both of one event are one miss."""
-    from pyspark.sql import functions as f
+def once(batches: Iterator[Any]) -> Iterator[Any]:
+    """What was said of one event and its end are one miss; all of a consumer are here.
 
-    key = ("node", "name", "operation", "priority", "deadline_ns", "source", "message")
-    each = found.groupBy(*key).agg(
-        f.count_if(f.col("kind") == "done").alias("ended"),
-        f.count_if(f.col("kind") == "miss").alias("said"),
-        f.max("mono_ns").alias("at_ns"),
-        f.min("seq").alias("seq"),
-    )
-    # Several events of one consumer may share a deadline: as many missed it as ended late or were said to have.
-    times = f.explode(f.sequence(f.lit(1), f.greatest("ended", "said")))
-    late_ns = f.col("at_ns") - f.col("deadline_ns")
-    return each.withColumn("late_ns", late_ns).withColumn("times", times).drop("times", "ended", "said")
+    Several events of one consumer may share a deadline: as many missed it as ended late or were said to have.
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            groups.setdefault(tuple(row[name] for name in SAME), []).append(row)
+    found = []
+    for key, rows in groups.items():
+        kinds = [row["kind"] for row in rows]
+        at = max(row["mono_ns"] for row in rows)
+        row = dict(zip(SAME, key, strict=True))
+        late = None if row["deadline_ns"] is None else at - row["deadline_ns"]
+        row |= {"at_ns": at, "seq": min(one["seq"] for one in rows), "late_ns": late, "unsure": False}
+        found += [row] * max(kinds.count("done"), kinds.count("miss"))
+    yield arrow.made_of_rows(found, arrow.schema_of(FOUND))
+
+
+def consumers(batches: Iterator[Any]) -> Iterator[Any]:
+    schema = arrow.schema_of(COUNTED)
+    for batch in batches:
+        counts = Counter(zip(*(batch.column(name).to_pylist() for name in CONSUMER), strict=True))
+        rows = [dict(zip((*CONSUMER, "count"), (*key, count), strict=True)) for key, count in counts.items()]
+        yield arrow.made_of_rows(rows, schema)
 
 
 # Figures of each consumer and priority: laxity in ms, misses, utilisation

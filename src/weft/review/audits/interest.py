@@ -20,14 +20,28 @@ from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.audits.control import control
-from weft.review.audits.delivery import KEY, Deliveries
-from weft.review.audits.near import near, time_type
+from weft.review.audits.delivery import Deliveries, of_kind
+from weft.review.audits.judging import (
+    EXTRA,
+    EXTRA_ITEMS,
+    FOUND,
+    KEY,
+    MISSED,
+    MISSING_ITEMS,
+    OTHER_CLASS,
+    POSSIBLE,
+    STRANGE,
+    Judged,
+    Known,
+)
+from weft.review.audits.near import SCHEMA, blocks_of, rows_in, time_type
 from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
+from weft.review.kernels.pieces import by_value
 from weft.review.kernels.subscriptions import wanted
 from weft.review.tasks import Part, read_part, spread
 
-MISSED, EXTRA, POSSIBLE = "missed", "extra", "possible"
+FORMS = (OTHER_CLASS, MISSING_ITEMS, EXTRA_ITEMS)
 SEP = pick.SEP
 FEW = 200_000  # stretches of subscriptions that are handed to every task; more are sent only where they are wanted
 SUBSCRIBED = (
@@ -41,43 +55,58 @@ MISFITS = "what string, source bigint, message bigint, federate bigint, node str
 def audit(context: Context) -> Result:
     if not context.has("send"):
         return Result(0, [], figures={"not_judged": []}, idle="nothing was sent")
-    stretches = control(context).groupBy("federate").applyInArrow(stretches_of, SUBSCRIBED).persist()
-    few = stretches.limit(FEW + 1).toArrow()
-    told = few if len(few) <= FEW else stretches.select("federate", "class").distinct().toArrow()
+    stretches = control(context).repartition("federate").mapInArrow(stretches_of, SUBSCRIBED).persist()
+    few = stretches.toArrow() if context.session is None else stretches.limit(FEW + 1).toArrow()
+    whole = context.session is None or len(few) <= FEW
+    told = few if whole else stretches.select("federate", "class", "items", "region").distinct().toArrow()
     below, unjudged = _classes(context, told)
     tiles = [number for number, seen in enumerate(context.survey) if seen.sent]
-    if len(few) <= FEW:
+    if whole:
         misfits = _by_parts(context, tiles, _for_classes(few, below))
     else:
         misfits = _by_tiles(context, tiles, stretches, below)
-    misfits = _without(misfits, unjudged).persist()
-    kinds = {row["what"] for row in misfits.select("what").distinct().collect()}
+    misfits = misfits.mapInArrow(partial(without, unjudged), MISFITS).persist()
+    kinds = set(misfits.mapInArrow(named, "what string").toArrow()["what"].to_pylist())
     figures = {"not_judged": sorted(unjudged)}
-    if not kinds & {MISSED, EXTRA} and not Deliveries.of(context).blocks:
+    deliveries = Deliveries.of(context)
+    if not kinds & {MISSED, EXTRA} and not deliveries.blocks:
         return Result(0, [], figures=figures)
-    return context.result(_found(context, misfits, unjudged), ("what", *KEY), figures)
+    schema = FOUND.format(time=time_type(context))
+    found = _found(context, misfits, unjudged)
+    if deliveries.blocks:
+        found = found.unionByName(deliveries.found.mapInArrow(partial(of_kind, FORMS), schema))
+    return context.result(context.trusted(found, schema), schema, ("what", *KEY), figures)
 
 
-def _without(frame: Any, federates: set[int]) -> Any:
-    from pyspark.sql import functions as f
+def without(federates: set[int], batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        yield pick.filtered(batch, ~np.isin(arrow.numbers(batch, "federate"), sorted(federates)))
 
-    return frame.where(~f.col("federate").isin(*federates)) if federates else frame
+
+def named(batches: Iterator[Any]) -> Iterator[Any]:
+    schema = arrow.schema_of("what string")
+    for batch in batches:
+        yield arrow.made_of_rows([{"what": what} for what in set(batch.column("what").to_pylist())], schema)
 
 
 def _classes(context: Context, told: Any) -> tuple[dict[str, list[str]], set[int]]:
     """For each class that somebody subscribed to those of messages that it is for; and federates that are not judged.
 
-    A federate gets a message at the nearest class that it has subscribed to.  Which that was, of several above one another,
-    depends on when it discovered the instance; whoever has such subscriptions is not judged.
+    A federate knows an object instance by the nearest class that it had subscribed to when it discovered it.  Which that was, of
+    several above one another, depends on when; whoever has such subscriptions is not judged.  The like for
+    interactions, if regions decide.
     """
-    named = set(zip(told["federate"].to_pylist(), told["class"].to_pylist(), strict=True))
+    columns = [told[name].to_pylist() for name in ("federate", "class", "items", "region")]
+    rows = list(zip(*columns, strict=True))
+    named = {(federate, name) for federate, name, _, _ in rows}
     classes = sorted({name for seen in context.survey for name in seen.classes})
     below = {
         subscribed: [name for name in classes if name == subscribed or name.startswith(f"{subscribed}.")]
         for subscribed in {name for _, name in named}
     }
+    hard = {federate for federate, _, items, region in rows if items or region}
     counts = Counter((federate, name) for federate, subscribed in named for name in below[subscribed])
-    return below, {federate for (federate, _), count in counts.items() if count > 1}
+    return below, {federate for (federate, _), count in counts.items() if count > 1 and federate in hard}
 
 
 def _for_classes(stretches: Any, below: dict[str, list[str]]) -> Any:
@@ -92,7 +121,7 @@ def _for_classes(stretches: Any, below: dict[str, list[str]]) -> Any:
 
 def _by_parts(context: Context, tiles: list[int], subscribed: Any) -> Any:
     """Who was addressed and should not have been, or the other way round; every task has all subscriptions."""
-    shared = _packed(subscribed)
+    shared = arrow.packed(subscribed)
     # Who may have got a message is asked only if somebody got one without being addressed.
     quiet = not Deliveries.of(context).blocks
     works = [partial(judge_part, *_reading(context, tile), shared, quiet) for tile in tiles]
@@ -121,21 +150,9 @@ def _reading(context: Context, tile: int) -> tuple[Part, str]:
     return context.parts[tile], context.opened.time_column
 
 
-def _packed(table: Any) -> bytes:
-    """As bytes, which are sent to a task only once however many works share them."""
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return bytes(sink.getvalue().to_pybytes())
-
-
 def judge_part(part: Part, time_column: str, shared: bytes, quiet: bool = False) -> Iterator[Any]:
     """Messages of a part against all subscriptions of the same time; `quiet`: nothing of who only may have got one."""
-    import pyarrow as pa
-
-    subscribed = pa.ipc.open_stream(shared).read_all()
+    subscribed = arrow.unpacked(shared)
     since, until = (arrow.numbers(subscribed, name) for name in ("since", "until"))
     for table in read_part(part, (*SENDING, time_column), partial(sending, time_column)):
         if len(table):
@@ -190,8 +207,19 @@ def sending(time_column: str, table: Any) -> Any:
     )
 
 
-def stretches_of(table: Any) -> Any:
-    """For applyInArrow: all control rows of one federate."""
+def stretches_of(batches: Iterator[Any]) -> Iterator[Any]:
+    """For mapInArrow: all control rows of a federate are here."""
+    import pyarrow as pa
+
+    given = list(batches)
+    if given:
+        table = pa.Table.from_batches(given)
+        for _, places in by_value(arrow.numbers(table, "federate")):
+            yield from stretches_of_one(table.take(pa.array(places))).to_batches()
+
+
+def stretches_of_one(table: Any) -> Any:
+    """Of one federate."""
     import pyarrow as pa
 
     table = table.sort_by([("node", "ascending"), ("seq", "ascending")])
@@ -327,36 +355,36 @@ def _extents(table: Any) -> kernel.Extents:
 
 
 def _found(context: Context, misfits: Any, unjudged: set[int]) -> Any:
-    from pyspark.sql import functions as f
-
+    """What was addressed wrongly, held against what was delivered: all rows of a message in one task."""
     deliveries = Deliveries.of(context)
-    wrong = misfits.where(f.col("what") != POSSIBLE)
-    rows = near(context, wrong)
-    got = (
-        rows.where(f.col("kind") == "deliver")
-        .select(*KEY)
-        .join(wrong.select("source", "message").distinct(), ["source", "message"], "left_semi")
-        .distinct()
-        .persist()
-    )
-    told = rows.where(f.col("kind") == "send").select("source", "message", "class", "order", "time")
-    missed = misfits.where(f.col("what") == MISSED).join(got, list(KEY), "left_anti")
-    missed = deliveries.inexcusable(missed.join(told, ["source", "message"]), rows)
-    columns = ("what", *KEY, "class", "order", "time", "unsure")
-    extra = misfits.where(f.col("what") == EXTRA).join(got, list(KEY), "left_semi")
-    extra = extra.join(told, ["source", "message"]).withColumn("unsure", f.lit(False))
-    found = missed.select(*columns).unionByName(extra.select(*columns))
+    schema = SCHEMA.format(time=time_type(context))
+    found = FOUND.format(time=time_type(context))
+    told = misfits.mapInArrow(partial(as_rows, schema), schema)
     if deliveries.blocks:
-        found = found.unionByName(_without(_strange(deliveries, misfits), unjudged).select(*columns))
-    return found
+        strange = deliveries.found.mapInArrow(partial(of_kind, (STRANGE,)), found)
+        told = told.unionByName(strange.mapInArrow(partial(as_rows, schema), schema))
+    told = told.mapInArrow(partial(without, unjudged), schema).persist()
+    wrong = told.mapInArrow(partial(not_only, f"? {POSSIBLE}"), schema)
+    rows = rows_in(context, blocks_of(wrong)).unionByName(told)
+    return rows.repartition("source", "message").mapInArrow(partial(judge_misfits, deliveries.known), found)
 
 
-def _strange(deliveries: Deliveries, misfits: Any) -> Any:
-    """Delivered though not addressed, and not because the address was wrong."""
-    from pyspark.sql import functions as f
+def not_only(kind: str, batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        yield pick.filtered(batch, ~arrow.is_one_of(batch, "kind", kind))
 
-    unaddressed = deliveries.unaddressed().where("sent AND NOT open")
-    right_after_all = misfits.where(f.col("what") != EXTRA).select(*KEY)
-    return unaddressed.join(right_after_all, list(KEY), "left_anti").select(
-        f.lit(EXTRA).alias("what"), *KEY, "class", "order", "time", f.lit(False).alias("unsure")
-    )
+
+def as_rows(schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """As rows of messages, of kinds that no recorder writes: so they go where the others are."""
+    wanted = arrow.schema_of(schema)
+    for batch in batches:
+        kinds = [what if what.startswith("? ") else f"? {what}" for what in batch.column("what").to_pylist()]
+        yield arrow.made({"kind": kinds, **{name: batch.column(name) for name in KEY}}, wanted)
+
+
+def judge_misfits(known: Known, batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    given = list(batches)
+    if given:
+        yield Judged(known, pa.Table.from_batches(given).combine_chunks()).misfits()

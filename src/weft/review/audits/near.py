@@ -6,7 +6,6 @@ the rows, and none of others: of blocks of messages of one source, so that it is
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -19,24 +18,47 @@ from weft.review.audits.context import Context
 from weft.review.kernels.pieces import Array
 from weft.review.tasks import Part, read_part, spread
 
-KINDS = ("send", "deliver", "drop", "filter", "retract")
+KINDS = ("send", "arrive", "hold", "release", "deliver", "drop", "filter", "retract")
 COLUMNS = (
-    *("kind", "node", "source", "message", "federate", "destinations", "class", "order", "epoch_ns"),
-    *("dimensions", "transport", "items"),
+    *(
+        "kind",
+        "node",
+        "seq",
+        "service",
+        "source",
+        "message",
+        "federate",
+        "destinations",
+        "class",
+        "order",
+        "epoch_ns",
+    ),
+    *("object", "transport", "items", "dimensions", "lower", "upper"),
 )
 SCHEMA = (
-    "kind string, node string, source bigint, message bigint, federate bigint, destinations array<bigint>, "
-    "class string, order string, epoch_ns bigint, placed boolean, transport string, items_key bigint, time {time}"
+    "kind string, node string, seq bigint, service string, source bigint, message bigint, federate bigint, "
+    "destinations array<bigint>, class string, order string, epoch_ns bigint, object bigint, transport string, "
+    "items string, dimensions string, lower array<bigint>, upper array<bigint>, time {time}"
 )
+"""Lists of names are one text, by which they are told apart."""
 
 
-def near(context: Context, messages: Any) -> Any:
-    """Rows around the messages (source, message) of a frame."""
-    from pyspark.sql import functions as f
+def blocks_of(*frames: Any) -> set[tuple[int, int]]:
+    """The blocks of the messages (source, message) of frames."""
+    found: set[tuple[int, int]] = set()
+    for frame in frames:
+        told = frame.mapInArrow(_blocks, "source bigint, block bigint").toArrow()
+        found |= set(zip(told["source"].to_pylist(), told["block"].to_pylist(), strict=True))
+    return found
 
-    block = f.shiftright("message", pick.BLOCK_BITS).alias("block")
-    found = messages.select("source", block).where("source IS NOT NULL AND block IS NOT NULL").distinct()
-    return rows_in(context, [(row.source, row.block) for row in found.collect()])
+
+def _blocks(batches: Iterator[Any]) -> Iterator[Any]:
+    schema = arrow.schema_of("source bigint, block bigint")
+    found: set[tuple[int, int]] = set()
+    for batch in batches:
+        block = arrow.numbers(batch, "message") >> pick.BLOCK_BITS
+        found |= set(zip(arrow.numbers(batch, "source").tolist(), block.tolist(), strict=True))
+    yield arrow.made_of_rows([{"source": one, "block": block} for one, block in sorted(found)], schema)
 
 
 def rows_in(context: Context, blocks: Iterable[tuple[int, int]]) -> Any:
@@ -90,29 +112,15 @@ def _chosen(wanted: Blocks, table: Any) -> Any:
 
 def _told(table: Any, time_column: str) -> Any:
     import pyarrow as pa
-
-    words = {name: table[name].cast(pa.string()) for name in ("kind", "node", "class", "order", "transport")}
-    numbers = {name: table[name] for name in ("source", "message", "federate", "destinations", "epoch_ns")}
-    made = {
-        **words,
-        **numbers,
-        "placed": arrow.present(table, "dimensions"),
-        "items_key": _items_key(table),
-        "time": table[time_column],
-    }
-    names = [part.split()[0] for part in SCHEMA.split(", ")]
-    return pa.table([made[name] for name in names], names=names)
-
-
-def _items_key(table: Any) -> Array:
-    """A number for the attributes and the transportation of a delivery, the same in all tasks."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    items = pc.binary_join(table["items"].cast(pa.list_(pa.string())), pick.SEP)
-    both = pc.binary_join_element_wise(
-        pc.fill_null(items, ""), pc.fill_null(table["transport"].cast(pa.string()), ""), pick.SEP
-    )
-    codes, texts = arrow.words(pa.table({"both": both}), "both")
-    hashes = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts]
-    return np.array([int.from_bytes(one, "little", signed=True) for one in hashes], np.int64)[codes]
+    names = [part.split()[0] for part in SCHEMA.split(", ")]
+    made: dict[str, Any] = {"time": table[time_column]}
+    for name in names[:-1]:
+        column = table[name]
+        if name in ("items", "dimensions"):
+            column = pc.binary_join(column.cast(pa.list_(pa.string())), pick.SEP)
+        elif pa.types.is_dictionary(column.type):
+            column = column.cast(pa.string())
+        made[name] = column
+    return pa.table([made[name] for name in names], names=names)

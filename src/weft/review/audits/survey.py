@@ -20,7 +20,50 @@ from weft.review.tasks import Part, read_part, spread
 
 RTI = 0  # the number of the RTI itself, as a source or federate
 ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
-COLUMNS = ("kind", "federate", "source", "order", "class", "epoch_ns", "mono_ns", "vector")
+COLUMNS = (
+    "kind",
+    "service",
+    "seq",
+    "federate",
+    "source",
+    "message",
+    "order",
+    "class",
+    "epoch_ns",
+    "mono_ns",
+    "vector",
+    "link",
+)
+BLOCK_BITS = 8
+CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
+CONSTRAINED = "time_constrained_enabled"
+
+
+@dataclass
+class Stay:
+    """Of a federate, as far as a part tells; places are numbers of rows at its node."""
+
+    left: bool = False  # it resigned or was lost
+    granted: Any = None  # its greatest grant
+    left_at: int | None = None
+    asked_at: int | None = None  # where it last asked for time
+    asked_ns: int | None = None  # and when
+    constrained: bool = False  # was it ever?
+    last: tuple[int, int, int] | None = None
+    """Its last delivery: place, source and block."""
+
+    def joined(self, later: Stay) -> Stay:
+        known = [time for time in (self.granted, later.granted) if time is not None]
+        asked = self if later.asked_at is None else later
+        return Stay(
+            self.left or later.left,
+            max(known, default=None),
+            later.left_at if self.left_at is None else self.left_at,
+            asked.asked_at,
+            asked.asked_ns,
+            self.constrained or later.constrained,
+            later.last or self.last,
+        )
 
 
 @dataclass
@@ -29,8 +72,9 @@ class Seen:
 
     node: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
-    members: dict[int, tuple[bool, Any]] = field(default_factory=dict)
-    """By federate: has it left, and its greatest grant."""
+    members: dict[int, Stay] = field(default_factory=dict)
+    after_leaving: list[tuple[int, int]] = field(default_factory=list)
+    """Source and block of messages that somebody got after it had left."""
     stamped: Counter[str] = field(default_factory=Counter)
     """Rows with vectors, by order."""
     unstamped: Counter[str] = field(default_factory=Counter)
@@ -40,6 +84,9 @@ class Seen:
     sent: tuple[int, int] | None = None
     """Wall clock of the first and the last send."""
     mono: tuple[int, int] = (0, 0)
+    sent_at: dict[str, int] = field(default_factory=dict)
+    arrived_at: dict[str, int] = field(default_factory=dict)
+    """Of some messages ("source message") the wall clock when they were sent here, or arrived here."""
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
 
@@ -47,8 +94,8 @@ class Seen:
 def survey(session: Any, parts: list[Part], time_column: str) -> list[Seen]:
     """Of every part, in their order."""
     works = [partial(look, number, part, time_column) for number, part in enumerate(parts)]
-    found = spread(session, works, "number int, seen string").collect()
-    return [_read(row.seen) for row in sorted(found, key=lambda row: row.number)]
+    found = spread(session, works, "number int, seen string").toArrow().to_pylist()
+    return [_read(row["seen"]) for row in sorted(found, key=lambda row: row["number"])]
 
 
 def look(number: int, part: Part, time_column: str) -> Iterator[Any]:
@@ -64,14 +111,14 @@ def look(number: int, part: Part, time_column: str) -> Iterator[Any]:
     if spans:
         seen.mono = min(first for first, _ in spans), max(last for _, last in spans)
     schema = pa.schema([("number", pa.int32()), ("seen", pa.string())])
-    yield arrow.made_of_rows([{"number": number, "seen": json.dumps(seen.__dict__)}], schema)
+    yield arrow.made_of_rows([{"number": number, "seen": json.dumps(seen.__dict__, default=vars)}], schema)
 
 
 def _read(text: str) -> Seen:
     told = json.loads(text)
     for name in ("kinds", "stamped", "unstamped"):
         told[name] = Counter(told[name])
-    told["members"] = {int(name): tuple(value) for name, value in told["members"].items()}
+    told["members"] = {int(name): Stay(**value) for name, value in told["members"].items()}
     return Seen(**told)
 
 
@@ -94,9 +141,19 @@ def _add(seen: Seen, table: Any, time_column: str) -> None:
         codes, classes = arrow.words(table, "class")
         there = np.unique(codes[sends])
         seen.classes = sorted({*seen.classes, *(classes[code] for code in there if code >= 0)})
+    _sample_clock(seen, table)
     told = arrow.is_one_of(table, "kind", "start", "join", "grant")
     difference = (arrow.numbers(table, "epoch_ns") - arrow.numbers(table, "mono_ns"))[told]
     seen.offset = seen.offset[0] + float(difference.sum(dtype=np.float64)), seen.offset[1] + len(difference)
+
+
+def _sample_clock(seen: Seen, table: Any) -> None:
+    """The same messages at all nodes, so that what was sent here is found where it arrived."""
+    source, message, epoch = (arrow.numbers(table, name) for name in ("source", "message", "epoch_ns"))
+    chosen = (source != RTI) & (message > 0) & ((message <= CLOCK_FIRST) | (message % CLOCK_EACH == 0))
+    for kind, found in (("send", seen.sent_at), ("arrive", seen.arrived_at)):
+        for row in np.flatnonzero(chosen & arrow.is_one_of(table, "kind", kind)).tolist():
+            found.setdefault(f"{source[row]} {message[row]}", int(epoch[row]))
 
 
 def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
@@ -109,18 +166,32 @@ def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
 
 
 def _add_members(seen: Seen, table: Any, time_column: str) -> None:
-    federate, time = arrow.numbers(table, "federate"), arrow.numbers(table, time_column)
-    leaves = arrow.is_one_of(table, "kind", "resign", "lost")
+    federate, time, seq, epoch = (
+        arrow.numbers(table, name) for name in ("federate", time_column, "seq", "epoch_ns")
+    )
+    leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "link")
     granted = arrow.is_one_of(table, "kind", "grant") & arrow.present(table, time_column)
+    asked = arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)
+    constrained = granted & arrow.is_one_of(table, "service", CONSTRAINED)
+    delivered = arrow.is_one_of(table, "kind", "deliver") & (arrow.numbers(table, "source") != RTI)
+    source, block = arrow.numbers(table, "source"), arrow.numbers(table, "message") >> BLOCK_BITS
     acting = arrow.is_one_of(table, "kind", *ACTING) & (federate != RTI)
-    for who in np.unique(federate[acting]).tolist():
-        seen.members.setdefault(who, (False, None))
-    rows = np.flatnonzero(acting & (leaves | granted))
+    rows = np.flatnonzero(acting)
     for who, places in by_value(federate[rows]):
         inside = rows[places]
-        times = time[inside[granted[inside]]]
-        left, most = seen.members[int(who)]
-        if len(times):
-            greatest = times.max().item()
-            most = greatest if most is None else max(most, greatest)
-        seen.members[int(who)] = left or bool(leaves[inside].any()), most
+        gone, times = inside[leaves[inside]], time[inside[granted[inside]]]
+        requests, got = inside[asked[inside]], inside[delivered[inside]]
+        stay = Stay(
+            bool(len(gone)),
+            times.max().item() if len(times) else None,
+            int(seq[gone[0]]) if len(gone) else None,
+            int(seq[requests[-1]]) if len(requests) else None,
+            int(epoch[requests[-1]]) if len(requests) else None,
+            bool(constrained[inside].any()),
+            (int(seq[got[-1]]), int(source[got[-1]]), int(block[got[-1]])) if len(got) else None,
+        )
+        stay = seen.members.get(int(who), Stay()).joined(stay)
+        seen.members[int(who)] = stay
+        if stay.left_at is not None:
+            late = got[seq[got] > stay.left_at]
+            seen.after_leaving += sorted(set(zip(source[late].tolist(), block[late].tolist(), strict=True)))

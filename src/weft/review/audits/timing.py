@@ -1,10 +1,9 @@
-"""Logical time: deliveries in time stamp order, none in the past, none lost; grants not above the LBTS."""
+"""Logical time: deliveries in time stamp order, none in the past, none lost; grants as asked for, and not above the LBTS."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
-from functools import partial, reduce
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,222 +12,189 @@ from weft.host.runs import read_rows
 from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
-from weft.review.audits.delivery import Deliveries
+from weft.review.audits.delivery import AFTER_RESIGNATION, LOST, OTHER_TIME, Deliveries
 from weft.review.audits.near import time_type
+from weft.review.kernels import steps
 from weft.review.kernels import timing as kernel
-from weft.review.kernels.pieces import by_value, split
+from weft.review.kernels.pieces import by_value
 from weft.review.tasks import Part, Work, lives_of, merged, read_part, rising, spread
 
 EARLY_GRANT = "grant above LBTS"
-LOST = "lost"
-CARRY, FLAGGED = "carry", "flagged"
 FLUSH = "flush_queue_grant"
 CONSTRAINED, NOT_CONSTRAINED = "time_constrained_enabled", "disable_time_constrained"
+REGULATING = "time_regulation_enabled"
 GRANTS = ("time_advance_grant", FLUSH)
-SAME_CLOCK = 20_000_000  # ns: nodes whose two clocks differ by as much are on one machine
-CLOCKS_DIFFER = 1_000_000_000  # ns that clocks of several machines may differ
+REQUESTS = {
+    "time_advance_request": steps.ADVANCE,
+    "time_advance_request_available": steps.ADVANCE,
+    "next_message_request": steps.NEXT,
+    "next_message_request_available": steps.NEXT,
+    "flush_queue_request": steps.FLUSH,
+}
+CHANGED = ("modify_lookahead", "enable_time_regulation", "disable_time_regulation")
+REMOVED = "remove_object_instance"
 ORDER = ("what", "federate", "seq", "source", "message")
-WITNESS = ("what", "federate", "node", "seq", "source", "message", "time", "bound", "by")
-DELIVERY = ("federate", "seq", "source", "message", "time")
+FOUND = (
+    "what string, federate bigint, node string, seq bigint, source bigint, message bigint, time {time}, bound {time}, "
+    "by bigint, unsure boolean"
+)
 ORDERED = ("node", "kind", "order", "service", "seq", "federate", "source", "message")
+STEPS = "node string, seq bigint, federate bigint, source bigint, message bigint, code bigint, time {time}, lookahead {time}"
 STEPPED = ("node", "kind", "service", "seq", "federate", "epoch_ns")
 
 
 def audit(context: Context) -> Result:
-    from pyspark.sql import functions as f
-
-    frames = []
+    time = time_type(context)
+    schema = FOUND.format(time=time)
     deliveries = Deliveries.of(context)
-    if deliveries.blocks:
-        lost = deliveries.lost().where(f.col("order") == "TSO")
-        frames.append(lost.withColumn("what", f.lit(LOST)).select(*_nulled(lost, context), "unsure"))
-    ordered = _ordered(context)
-    if ordered is not None:
-        frames.append(ordered.select(*_nulled(ordered, context)).withColumn("unsure", f.lit(False)))
-    if not frames:
+    works = _ordered(context)
+    if not works and not deliveries.blocks:
         return Result(0, [], idle="nothing was granted or delivered")
-    return context.result(reduce(lambda one, other: one.unionByName(other), frames), ORDER)
+    found = spread(context.session, works, schema)
+    if deliveries.blocks:
+        found = found.unionByName(deliveries.found.mapInArrow(partial(of_messages, schema), schema))
+    return context.result(context.trusted(found, schema), schema, ORDER)
 
 
-def _nulled(frame: Any, context: Context) -> list[Any]:
-    """The columns of a violation; what a frame does not have is null."""
-    from pyspark.sql import functions as f
-
-    time = time_type(context)
-    types = {"what": "string", "node": "string", "time": time, "bound": time}
-    return [
-        f.col(name) if name in frame.columns else f.lit(None).cast(types.get(name, "bigint")).alias(name)
-        for name in WITNESS
-    ]
-
-
-# Deliveries, piece by piece
+def of_messages(schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """Of what was found wrong with messages, what is about logical time."""
+    for batch in batches:
+        rows = arrow.is_one_of(batch, "what", LOST) & arrow.is_one_of(batch, "order", "TSO")
+        rows |= arrow.is_one_of(batch, "what", OTHER_TIME, AFTER_RESIGNATION)
+        chosen = pick.filtered(batch, rows)
+        wanted = arrow.schema_of(schema)
+        columns = {name: chosen.column(name) for name in wanted.names if name in chosen.schema.names}
+        yield arrow.made(columns, wanted)
 
 
-def _ordered(context: Context) -> Any:
-    """What is out of order, and grants that came too early; None if nothing is."""
-    from pyspark.sql import functions as f
+# Federate by federate
 
-    time = time_type(context)
+
+def _ordered(context: Context) -> list[Work]:
+    """Every part is judged with what was before it at its node, which is a few rows of each federate."""
+    time, columns = time_type(context), _columns(context)
     works: list[Work] = []
     if context.has("grant"):
-        clock = 0 if _one_clock(context) else CLOCKS_DIFFER
-        works.append(partial(early_grants, time, clock, _columns(context), context.parts))
-    for part, seen in zip(context.parts, context.survey, strict=True):
-        if seen.kinds["grant"] or seen.kinds["deliver"]:
-            works.append(partial(judge_part, time, _columns(context), part))
-    if not works:
-        return None
-    schema = _pieces_schema(time)
-    pieces = spread(context.session, works, schema).repartition("node", "federate")
-    told = pieces.mapInArrow(partial(fold, time), schema).persist()
-    counts = {row["what"]: row["count"] for row in told.groupBy("what").count().collect()}
-    if not counts:
-        return None
-    found = told.where(f.col("what") != FLAGGED).select(*WITNESS)
-    if counts.get(FLAGGED):
-        flags = [row.asDict() for row in told.where(f.col("what") == FLAGGED).collect()]
-        parts = [part for part in context.parts if any(flag["node"] == part.node for flag in flags)]
-        more = spread(
-            context.session,
-            [partial(by_earlier, time, _columns(context), part, flags) for part in parts],
-            schema,
-        )
-        found = found.unionByName(more.select(*WITNESS))
-        found = found.groupBy("federate", "node", "seq", "source", "message", "time", "by").agg(
-            f.max(f.struct("what", "bound")).alias("worst")
-        )
-        found = found.select("*", "worst.what", "worst.bound").drop("worst")
-    return found
+        works.append(partial(early_grants, time, context.grant_slack, columns, context.parts))
+    parts = [
+        (number, part)
+        for number, (part, seen) in enumerate(zip(context.parts, context.survey, strict=True))
+        if any(seen.kinds[kind] for kind in ("grant", "deliver", "request"))
+    ]
+    before = _before(context, [part for _, part in parts])
+    for (_, part), known in zip(parts, before, strict=True):
+        works.append(partial(judge_part, time, columns, part, known))
+    return works
+
+
+def _before(context: Context, parts: list[Part]) -> list[bytes]:
+    """For each part the rows that say what was before it."""
+    import pyarrow as pa
+
+    several = {part.node for part in parts if sum(one.node == part.node for one in parts) > 1}
+    if not several:
+        return [b""] * len(parts)
+    time, columns = time_type(context), _columns(context)
+    schema = f"number bigint, {STEPS.format(time=time)}"
+    works = [partial(tail_part, number, time, columns, part) for number, part in enumerate(parts)]
+    told = spread(context.session, works, schema).toArrow()
+    numbers = arrow.numbers(told, "number")
+    tails: dict[str, Any] = {}
+    made = []
+    for number, part in enumerate(parts):
+        known = tails.get(part.node)
+        made.append(b"" if known is None else arrow.packed(known))
+        own = told.filter(pa.array(numbers == number)).drop_columns(["number"])
+        tails[part.node] = _tail(own if known is None else pa.concat_tables([known, own]))
+    return made
+
+
+def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> Iterator[Any]:
+    import pyarrow as pa
+
+    schema = arrow.schema_of(STEPS.format(time=time))
+    known = schema.empty_table()
+    for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
+        known = _tail(pa.concat_tables([known, table.cast(schema)]))
+    numbered = known.add_column(0, "number", pa.array(np.full(len(known), number)))
+    yield from numbered.to_batches()
+
+
+def _tail(table: Any) -> Any:
+    return table.take(steps.tail(*(arrow.numbers(table, name) for name in ("federate", "code", "time"))))
 
 
 def _columns(context: Context) -> tuple[str, str]:
     return context.opened.time_column, context.opened.lookahead_column
 
 
-def _pieces_schema(time: str) -> str:
-    numbers = ["seq", "last_head_grant", "last_head_flush", "source", "message", "by"]
-    times = ["time", "bound", "granted", "most", "least_before_grant", "least_before_flush"]
-    return ", ".join(
-        ["what string", "node string", "federate bigint", "flushed boolean"]
-        + [f"{name} bigint" for name in numbers]
-        + [f"{name} {time}" for name in times]
-    )
-
-
-def judge_part(time: str, columns: tuple[str, str], part: Part) -> Iterator[Any]:
-    return judge_pieces(time, read_part(part, (*ORDERED, columns[0]), partial(ordered, columns[0])))
-
-
-def ordered(time_column: str, table: Any) -> Any:
-    """Deliveries in time stamp order, and grants."""
-    is_delivery = arrow.is_one_of(table, "kind", "deliver") & arrow.is_one_of(table, "order", "TSO")
-    is_grant = arrow.is_one_of(table, "kind", "grant") & arrow.fits(
-        table, "service", GRANTS.__contains__, True
-    )
-    rows = (is_delivery | is_grant) & arrow.present(table, time_column)
-    found = pick.filtered(table, rows)
-    code = np.where(arrow.is_one_of(found, "service", FLUSH), kernel.FLUSH_GRANT, kernel.GRANT)
-    return pick.with_columns(
-        found,
-        code=np.where(is_delivery[rows], kernel.DELIVER, code),
-        time=found[time_column],
-        file=np.zeros(len(found), np.int64),
-    )
-
-
-def fold(time: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """For mapInArrow, all of a federate together: what was found, and pieces whose first deliveries must be compared with
-    what came before the piece, and do not fit."""
+def ordered(columns: tuple[str, str], table: Any) -> Any:
+    """Deliveries and sends in time stamp order, requests, grants, and what makes a promise unknown."""
     import pyarrow as pa
 
-    given = list(batches)
-    if not given:
-        return
-    table = pa.Table.from_batches(given)
-    carries = arrow.is_one_of(table, "what", CARRY)
-    yield from pick.filtered(table, ~carries).to_batches()
-    rows = pick.filtered(table, carries).to_pylist()
-    rows.sort(key=lambda row: (row["node"], row["federate"], row["seq"]))
-    groups = itertools.groupby(rows, key=lambda row: (row["node"], row["federate"]))
-    flags = [flag for _, group in groups for flag in _flagged(group)]
-    yield arrow.made_of_rows(flags, arrow.schema_of(_pieces_schema(time)))
+    time, lookahead = columns
+    timed, stamped = arrow.present(table, time), arrow.is_one_of(table, "order", "TSO")
+    codes, services = arrow.words(table, "service")
+    table_of = {**REQUESTS, "time_advance_grant": kernel.GRANT, FLUSH: kernel.FLUSH_GRANT}
+    table_of |= dict.fromkeys((CONSTRAINED, REGULATING), steps.ENABLED)
+    code = np.array([*(table_of.get(name, -1) for name in services), -1])[codes]
+    asked = arrow.is_one_of(table, "kind", "request", "grant") & timed
+    code = np.where(asked & (code < 0) & arrow.is_one_of(table, "kind", "grant"), kernel.GRANT, code)
+    code = np.where(asked, code, -1)
+    code[arrow.is_one_of(table, "service", *CHANGED)] = steps.UNKNOWN
+    code[arrow.is_one_of(table, "kind", "callback") & arrow.is_one_of(table, "service", REMOVED)] = (
+        steps.REMOVE
+    )
+    code[arrow.is_one_of(table, "kind", "deliver") & stamped & timed] = kernel.DELIVER
+    code[arrow.is_one_of(table, "kind", "send") & stamped & timed & pick.by_federates(table)] = steps.SEND
+    found = pick.filtered(table, code >= 0)
+    made = {name: found[name] for name in ("seq", "federate", "source", "message")}
+    node = found["node"].cast(pa.string())
+    return pa.table(
+        {"node": node, **made, "code": code[code >= 0], "time": found[time], "lookahead": found[lookahead]}
+    )
 
 
-def _flagged(carries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    most = granted = None
-    for carry in carries:
-        if _below(carry["least_before_grant"], granted) or _below(carry["least_before_flush"], most):
-            told = ("node", "federate", "seq", "last_head_grant", "last_head_flush")
-            yield {"what": FLAGGED, "most": most, "granted": granted} | {name: carry[name] for name in told}
-        known = [time for time in (None if carry["flushed"] else most, carry["most"]) if time is not None]
-        most = max(known, default=None)
-        granted = granted if carry["granted"] is None else carry["granted"]
+def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -> Iterator[Any]:
+    """What is wrong with the steps of a federate, piece by piece, each behind what was before it."""
+    import pyarrow as pa
+
+    schema = arrow.schema_of(STEPS.format(time=time))
+    known = arrow.unpacked(before) if before else schema.empty_table()
+    for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
+        mine = table.cast(schema)
+        whole = pa.concat_tables([known, mine]).combine_chunks()
+        yield judged(time, part.node, whole, len(known))
+        known = _tail(whole)
 
 
-def _below(time: Any, bound: Any) -> bool:
-    return time is not None and bound is not None and bool(time < bound)
-
-
-def by_earlier(
-    time_name: str, columns: tuple[str, str], part: Part, flags: list[dict[str, Any]]
-) -> Iterator[Any]:
-    """Deliveries at the beginning of a piece that do not fit to what came before it."""
-    schema = arrow.schema_of(_pieces_schema(time_name))
-    mine = [flag for flag in flags if flag["node"] == part.node]
-    for table in read_part(part, (*ORDERED, columns[0]), partial(ordered, columns[0])):
-        seq, federate, time, code = (
-            arrow.numbers(table, name) for name in ("seq", "federate", "time", "code")
-        )
-        for flag in mine:
-            rows = (federate == flag["federate"]) & (seq >= flag["seq"]) & (code == kernel.DELIVER)
-            for what, bound, last in (
-                (kernel.PAST, flag["granted"], flag["last_head_grant"]),
-                (kernel.DECREASING, flag["most"], flag["last_head_flush"]),
-            ):
-                if bound is not None:
-                    wrong = pick.filtered(table.select(list(DELIVERY)), rows & (seq <= last) & (time < bound))
-                    told = {"what": what, "bound": bound, "node": part.node}
-                    yield arrow.made_of_rows([row | told for row in wrong.to_pylist()], schema)
-
-
-def judge_pieces(time_name: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """For mapInArrow: what is out of order, and for each piece and federate what is to be carried."""
-    schema = arrow.schema_of(_pieces_schema(time_name))
-    for batch in batches:
-        file, seq = arrow.numbers(batch, "file"), arrow.numbers(batch, "seq")
-        federate, code, time = (arrow.numbers(batch, name) for name in ("federate", "code", "time"))
-        source, message = arrow.numbers(batch, "source"), arrow.numbers(batch, "message")
-        nodes, names = arrow.words(batch, "node")
-        rows: list[dict[str, Any]] = []
-        for piece in split(file, seq):
-            node = names[nodes[piece.start]]
-            for who, inside in by_value(federate[piece]):
-                places = inside + piece.start
-                found, carry = kernel.check_order(code[places], time[places])
-                common = {"node": node, "federate": int(who)}
-                for place, what, bound in found:
-                    at = places[place]
-                    rows.append(
-                        {
-                            "what": what, "seq": int(seq[at]), "source": int(source[at]),
-                            "message": int(message[at]), "time": time[at].item(), "bound": bound.item(), **common,
-                        }
-                    )  # fmt: skip
-                rows.append(_carry_row(carry, seq[places], common))
-        yield arrow.made_of_rows(rows, schema)
-
-
-def _carry_row(carry: kernel.TimeCarry, seq: Any, common: dict[str, Any]) -> dict[str, Any]:
-    last = int(seq[-1])
-    heads = {
-        "last_head_grant": int(seq[carry.first_grant]) - 1 if carry.first_grant < len(seq) else last,
-        "last_head_flush": int(seq[carry.first_flush]) - 1 if carry.first_flush < len(seq) else last,
-    }
-    names = ("granted", "most", "least_before_grant", "least_before_flush")
-    values = {name: getattr(carry, name) for name in names}
-    plain = {name: value.item() for name, value in values.items() if value is not None}
-    return {"what": CARRY, "seq": int(seq[0]), "flushed": carry.flushed, **heads, **plain, **common}
+def judged(time_name: str, node: str, table: Any, before: int) -> Any:
+    """Of rows in order; those in front only say what was before."""
+    names = ("federate", "seq", "source", "message", "code")
+    federate, seq, source, message, code = (arrow.numbers(table, name) for name in names)
+    time, lookahead = arrow.numbers(table, "time"), arrow.numbers(table, "lookahead")
+    told = arrow.present(table, "lookahead")
+    rows: list[dict[str, Any]] = []
+    for who, places in by_value(federate):
+        plain = places[np.isin(code[places], (kernel.DELIVER, kernel.GRANT, kernel.FLUSH_GRANT))]
+        found = [
+            one._replace(place=int(plain[one.place]))
+            for one in kernel.check_order(code[plain], time[plain])[0]
+        ]
+        stepwise = steps.check_steps(code[places], time[places], lookahead[places], told[places])
+        found += [one._replace(place=int(places[one.place])) for one in stepwise]
+        for place, what, bound in found:
+            if place >= before:
+                is_message = code[place] in (kernel.DELIVER, steps.SEND)
+                rows.append(
+                    {
+                        "what": what, "seq": int(seq[place]), "time": time[place].item(), "bound": bound.item(),
+                        "source": int(source[place]) if is_message else None,
+                        "message": int(message[place]) if is_message else None,
+                        "node": node, "federate": int(who), "unsure": False,
+                    }
+                )  # fmt: skip
+    return arrow.made_of_rows(rows, arrow.schema_of(FOUND.format(time=time_name)))
 
 
 # Grants
@@ -236,7 +202,7 @@ def _carry_row(carry: kernel.TimeCarry, seq: Any, common: dict[str, Any]) -> dic
 
 def early_grants(time: str, clock: int, columns: tuple[str, str], parts: list[Part]) -> Iterator[Any]:
     """All requests and grants in one task, in the order of the clock; there are few beside the messages."""
-    schema = arrow.schema_of(_pieces_schema(time))
+    schema = arrow.schema_of(FOUND.format(time=time))
     changes, checks = (partial(stepped, columns, clock, is_check) for is_check in (False, True))
     names = (*STEPPED, *columns)
     streams = []
@@ -244,7 +210,7 @@ def early_grants(time: str, clock: int, columns: tuple[str, str], parts: list[Pa
         streams.append(rising(_to_its_end(life, read_part(life, names, changes))))
         streams.append(rising(read_part(life, names, checks)))
     for batch in check_grants(time, merged(streams)):
-        yield arrow.made_of_rows(batch.to_pylist(), schema)
+        yield arrow.made_of_rows([row | {"unsure": False} for row in batch.to_pylist()], schema)
 
 
 def _to_its_end(life: Part, tables: Iterator[Any]) -> Iterator[Any]:
@@ -303,16 +269,6 @@ def stepped(columns: tuple[str, str], clock: int, is_check: bool, table: Any) ->
         late=np.full(count, is_check),
         at=arrow.numbers(found, "epoch_ns") + (clock if is_check else 0),
     )
-
-
-def _one_clock(context: Context) -> bool:
-    """Nodes on one machine have one clock: then the difference of the two clocks that each writes is the same."""
-    sums: dict[str, tuple[float, int]] = dict.fromkeys(context.nodes, (0.0, 0))
-    for seen in context.survey:
-        total, count = sums[seen.node]
-        sums[seen.node] = total + seen.offset[0], count + seen.offset[1]
-    known = [total / count for total, count in sums.values() if count]
-    return len(sums) == 1 or (len(known) == len(sums) and max(known) - min(known) < SAME_CLOCK)
 
 
 def check_grants(time_name: str, batches: Iterator[Any]) -> Iterator[Any]:

@@ -20,6 +20,8 @@ from weft.review.kernels.pieces import Array
 
 NEVER = 1 << 61  # beyond every clock, and far from overflow
 ALWAYS = -NEVER
+ETERNITY = (1 << 63) - 1  # beyond every logical time; these are only compared, so that nothing overflows
+BEGINNING = -ETERNITY - 1
 ANY_MODE, WALL_MODE, LOGICAL_MODE = 0, 1, 2
 
 Bounds = tuple[tuple[str, int, int], ...]  # dimension, lower, upper
@@ -43,9 +45,9 @@ class Wanted(NamedTuple):
 def ticks(times: Array) -> Array:
     """Logical times as whole numbers of the same order."""
     if times.dtype.kind != "f":
-        return np.clip(times.astype(np.int64), ALWAYS, NEVER)
+        return np.minimum(times.astype(np.int64), ETERNITY - 1)
     bits = (times.astype(np.float64) + 0.0).view(np.int64)  # -0.0 is 0.0
-    return (bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))) >> 1
+    return bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
 
 
 class _Change(NamedTuple):
@@ -114,8 +116,8 @@ def _named(histories: _Histories, row: Mapping[str, Any], service: str) -> list[
 
 
 def _bounds(row: Mapping[str, Any]) -> Bounds | None:
-    if not row["dimensions"]:
-        return None
+    if not row["dimensions"] or not row["lower"]:
+        return None  # one that was created has dimensions, and no bounds before they are committed
     return tuple(sorted(zip(row["dimensions"], row["lower"], row["upper"], strict=True)))
 
 
@@ -130,7 +132,7 @@ def _stretches(
         for since, until, value in _by_wall(bounds, NEVER):
             wall = max(on, since), min(off, until)
             if wall[0] < wall[1] and value != NOWHERE:
-                yield WALL_MODE if timed else ANY_MODE, wall, (ALWAYS, NEVER), value, True
+                yield WALL_MODE if timed else ANY_MODE, wall, (BEGINNING, ETERNITY), value, True
     if timed:
         yield from _as_of_times(subscribed, bounds, histories.left)
 
@@ -153,7 +155,7 @@ def _as_of_times(subscribed: list[_Change], bounds: list[_Change], left: int) ->
                 if sure and wall[0] < wall[1]:
                     yield LOGICAL_MODE, wall, logical, at[3], True
     if not sure:
-        yield LOGICAL_MODE, (ALWAYS, NEVER), (ALWAYS, NEVER), None, False
+        yield LOGICAL_MODE, (ALWAYS, NEVER), (BEGINNING, ETERNITY), None, False
 
 
 def _is_sure(changes: list[_Change]) -> bool:
@@ -171,12 +173,12 @@ def _by_time(changes: list[_Change]) -> Iterable[tuple[int, int, int, Any]]:
     untimed = [change for change in changes if change.tick is None]
     latest = {change.tick: change for change in changes if change.tick is not None}
     timed = [latest[tick] for tick in sorted(latest)]
-    end = timed[0].tick if timed else NEVER
+    end = timed[0].tick if timed else ETERNITY
     for change in untimed[-1:]:
         assert end is not None
-        yield ALWAYS, end, change.wall, change.value
+        yield BEGINNING, end, change.wall, change.value
     for change, following in zip(timed, [*timed[1:], None], strict=False):
-        until = NEVER if following is None else following.tick
+        until = ETERNITY if following is None else following.tick
         assert change.tick is not None
         assert until is not None
         yield change.tick, until, ALWAYS, change.value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
 from weft.review.kernels.pieces import Array
@@ -30,3 +32,8 @@ def summed_by(first: Array, second: Array, *values: Array) -> tuple[Array, Array
     one, other = first[order], second[order]
     begins = np.flatnonzero(np.append(True, (one[1:] != one[:-1]) | (other[1:] != other[:-1])))
     return one[begins], other[begins], [np.add.reduceat(value[order], begins) for value in values]
+
+
+def text_hash(text: str) -> int:
+    """The same in all processes."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)

@@ -14,13 +14,14 @@ import numpy as np
 from weft.review import arrow
 from weft.review.audits import interest
 from weft.review.audits.context import RTI
+from weft.review.audits.judging import EXTRA, MISSED, POSSIBLE
 from weft.review.kernels.interest import GRACE
 from weft.review.live.columns import Waiting, of_kinds
 from weft.review.live.handovers import IS_EXTRA, IS_MISSED, IS_POSSIBLE, Handovers
 
 CONTROL = ("node", "seq", "kind", "service", "federate", "class", "items", "region", "dimensions", "lower",
            "upper", "epoch_ns")  # fmt: skip
-VERDICTS = {interest.MISSED: IS_MISSED, interest.EXTRA: IS_EXTRA, interest.POSSIBLE: IS_POSSIBLE}
+VERDICTS = {MISSED: IS_MISSED, EXTRA: IS_EXTRA, POSSIBLE: IS_POSSIBLE}
 
 
 class Addressing:
@@ -113,14 +114,14 @@ class Addressing:
         for federate in self._control:
             stretches = self._stretches.get(federate)
             if stretches is None:
-                stretches = interest.stretches_of(self._control[federate])
+                stretches = interest.stretches_of_one(self._control[federate])
                 self._stretches[federate] = stretches
             meanwhile = pc.and_(
                 pc.less_equal(stretches.column("since"), end), pc.greater(stretches.column("until"), begin)
             )
             self._find_unjudged(federate, stretches)
             found += self._by_class(stretches.filter(meanwhile))
-        return pa.concat_tables(found) if found else interest.stretches_of(_no_control()).slice(0, 0)
+        return pa.concat_tables(found) if found else interest.stretches_of_one(_no_control()).slice(0, 0)
 
     def _below(self, subscribed: str) -> list[str]:
         return [name for name in self._classes if name == subscribed or name.startswith(f"{subscribed}.")]

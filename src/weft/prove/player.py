@@ -1,0 +1,270 @@
+"""Carries out the steps of a script in one world, and writes down what each federate sees.
+
+After each step everybody rests: the world lets all arrive, all evoke, again and again until a round in which nobody heard
+anything.  So what is heard is heard between the same two steps in every world.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from weft.federate import FederateAmbassador, RTIambassador
+from weft.model.enums import CallbackModel, ResignAction
+from weft.model.errors import NotConnected, RTIexception, RTIinternalError
+from weft.model.records import LateRetractionReturn
+from weft.prove.book import Book
+from weft.prove.script import Plain, Script, Step
+from weft.prove.signatures import UNAWAITED
+from weft.prove.words import Words
+from weft.prove.world import World
+
+A = TypeVar("A")
+PATIENCE = 60.0  # seconds for what must come and depends on a disk; far beyond what anything takes
+_ROUNDS = 10_000
+_EARLIER = "from an earlier call"
+_TELL = (
+    "federate_resigned", "connection_lost", "federation_saved", "federation_not_saved", "federation_restored",
+    "federation_not_restored", "request_federation_restore_succeeded", "request_federation_restore_failed",
+)  # fmt: skip
+"""By these a federate knows what became of a save, a restore or a request for one."""
+
+
+@dataclass
+class Seen:
+    """What became of one step."""
+
+    step: Step
+    result: Plain = None
+    error: str = ""
+    text: str = ""  # of the error; for people, not compared
+    heard: dict[int, list[Plain]] = field(default_factory=dict)  # by federate, in order
+    unsure: bool = False  # one of several calls nobody waited for was refused, and nobody knows which
+
+    def plain(self) -> Plain:
+        return [self.error, self.result, {str(who): what for who, what in sorted(self.heard.items())}]
+
+
+class Ear(FederateAmbassador):
+    """Hears everything; the methods are made below."""
+
+    def __init__(self, hear: Callable[[str, tuple[object, ...]], None]) -> None:
+        self.hear = hear
+
+
+def _listening(name: str) -> Callable[..., None]:
+    def method(self: Ear, *arguments: object) -> None:
+        self.hear(name, arguments)
+
+    return method
+
+
+CALLBACKS = tuple(name for name in vars(FederateAmbassador) if not name.startswith("_"))
+for _name in CALLBACKS:
+    setattr(Ear, _name, _listening(_name))
+
+
+class Player:
+    def __init__(self, world: World, words: Words, script: Script, federation: str) -> None:
+        self.world = world
+        self.book = Book(words, script, federation)
+        self.calls = 0
+        self.callbacks = 0
+        self.troubles: list[str] = []  # what must never be, whatever was called
+        self.at = ""  # what is being done, for whoever finds that it takes too long
+        self._heard: dict[int, list[Plain]] = {}
+        self._joined: set[int] = set()
+        self._phase: dict[int, str] = {}  # how far a federate is with a save or restore
+        self._federations: set[str] = set()
+        self._seen: list[Seen] = []
+        self._hurried: list[Seen] = []
+        self.rtis = [self._connected(number) for number in range(script.federates)]
+
+    def _connected(self, number: int) -> RTIambassador:
+        rti = self.world.ambassador(number)
+        rti.connect(self._ear(number), CallbackModel.EVOKED, self.world.configuration(number))
+        return rti
+
+    def _ear(self, number: int) -> Ear:
+        def hear(method: str, arguments: tuple[object, ...]) -> None:
+            self.callbacks += 1
+            self._heard.setdefault(number, []).append(self.book.say_callback(method, arguments))
+            self._note(number, method)
+
+        return Ear(hear)
+
+    # --- a step -----------------------------------------------------------------------------------------------
+
+    def play(self, step: Step) -> Seen:
+        self.at = step.text()
+        seen = Seen(step)
+        self._seen.append(seen)
+        self._hurried.append(seen)
+        self.calls += 1
+        try:
+            seen.result = self._call(step)
+        except RTIexception as error:
+            self._refused(seen, error)
+        if not step.hurry:
+            self._rest(seen)
+            self._hurried.clear()
+        return seen
+
+    def _call(self, step: Step) -> Plain:
+        rti = self.rtis[step.federate]
+        if step.call == "connect":
+            rti.connect(
+                self._ear(step.federate), CallbackModel.EVOKED, self.world.configuration(step.federate)
+            )
+            return None
+        if step.call == "disconnect":
+            rti.disconnect()
+            return None
+        arguments, keywords = self.book.arguments(step)
+        method = getattr(rti, step.call)
+        try:
+            result = method(*arguments, **keywords)
+        except RTIexception as error:
+            if not self._is_of_earlier(error):
+                raise
+            self._complain(error, self._hurried[:-1])
+            result = method(*arguments, **keywords)
+        if isinstance(result, LateRetractionReturn):
+            result = tuple(result)
+        said = self.book.note_result(step, result)
+        self._done(step, rti)
+        return said
+
+    @staticmethod
+    def _is_of_earlier(error: RTIexception) -> bool:
+        return any(_EARLIER in note for note in getattr(error, "__notes__", ()))
+
+    def _complain(self, error: RTIexception, made: list[Seen]) -> None:
+        """A call that nobody waited for was refused; which of those it was is not said."""
+        unawaited = [seen for seen in made if seen.step.call in UNAWAITED]
+        if len(unawaited) == 1:
+            self._refused(unawaited[0], error)
+        elif unawaited:
+            for seen in unawaited:
+                seen.unsure = True
+            self._check(unawaited[-1], error)
+        else:
+            self.troubles.append(f"a refusal of nothing: {type(error).__name__}: {error}")
+
+    def _refused(self, seen: Seen, error: RTIexception) -> None:
+        seen.error = type(error).__name__
+        seen.text = str(error)
+        seen.result = None
+        self._check(seen, error)
+
+    def _check(self, seen: Seen, error: RTIexception) -> None:
+        if isinstance(error, RTIinternalError):
+            self.troubles.append(f"RTIinternalError of {seen.step.call}: {error}")
+
+    def _done(self, step: Step, rti: RTIambassador) -> None:
+        who = step.federate
+        if step.call == "create_federation_execution":
+            self._federations.add(step.arguments[0])
+        elif step.call == "join_federation_execution":
+            self._joined.add(who)
+            self.book.fill(rti)
+        elif step.call == "resign_federation_execution":
+            self._joined.discard(who)
+            self._phase.pop(who, None)
+        elif step.call in ("federate_save_complete", "federate_save_not_complete"):
+            self._phase[who] = "saved"
+        elif step.call in ("federate_restore_complete", "federate_restore_not_complete"):
+            self._phase[who] = "restored"
+        elif step.call == "request_federation_restore":
+            self._phase[who] = "asked"
+
+    def _note(self, who: int, method: str) -> None:
+        if method in _TELL:
+            self._phase.pop(who, None)
+        if method in ("federate_resigned", "connection_lost"):
+            self._joined.discard(who)
+        if method == "connection_lost":
+            self.troubles.append("connection_lost")
+
+    # --- rest -------------------------------------------------------------------------------------------------
+
+    def _rest(self, seen: Seen) -> None:
+        deadline = time.monotonic() + PATIENCE
+        for _ in range(_ROUNDS):
+            before = self.callbacks
+            connected = [rti for rti in self.rtis if self._is_connected(rti)]
+            for error in self.world.rest(connected):
+                self._complain(error, self._hurried)
+            for rti in connected:
+                self._evoke(rti)
+            if self.callbacks == before:
+                if not self._is_awaiting():
+                    break
+                if time.monotonic() > deadline:
+                    self.troubles.append(f"nothing came of {self._phase} within {PATIENCE:g} s")
+                    self._phase.clear()
+                    break
+                self._nap(connected)
+        else:
+            self.troubles.append("callbacks without end")
+        seen.heard, self._heard = self._heard, {}
+
+    def _is_awaiting(self) -> bool:
+        """Is something to come that a disk is busy with?"""
+        phases = [self._phase.get(who, "") for who in self._joined]
+        if "asked" in phases:
+            return True
+        return bool(phases) and (set(phases) in ({"saved"}, {"restored"}))
+
+    def _nap(self, connected: list[RTIambassador]) -> None:
+        for rti in connected:
+            with contextlib.suppress(NotConnected):
+                if rti.connection.wait(0.005):
+                    return
+
+    @staticmethod
+    def _is_connected(rti: RTIambassador) -> bool:
+        return rti._connection is not None
+
+    def _evoke(self, rti: RTIambassador) -> None:
+        with contextlib.suppress(NotConnected):
+            while rti.evoke_multiple_callbacks(0.0, 0.0):
+                pass
+
+    def settle(self) -> None:
+        """After the last step, if that was in a hurry."""
+        if self._hurried:
+            self._rest(self._hurried[-1])
+            self._hurried.clear()
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Everybody leaves, whatever the state, and the federations are gone."""
+        self.at = "the end"
+        for rti in self.rtis:
+            with contextlib.suppress(RTIexception):
+                rti.abort_federation_save()
+            with contextlib.suppress(RTIexception):
+                rti.abort_federation_restore()
+        self._rest(Seen(Step(0, "end")))
+        for rti in self.rtis:
+            self._quietly(rti.resign_federation_execution, ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
+        self._rest(Seen(Step(0, "end")))
+        for name in sorted(self._federations):
+            for rti in self.rtis:
+                self._quietly(rti.destroy_federation_execution, f"{self.book.federation}-{name}")
+        for rti in self.rtis:
+            if self._is_connected(rti):
+                rti.leave()
+
+    def _quietly(self, work: Callable[[A], None], argument: A) -> None:
+        try:
+            work(argument)
+        except RTIinternalError as error:
+            self.troubles.append(f"RTIinternalError at the end: {error}")
+        except RTIexception:
+            pass

@@ -1,0 +1,86 @@
+"""A script: calls that several federates make one after another, as plain data.
+
+The text form has one JSON object a line, so that anything that can read lines can carry one out:
+
+    {"weft": "script", "seed": 7, "federates": 3, "time": "HLAinteger64Time"}
+    {"federate": 0, "call": "register_object_instance", "with": ["HLAobjectRoot.Ship"], "as": "o1"}
+    {"federate": 0, "call": "update_attribute_values", "with": ["o1", {"Name": "x"}, "tag"], "hurry": true}
+
+Handles stand under names: classes and the like under their own, what a call returns under the one that `as` gives it.
+After each call everybody rests until nothing more comes; `hurry` leaves that out, and the next call follows at once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.model.errors import SettingsError
+
+Plain = Any
+"""None, a truth value, a number, a text, or a list or dict of them: what JSON can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    federate: int
+    call: str
+    arguments: tuple[Plain, ...] = ()
+    name: str = ""  # by which later steps call what this one returns
+    hurry: bool = False
+
+    def text(self) -> str:
+        line: dict[str, Plain] = {"federate": self.federate, "call": self.call, "with": list(self.arguments)}
+        if self.name:
+            line["as"] = self.name
+        if self.hurry:
+            line["hurry"] = True
+        return json.dumps(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    seed: int
+    federates: int
+    time: str
+    steps: tuple[Step, ...] = ()
+
+    def text(self) -> str:
+        head = {"weft": "script", "seed": self.seed, "federates": self.federates, "time": self.time}
+        return "\n".join([json.dumps(head), *(step.text() for step in self.steps)]) + "\n"
+
+    def with_steps(self, steps: list[Step] | tuple[Step, ...]) -> Script:
+        return replace(self, steps=tuple(steps))
+
+
+def read_script(text: str, name: str = "the script") -> Script:
+    """Of its text form; empty lines and those that begin with # are passed over."""
+    found: list[Step] = []
+    head: Script | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            one = json.loads(line)
+            if head is None:
+                if one["weft"] != "script":
+                    raise KeyError("weft")
+                head = Script(int(one["seed"]), int(one["federates"]), str(one["time"]))
+            else:
+                found.append(
+                    Step(
+                        int(one["federate"]),
+                        str(one["call"]),
+                        tuple(one.get("with", ())),
+                        one.get("as", ""),
+                        bool(one.get("hurry", False)),
+                    )
+                )
+        except (ValueError, KeyError, TypeError) as error:
+            raise SettingsError(f"{name}, line {number}: this is no step of a script ({error!r})") from None
+    if head is None:
+        raise SettingsError(
+            f'{name} is empty; its first line is {{"weft": "script", "seed": …, "federates": …, "time": …}}'
+        )
+    return head.with_steps(found)

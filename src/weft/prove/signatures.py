@@ -1,0 +1,180 @@
+"""What the arguments of each service mean, so that a script can say them in plain data.
+
+A kind that ends in `?` may be left out, one that ends in `=` is given by keyword (its own word is the keyword) unless it is null.
+`attributes`, `values` and the like are of the class, interaction or instance that stands before them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TABLE: Final = """
+create_federation_execution federation model text?
+destroy_federation_execution federation
+list_federation_executions
+list_federation_execution_members federation
+join_federation_execution text text federation
+resign_federation_execution action
+register_federation_synchronization_point text tag federates?
+synchronization_point_achieved text flag?
+request_federation_save text time?
+federate_save_begun
+federate_save_complete
+federate_save_not_complete
+abort_federation_save
+query_federation_save_status
+request_federation_restore text
+federate_restore_complete
+federate_restore_not_complete
+abort_federation_restore
+query_federation_restore_status
+
+publish_object_class_attributes class attributes
+unpublish_object_class class
+unpublish_object_class_attributes class attributes
+publish_interaction_class interaction
+unpublish_interaction_class interaction
+publish_object_class_directed_interactions class interactions
+unpublish_object_class_directed_interactions class interactions?
+subscribe_object_class_attributes class attributes text?
+subscribe_object_class_attributes_passively class attributes text?
+unsubscribe_object_class class
+unsubscribe_object_class_attributes class attributes
+subscribe_interaction_class interaction
+subscribe_interaction_class_passively interaction
+unsubscribe_interaction_class interaction
+subscribe_object_class_directed_interactions class interactions
+subscribe_object_class_directed_interactions_universally class interactions
+unsubscribe_object_class_directed_interactions class interactions?
+
+reserve_object_instance_name text
+release_object_instance_name text
+reserve_multiple_object_instance_names names
+release_multiple_object_instance_names names
+register_object_instance class text?
+update_attribute_values instance values tag time? order=
+send_interaction interaction parameters tag time? order=
+send_directed_interaction interaction instance parameters tag time? order=
+delete_object_instance instance tag time? order=
+local_delete_object_instance instance
+request_attribute_value_update target attributes tag
+request_attribute_transportation_type_change instance attributes transportation
+change_default_attribute_transportation_type class attributes transportation
+query_attribute_transportation_type instance attribute
+request_interaction_transportation_type_change interaction transportation
+query_interaction_transportation_type federate interaction
+
+unconditional_attribute_ownership_divestiture instance attributes tag
+negotiated_attribute_ownership_divestiture instance attributes tag
+confirm_divestiture instance attributes tag
+attribute_ownership_acquisition instance attributes tag
+attribute_ownership_acquisition_if_available instance attributes tag
+attribute_ownership_release_denied instance attributes tag
+attribute_ownership_divestiture_if_wanted instance attributes tag
+cancel_negotiated_attribute_ownership_divestiture instance attributes
+cancel_attribute_ownership_acquisition instance attributes
+query_attribute_ownership instance attributes
+is_attribute_owned_by_federate instance attribute
+
+enable_time_regulation interval
+disable_time_regulation
+enable_time_constrained
+disable_time_constrained
+time_advance_request time
+time_advance_request_available time
+next_message_request time
+next_message_request_available time
+flush_queue_request time
+enable_asynchronous_delivery
+disable_asynchronous_delivery
+query_galt
+query_logical_time
+query_lits
+modify_lookahead interval
+query_lookahead
+retract retraction
+change_attribute_order_type instance attributes order
+change_default_attribute_order_type class attributes order
+change_interaction_order_type interaction order
+
+create_region dimensions
+commit_region_modifications regions
+delete_region region
+register_object_instance_with_regions class pairs text?
+associate_regions_for_updates instance pairs
+unassociate_regions_for_updates instance pairs
+subscribe_object_class_attributes_with_regions class pairs text?
+subscribe_object_class_attributes_passively_with_regions class pairs text?
+unsubscribe_object_class_attributes_with_regions class pairs
+subscribe_interaction_class_with_regions interaction regions
+subscribe_interaction_class_passively_with_regions interaction regions
+unsubscribe_interaction_class_with_regions interaction regions
+send_interaction_with_regions interaction parameters regions tag time? order=
+request_attribute_value_update_with_regions class pairs tag
+
+get_federate_handle text
+get_federate_name federate
+get_object_class_handle text
+get_object_class_name class
+get_known_object_class_handle instance
+get_object_instance_handle text
+get_object_instance_name instance
+get_attribute_handle class text
+get_attribute_name class attribute
+get_update_rate_value text
+get_update_rate_value_for_attribute instance attribute
+get_interaction_class_handle text
+get_interaction_class_name interaction
+get_parameter_handle interaction text
+get_parameter_name interaction parameter
+get_order_type text
+get_order_name order
+get_transportation_type_handle text
+get_transportation_type_name transportation
+get_available_dimensions_for_object_class class
+get_available_dimensions_for_interaction_class interaction
+get_dimension_handle text
+get_dimension_name dimension
+get_dimension_upper_bound dimension
+get_dimension_handle_set region
+get_range_bounds region dimension
+set_range_bounds region dimension bounds
+get_object_class_relevance_advisory_switch
+set_object_class_relevance_advisory_switch flag
+get_attribute_relevance_advisory_switch
+set_attribute_relevance_advisory_switch flag
+get_attribute_scope_advisory_switch
+set_attribute_scope_advisory_switch flag
+get_interaction_relevance_advisory_switch
+set_interaction_relevance_advisory_switch flag
+get_convey_region_designator_sets_switch
+set_convey_region_designator_sets_switch flag
+get_automatic_resign_directive
+set_automatic_resign_directive action
+get_service_reporting_switch
+set_service_reporting_switch flag
+get_exception_reporting_switch
+set_exception_reporting_switch flag
+get_auto_provide_switch
+get_delay_subscription_evaluation_switch
+get_advisories_use_known_class_switch
+get_allow_relaxed_ddm_switch
+get_non_regulated_grant_switch
+"""
+
+SIGNATURES: Final[dict[str, tuple[str, ...]]] = {
+    words[0]: tuple(words[1:]) for line in _TABLE.splitlines() if (words := line.split())
+}
+
+UNAWAITED: Final = frozenset(
+    [
+        "update_attribute_values",
+        "send_interaction",
+        "time_advance_request",
+        "time_advance_request_available",
+        "next_message_request",
+        "next_message_request_available",
+        "flush_queue_request",
+    ]
+)
+"""What a client with `asyncUpdates` does not wait for: its refusal comes with a later call."""

@@ -1,0 +1,356 @@
+"""Worlds inside this process: one node, a server with its clients, three nodes with links, three simulated nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from weft.fabric import Domains, Topology
+from weft.federate import RTIambassador
+from weft.host import EmbeddedNode, NodeHost
+from weft.host.own_node import OwnConnection, OwnNode
+from weft.host.recording import NodeRecordings
+from weft.host.recording_writers import Writer
+from weft.host.server import Server, run_loop
+from weft.host.settings import Fabric, Limits, Record, Serve, Settings
+from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.model.errors import NotConnected, RTIexception, RTIinternalError
+from weft.model.records import RtiConfiguration
+
+PATIENCE = 60.0
+TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
+
+
+class _LogHandler(logging.Handler):
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(record.getMessage())
+
+
+class _World:
+    """What worlds have in common: a name, a log, and a folder for saves and recordings."""
+
+    one_place = True
+
+    def __init__(self, name: str, record: Path | None = None) -> None:
+        self.name = name
+        self.runs = record
+        self._lines: list[str] = []
+        self._folder = tempfile.TemporaryDirectory(prefix="weft-prove-", ignore_cleanup_errors=True)
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._folder.name)
+
+    def configuration(self, federate: int) -> RtiConfiguration | None:
+        return None
+
+    def log(self) -> list[str]:
+        found = list(self._lines)
+        del self._lines[: len(found)]
+        return found
+
+    def _clean(self) -> None:
+        self._folder.cleanup()
+
+
+def _at_once(work: Callable[[], None]) -> None:
+    """All of this world is in one thread, and rows are written in it."""
+    work()
+
+
+class Embedded(_World):
+    """One node; nothing is ever under way."""
+
+    def __init__(self, record: Path | None = None) -> None:
+        super().__init__("embedded", record)
+        self._handler = _LogHandler(self._lines)
+
+    def start(self) -> None:
+        logging.getLogger("weft").addHandler(self._handler)
+        self.node = EmbeddedNode("embedded", self.folder / "saves", str(self.folder))
+        if self.runs is not None:
+            self._recordings = NodeRecordings(self.runs, self._lines.append, _at_once, writer=Writer())
+            self.node.recordings = self._recordings
+            self.node._node.record(self._recordings, time.monotonic())
+
+    def ambassador(self, federate: int) -> RTIambassador:
+        return RTIambassador(self.node)
+
+    def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
+        return []
+
+    def stop(self) -> None:
+        if self.runs is not None:
+            self.node.stop_recording()
+        logging.getLogger("weft").removeHandler(self._handler)
+        self._clean()
+
+
+def round_trips(federates: Sequence[RTIambassador]) -> list[RTIexception]:
+    """Of everybody, twice: the first sends all that waits here, the second brings what that has led to.
+
+    What a server has for a federate before it answers that one's call comes before the answer.
+    """
+    found: list[RTIexception] = []
+    for rti in [*federates, *federates]:
+        while True:
+            try:
+                rti.query_status()
+            except NotConnected:
+                pass
+            except RTIexception as error:
+                if isinstance(error, RTIinternalError):
+                    raise
+                found.append(error)  # of a call that nobody waited for; this one was not made
+                continue
+            break
+    return found
+
+
+@dataclass(frozen=True)
+class Certificate:
+    cert: str
+    key: str
+
+
+class AtAddress(_World):
+    """A server that somebody runs."""
+
+    def __init__(self, address: str, settings: str = "", name: str = "") -> None:
+        super().__init__(name or address)
+        self.address = address
+        self.settings = settings
+
+    def start(self) -> None:
+        pass
+
+    def ambassador(self, federate: int) -> RTIambassador:
+        return RTIambassador()
+
+    def configuration(self, federate: int) -> RtiConfiguration:
+        return RtiConfiguration("", self.address, self.settings)
+
+    def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
+        return round_trips(federates)
+
+    def stop(self) -> None:
+        self._clean()
+
+
+class Served(AtAddress):
+    """A server in a thread of this process.  `kind`: tcp, ws, tls or wss; `waits`: for the answers to updates, too."""
+
+    def __init__(
+        self,
+        kind: str = "tcp",
+        waits: bool = True,
+        record: Path | None = None,
+        certificate: Certificate | None = None,
+    ) -> None:
+        super().__init__("", "", f"server, {kind}" if waits else f"server, {kind}, asyncUpdates")
+        self.runs = record
+        self.kind = kind
+        self._waits = waits
+        self._certificate = certificate
+
+    def start(self) -> None:
+        serve = Serve(port=0, save_directory=str(self.folder / "saves"), run_directory=str(self.folder))
+        if self.kind != "tcp":
+            serve = replace(serve, **{f"{self.kind}_port": free_port()})  # type: ignore[arg-type]
+        if self._certificate is not None:
+            serve = replace(serve, cert=self._certificate.cert, key=self._certificate.key)
+        settings = Settings(serve, Limits(saves=100_000), record=Record(directory=str(self.runs or "")))
+        self._thread = _ServerThread(settings, self._lines.append, self.runs is not None)
+        port = self._thread.start()[self.kind]
+        self.address = f"127.0.0.1:{port}" if self.kind == "tcp" else f"{self.kind}://127.0.0.1:{port}"
+        told = [] if self._waits else ["FedPro.asyncUpdates=true"]
+        if self._certificate is not None and self.kind in ("tls", "wss"):
+            told.append(f"FedPro.keystore.path={self._certificate.cert}")
+        self.settings = "\n".join(told)
+
+    def stop(self) -> None:
+        self._thread.stop()
+        self._clean()
+
+
+class _ServerThread:
+    """A server and its event loop."""
+
+    def __init__(self, settings: Settings, report: object, record: bool) -> None:
+        self._settings = settings
+        self._report = report
+        self._record = record
+        self._started = threading.Event()
+        self._ports: dict[str, int] = {}
+        self._failure: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._run, name="weft prove server", daemon=True)
+
+    def start(self) -> dict[str, int]:
+        self._thread.start()
+        if not self._started.wait(PATIENCE):
+            raise RTIinternalError("the server did not start")
+        if self._failure is not None:
+            raise self._failure
+        return self._ports
+
+    def _run(self) -> None:
+        try:
+            run_loop(self._main())
+        except BaseException as error:
+            self._failure = error
+            self._started.set()
+
+    async def _main(self) -> None:
+        server = Server(self._settings, self._report, None, "", record=self._record)  # type: ignore[arg-type]
+        self._ports = {kind: port for kind, _, port in await server.start()}
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self._started.set()
+        await self._stopping.wait()
+        await server.stop(1.0)
+
+    def stop(self) -> None:
+        if self._loop is not None and self._stopping is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join(PATIENCE)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def loopback(topology: Topology) -> Domains:
+    return Domains(topology, {name: f"127.0.0.1:{free_port()}" for name in topology.servers})
+
+
+class OwnNodes(_World):
+    """Three nodes of two domains in this process, with real links; federates in turn at each."""
+
+    one_place = False
+
+    def __init__(self, record: Path | None = None) -> None:
+        super().__init__("three nodes", record)
+        self._nodes: dict[str, OwnNode] = {}
+
+    def start(self) -> None:
+        domains = loopback(TWO_DOMAINS)
+        settings = Settings(
+            serve=Serve(run_directory=str(self.folder)),
+            limits=Limits(saves=100_000),
+            fabric=Fabric(lost_seconds=PATIENCE, retry_seconds=0.02, retry_most_seconds=0.1),
+            record=Record(on=self.runs is not None, directory=str(self.runs or "")),
+        )
+        for name in reversed(TWO_DOMAINS.servers):  # who is dialed first, so that nobody has to try again
+            node = OwnNode(domains, name, settings, report=self._lines.append)
+            node.start()
+            self._nodes[name] = node
+        self._until(self._is_whole, "links between three nodes")
+
+    def ambassador(self, federate: int) -> RTIambassador:
+        names = TWO_DOMAINS.servers
+        return RTIambassador(_Site(self._nodes[names[-(federate % len(names)) - 1]]))
+
+    def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
+        self._until(self._is_calm, "rest among three nodes")
+        return []
+
+    def _is_whole(self) -> bool:
+        others = len(self._nodes) - 1
+        return all(len(node._mesh._reach._entries) == others for node in self._nodes.values())
+
+    def _is_calm(self) -> bool:
+        """Has everything that was sent been received, and nobody anything left to do?"""
+        nodes = list(self._nodes.values())
+        with contextlib.ExitStack() as all_of_them:
+            for node in nodes:
+                all_of_them.enter_context(node._drive.mutex)
+            if any(node._mesh.turn_due or node._keeping for node in nodes):
+                return False
+            return sum(node._mesh.sent - node._mesh.received for node in nodes) == 0
+
+    def _until(self, condition: object, what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():  # type: ignore[operator]
+            if time.monotonic() > deadline:
+                raise RTIinternalError(f"not within {PATIENCE:g} s: {what}; {self._lines}")
+            for node in self._nodes.values():
+                with node._drive.mutex:
+                    node.flush()
+                    node._drive.until(_never, 0.0)
+
+    def stop(self) -> None:
+        for node in self._nodes.values():
+            node.stop()
+        self._nodes.clear()
+        self._clean()
+
+
+def _never() -> bool:
+    return False
+
+
+class _Site:
+    """Where a federate connects."""
+
+    def __init__(self, node: OwnNode) -> None:
+        self._node = node
+
+    def connect(self) -> OwnConnection:
+        return self._node.connect()
+
+
+class Simulated(_World):
+    """Three nodes of two domains on a virtual clock, with links that repeat and delay; the same every time."""
+
+    one_place = False
+
+    def __init__(self, record: Path | None = None) -> None:
+        super().__init__("three simulated nodes", record)
+        self._recordings: list[NodeRecordings] = []
+
+    def start(self) -> None:
+        profile = FabricProfile(delay=0.005, jitter=0.01, repeat=0.1, commit=0.002)
+        self._network = FabricNetwork(TWO_DOMAINS, 1, profile)
+        if self.runs is not None:
+            self._network.clock.now = time.monotonic()  # rows tell the time of day by it
+            for name in TWO_DOMAINS.servers:
+                recordings = NodeRecordings(self.runs, self._lines.append, _at_once, writer=Writer())
+                self._network.node(name).record(recordings, self._network.clock.now)
+                self._recordings.append(recordings)
+
+    def ambassador(self, federate: int) -> RTIambassador:
+        names = TWO_DOMAINS.servers
+        site: NodeHost = self._network.at(names[-(federate % len(names)) - 1])
+        return RTIambassador(site)
+
+    def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
+        self._network.settle()
+        self._lines += self._network.notices
+        self._network.notices.clear()
+        return []
+
+    def stop(self) -> None:
+        for recordings in self._recordings:
+            recordings.collect()
+        for name in TWO_DOMAINS.servers if self._recordings else ():
+            self._network.node(name).stop_recording()
+        for recordings in self._recordings:
+            recordings.close()
+        self._clean()
