@@ -16,6 +16,7 @@ from host.served import serving
 from weft import HLAinteger64Interval, HLAinteger64Time, Source
 from weft.cli.data import object_model
 from weft.wire.codec_values import CompressedModule, ModuleUrl
+
 # An object model of the 2010 edition; STATE is that of its switch.
 SWITCHED = """<?xml version="1.0" encoding="utf-8"?>
 <objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
@@ -140,7 +141,9 @@ def test_exceptions_have_the_names_that_the_client_knows(modules: list[bytes], c
                     sent.append(ModuleUrl("jar:file:/f.jar!/Bad.xml" if compressed else "Bad.xml"))
                 else:
                     sent.append(_zipped(text) if compressed else Source("Bad.xml", text))
-            name, _ = federate.refused("create_federation_execution", "F", tuple(sent), None, "HLAinteger64Time")
+            name, _ = federate.refused(
+                "create_federation_execution", "F", tuple(sent), None, "HLAinteger64Time"
+            )
             assert name == expected
 
 
@@ -160,7 +163,9 @@ def test_reports_are_turned_on_with_the_interactions_of_2010(creator: str, what:
         told = old.call("get_interaction_class_handle", f"{_REPORT}.{report}")
         old.call("subscribe_interaction_class", told)
         adjust = old.call("get_interaction_class_handle", f"{_ADJUST}.HLAset{what}Reporting")
-        who, state = (old.call("get_parameter_handle", adjust, n) for n in ("HLAfederate", "HLAreportingState"))
+        who, state = (
+            old.call("get_parameter_handle", adjust, n) for n in ("HLAfederate", "HLAreportingState")
+        )
         old.call("publish_interaction_class", adjust)
         for on in (True, False):
             old.call("send_interaction", adjust, {who: subject.encode(), state: bytes([0, 0, 0, on])}, b"")
