@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 EXITS = {"ok": 0, "violated": 1, "inconclusive": 3}
 KNOWN_ORDERS = ("RO", "CO", "CT", "TSO", "PO")
-INCONCLUSIVE = "inconclusive: nothing is violated as far as can be told, but not everything could be judged (see above)"
+INCONCLUSIVE = (
+    "inconclusive: nothing is violated as far as can be told, but not everything could be judged (see above)"
+)
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

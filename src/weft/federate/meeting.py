@@ -52,10 +52,16 @@ class Meeting:
     def _present(self) -> frozenset[str]:
         """Who has joined, by a question to the RTI."""
         federate = self._federate
-        self.members = None
+        self._forget_members()
         federate.rti.list_federation_execution_members(federate.federation)
-        federate.run_until(lambda: self.members is not None, _ANSWER)
-        return self.members or frozenset()
+        federate.run_until(self._is_answered, _ANSWER)
+        return frozenset() if self.members is None else self.members
+
+    def _forget_members(self) -> None:
+        self.members = None
+
+    def _is_answered(self) -> bool:
+        return self.members is not None
 
     def synchronize(self, label: str, seconds: float, who: Who | None) -> None:
         federate = self._federate

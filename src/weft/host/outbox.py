@@ -43,6 +43,7 @@ _GATHERED = 16 << 10  # bytes of answers that are sent without waiting longer
 _FULL = (
     64 << 10
 )  # bytes under way to a federate, above which what can be sorted waits; where asyncio pauses writing
+_HELD = 1 << 20  # bytes that a client leaves unread, above which what is for it gathers in its session
 WINDOW = 16  # callbacks under way to a federate that takes them as they come
 
 
@@ -67,6 +68,7 @@ class Outbox:
         self._by_kernel: dict[int, Served] = {}
         self._dirty: list[Served] = []
         self._patient: list[Served] = []
+        self._held: list[Served] = []
         self.hurries = False
         self._splicer = Splicer()
         # What was done so far, for `weft serve` to say at its end and `weft bench fedpro` to show.
@@ -310,8 +312,11 @@ class Outbox:
                         self.bytes_out += len(part)
                     self.frames += served.wire.take_count()
                     self.writes += 1
-                    if line.send(parts) or served.slow:
+                    waiting = line.send(parts)
+                    if waiting or served.slow:
                         busy.append(served)
+                    if waiting > _HELD:
+                        self._hold(served)
                 elif heard:
                     line.acknowledge_soon()
                 if served.backlog is not None and served.backlog.waiting:
@@ -319,7 +324,36 @@ class Outbox:
                         busy.append(served)
                     if parts and not line.queued():
                         self.drain(served)
+        for served in self._held:
+            if served.wire.untaken_bytes >= served.look_at:  # so much more: it may be slow by now, or too slow
+                served.look_at += _HELD
+                busy.append(served)
         return busy
+
+    # --- who takes nothing ------------------------------------------------------------------------------------
+
+    def _hold(self, served: Served) -> None:
+        """A client that takes nothing costs others no writes: it counts as touched, so that no flush looks at it again."""
+        if not served.held:
+            served.held = True
+            served.dirty = True
+            served.look_at = _HELD
+            self._held.append(served)
+
+    def release(self, served: Served) -> None:
+        """It takes something again, or its connection is gone."""
+        if served.held:
+            served.held = False
+            served.dirty = False
+            self._held.remove(served)
+            self._touch(served)
+
+    def release_idle(self) -> list[Served]:
+        """Once a tick: those who have taken all that was sent go on; returns who is held."""
+        for served in list(self._held):
+            if served.line is None or not served.line.queued():
+                self.release(served)
+        return list(self._held)
 
     def hurry(self) -> None:
         """Answers that could wait have waited long enough: they go with the next flush."""

@@ -198,7 +198,7 @@ class RemoteConnection:
         with self._lock:
             if self._session.state is _TERMINATED:
                 raise NotConnected(f"the session with {self._settings.where} is over: {self._session.ending}")
-            complaint, self._complaint = self._complaint, None
+            complaint = self.complaint()
             if complaint is not None:
                 raise complaint
             if self._handling is not None:
@@ -257,6 +257,11 @@ class RemoteConnection:
                 f"{service} was not answered, since the session with {self._settings.where} is over: "
                 f"{self._session.ending}"
             )
+
+    def complaint(self) -> Exception | None:
+        """What became of an earlier call that nobody has waited for, if it was refused; told once."""
+        found, self._complaint = self._complaint, None
+        return found
 
     def _name_cause(self, callback: Callback) -> None:
         """This call is made while the federate handles that callback."""

@@ -64,7 +64,9 @@ class Served:
         self.kernel_session = 0  # 0: not connected, in the standard's sense
         self.calls: dict[int, int] = {}  # unanswered: the frame's number -> the number of the call
         self.dirty = False
+        self.held = False  # its client takes nothing: what is for it gathers, until there is room again
         self.heard = False
+        self.look_at = 0  # when so many bytes have gathered, it is looked whether it is too slow
         self.slow = False
         self.joining = NONE  # the number of a call to join that is under way
         self.pauses: dict[int, str] = {}  # callbacks that pause the federate, and that it has not answered
@@ -91,4 +93,6 @@ class Served:
     def unread(self) -> int:
         """Bytes that wait to be taken by the client."""
         waiting = 0 if self.line is None else self.line.queued()
+        if self.held:
+            waiting += self.wire.untaken_bytes
         return waiting if self.backlog is None else waiting + self.backlog.bytes

@@ -22,6 +22,7 @@ from typing import Any, cast
 from weft.host.admission import Admission
 from weft.host.fabric_node import FabricNode
 from weft.host.guard import Guard, OpenGuard, OperatorKey, own_guard, read_password_file
+from weft.host.memory import Peak, give_back
 from weft.host.meshed import MeshedNode, meshed_node
 from weft.host.outbox import NEVER
 from weft.host.places import Places
@@ -136,6 +137,7 @@ class Server:
         self._listeners: list[asyncio.AbstractServer] = []
         self._connections: set[SocketLine] = set()
         self._strangers = 0
+        self._peak = Peak()
         self._flush_due = False
         self._ticker: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -319,6 +321,7 @@ class Server:
             self.report_stranger(f"a resume was refused: {RESUME_STATUSES[status]}")
             line.send([refuse_resume(greeting.session_id, status)])
             return None
+        self.board.release(served)
         old, served.line = served.line, line
         if isinstance(old, SocketLine):
             old.abandon()
@@ -352,6 +355,7 @@ class Server:
         if served.line is not line:
             return
         served.line = None
+        self.board.release(served)
         if not served.admitted and not served.connecting:
             served.wire.discard("the connection was lost before a federate connected")
         if served.wire.state is State.TERMINATED:
@@ -497,6 +501,9 @@ class Server:
                 self._caught_up(served, now)
             self._check_connected(served, now)
             self._check_silence(served, now)
+        self.attend(self.board.release_idle(), now)
+        if self._peak.is_over(sum(served.wire.unacknowledged_bytes for served in self.sessions.values())):
+            loop.run_in_executor(None, give_back)  # it may take a while, and nobody waits for it
         for line in list(self._connections):
             line.check(now)
         for session_id in [one for one, until in self._dropped.items() if now >= until]:

@@ -472,6 +472,7 @@ class Switchboard(Outbox):
 
     def ended(self, served: Served, now: float) -> None:
         """The session is over; a federate that has not resigned does so by its directive."""
+        self.release(served)
         if served.kernel_session:
             self._by_kernel.pop(served.kernel_session, None)
             session = self.node.sessions.get(served.kernel_session)

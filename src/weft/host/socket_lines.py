@@ -85,9 +85,11 @@ class SocketLine:
         """What waits to be written is looked at after each flush."""
 
     def resume_writing(self) -> None:
-        """There is room again: what could be sorted has waited for it."""
-        if self._served is not None and self._served.backlog is not None:
-            self._board.drain(self._served)
+        """There is room again: what could be sorted, or was held, has waited for it."""
+        served = self._served
+        if served is not None and (served.held or served.backlog is not None):
+            self._board.release(served)
+            self._board.drain(served)
             self._server.flush_soon()
 
     def _read(self, data: bytes) -> None:
@@ -276,10 +278,10 @@ class WebSocketLine(SocketLine):
             if self._served is not None:
                 self._reader.max_message = self._server.most.size
                 self._reader.passes_large = True
-        if self._reader.closed and not self._said_farewell:
-            self._said_farewell = True  # the answer to that of the client, which is among the replies
-        elif self._said_farewell:
+        if self._has_said_farewell():  # while that was read
             self._reader.replies.clear()
+        elif self._reader.closed:
+            self._said_farewell = True  # the answer to that of the client, which is among the replies
         if self._reader.replies:
             super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
             self._reader.replies.clear()
@@ -290,6 +292,9 @@ class WebSocketLine(SocketLine):
                 self.abandon_session()
         if self._reader.closed:
             super().close()
+
+    def _has_said_farewell(self) -> bool:
+        return self._said_farewell
 
     def close_broken(self) -> None:
         self._why = BROKEN

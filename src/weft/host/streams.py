@@ -192,6 +192,8 @@ class WebSocketStream(Stream):
             deadline = time.monotonic() + _FAREWELL
             while not self._reader.closed and time.monotonic() < deadline:
                 data = super().receive(deadline - time.monotonic())
+                if data is None:
+                    continue
                 if not data:
                     break
                 self._reader.feed(data)

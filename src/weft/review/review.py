@@ -85,7 +85,8 @@ class Review:
             "dropped_rows": self.dropped_rows,
             "notes": list(self.notes),
             "data": [
-                {"check": one.check, "subject": one.subject, "severity": one.severity, "text": one.text} for one in self.doubts
+                {"check": one.check, "subject": one.subject, "severity": one.severity, "text": one.text}
+                for one in self.doubts
             ],
             "audits": audits,
             "advice": self.advice,
@@ -154,7 +155,9 @@ def _survey(context: Context, say: Callable[[str], None]) -> None:
             seen = context.survey
         except Exception as error:
             _reraise_damage(error)
-            raise ReviewError(f"{context.opened.run.path}: its rows cannot be read: {reason(error)}") from error
+            raise ReviewError(
+                f"{context.opened.run.path}: its rows cannot be read: {reason(error)}"
+            ) from error
     shifts, doubts = quality.clocks(seen, context.opened.run.info.get("node"))
     if shifts:
         run = context.opened.run

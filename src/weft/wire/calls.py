@@ -14,8 +14,8 @@ from weft.wire.codec_forms import Forms
 from weft.wire.codec_messages import Datum, Plan, Union, decode, encode, plan
 from weft.wire.codec_scalars import Time
 from weft.wire.codec_wire import BYTES, Malformed, WireError, read_varint, tag, varint
-from weft.wire.own_fields import join_order, join_time, split_order, split_time, with_own, with_time
 from weft.wire.evolved import exception_name
+from weft.wire.own_fields import join_order, join_time, split_order, split_time, with_own, with_time
 from weft.wire.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 
 _RULES = """
@@ -94,6 +94,7 @@ GetAdvisoriesUseKnownClassSwitch: get_federation_switch "advisoriesUseKnownClass
 GetAllowRelaxedDDMSwitch: get_federation_switch "allowRelaxedDDM"
 GetNonRegulatedGrantSwitch: get_federation_switch "nonRegulatedGrant"
 """
+
 
 class DecodedCall(NamedTuple):
     number: int

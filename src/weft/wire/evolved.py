@@ -1,7 +1,8 @@
 """What a client of the 2010 edition (HLA Evolved) is told in other words, because it does not know those of HLA 4.
 
-Its client speaks the protocol all the same, and says in the settings it connects with that its federate is an older one.  A callback
-it does not know it drops, or it cannot be used afterwards; of an exception it does not know the federate gets no more than the text.
+Its client speaks the protocol all the same, and says in the settings it connects with that its federate is an older one.  A
+callback it does not know it drops, or it cannot be used afterwards; of an exception it does not know the federate gets no more
+than the text.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ JAVA_NAMES = NAMES | {
     "ErrorReadingFOM": "ErrorReadingFOM",
     "InvalidFOM": "ErrorReadingFOM",
 }
-_COMPRESSED_FROM = 1024  # bytes: of a larger file the Java client makes an archive, and the C++ client never does
+_COMPRESSED_FROM = (
+    1024  # bytes: of a larger file the Java client makes an archive, and the C++ client never does
+)
 
 
 def is_java(modules: Iterable[Source | CompressedModule | ModuleUrl]) -> bool | None:

@@ -239,9 +239,9 @@ class FrameReader:
         while reader.next():
             reader.type, reader.sequence, reader.last_received, reader.answers, reader.payload
 
-    `answers` is set for responses only, and NONE for a callback response without a number.  Take all frames before feeding more.  A frame that is not allowed raises
-    ProtocolError as soon as its header is there, so never more than `max_frame` bytes and one read are held; nothing can be
-    read after that.
+    `answers` is set for responses only, and NONE for a callback response without a number.  Take all frames before feeding
+    more.  A frame that is not allowed raises ProtocolError as soon as its header is there, so never more than `max_frame` bytes
+    and one read are held; nothing can be read after that.
 
     With `skips` a call that is too large is none of these: it comes as soon as it begins, with `excess`, its size, and the first
     bytes of its payload; the rest is passed over.  So it can be refused, and what follows be read.

@@ -87,6 +87,7 @@ class Session:
         self._bundle_frames = max(1, settings.history_frames // 8)
         self._bundle_bytes = min(_BUNDLE, settings.history_bytes // 8)
         self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0  # of HLA frames
         self._number = first_sequence
         self._last_control = NONE
         self._acknowledgement = NONE
@@ -124,6 +125,7 @@ class Session:
         self._close_bundle()
         outgoing = self._outgoing
         self._outgoing = []
+        self._outgoing_bytes = 0
         return outgoing
 
     def connection_lost(self, now: float, gone: float = 0.0) -> None:
@@ -250,6 +252,7 @@ class Session:
             parts = writer.take()
             if self._connected:
                 self._outgoing += parts
+                self._outgoing_bytes += size
             self._history.append(Bundle(parts, self._number, frames, size))
 
     def _let_fall(self, kind: int) -> int:
@@ -288,6 +291,7 @@ class Session:
         self._step(step, why)
         self.frame.reset()
         self._outgoing = []
+        self._outgoing_bytes = 0
 
     def _adopt(self, session_id: int) -> None:
         if not 0 < session_id < 1 << 64:

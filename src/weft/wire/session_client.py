@@ -90,6 +90,7 @@ class ClientSession(Session):
         outgoing = self._outgoing
         if outgoing:
             self._outgoing = []
+            self._outgoing_bytes = 0
             self._owed = 0
             self._sent = now
             if not self._asking:

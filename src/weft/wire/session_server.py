@@ -171,7 +171,7 @@ class ServerSession(Session):
     @property
     def unacknowledged(self) -> int:
         """How many HLA frames the client has not said to have received, of those that are kept."""
-        return len(self._history)
+        return len(self._history) + self._writer.frames
 
     def send_callback(self, payload: bytes) -> int:
         self.callbacks += 1
@@ -203,8 +203,13 @@ class ServerSession(Session):
 
     @property
     def waiting_bytes(self) -> int:
-        """How much has been written since `take_outgoing`."""
+        """How much has been written since `take_outgoing`, or since so much was that it is a bundle."""
         return self._writer.size
+
+    @property
+    def untaken_bytes(self) -> int:
+        """How much waits for `take_outgoing`."""
+        return self._writer.size + self._outgoing_bytes
 
     def _control_frame(self, kind: int) -> None:
         self._check_control()

@@ -97,7 +97,9 @@ def _summary(found: Review, evidence: Evidence) -> Iterator[str]:
     violations = found.violations
     verdict = f"{counted(violations)}." if violations else "Nothing is violated."
     if found.status == "inconclusive":
-        verdict = "Inconclusive: nothing is violated as far as can be told, but not everything could be judged."
+        verdict = (
+            "Inconclusive: nothing is violated as far as can be told, but not everything could be judged."
+        )
     yield f'<p class="{"sub bad" if found.status != "ok" else "sub"}">{verdict}</p>'
     federates = ", ".join(sorted(one.name or "?" for one in evidence.federates.values())[:30])
     more = f" and {len(evidence.federates) - 30} more" if len(evidence.federates) > 30 else ""

@@ -1,0 +1,35 @@
+"""Memory that was needed once is given back to the system.
+
+What is freed after a peak the C library keeps, in pieces all over the heap; it gives whole pages back only when asked to.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Final
+
+_WORTH_IT: Final = 16 << 20  # bytes
+
+
+class Peak:
+    """Watches how much is kept, and tells when that was far more than it is now."""
+
+    def __init__(self) -> None:
+        self._most = 0
+
+    def is_over(self, kept: int) -> bool:
+        """To be told now and then how many bytes are kept.  Was there a peak that is over?  Said once for each."""
+        if kept >= self._most:
+            self._most = kept
+            return False
+        if self._most < _WORTH_IT or kept > self._most // 4:
+            return False
+        self._most = kept
+        return True
+
+
+def give_back() -> None:
+    """Where the C library can: glibc."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
