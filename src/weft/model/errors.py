@@ -385,7 +385,7 @@ class InvalidObjectInstanceHandle(RTIexception):
 
 
 class InvalidOrderName(RTIexception):
-    """There is no order of this name.  HLAreceive, HLAtimestamp; Weft's own are HLAcausal, HLAtotal and HLApriority."""
+    """There is no order of this name.  Receive, TimeStamp; Weft's own are HLAcausal, HLAtotal and HLApriority."""
 
 
 class InvalidOrderType(RTIexception):

@@ -37,6 +37,7 @@ COLUMNS = (
 BLOCK_BITS = 8
 CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
 CONSTRAINED = "time_constrained_enabled"
+ADVANCED = ("time_advance_grant", "flush_queue_grant")
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Stay:
     left: bool = False  # it resigned or was lost
     granted: Any = None  # its greatest grant
     left_at: int | None = None
-    asked_at: int | None = None  # where it last asked for time
+    asked_at: int | None = None  # where it was last seen to advance: it asks, or is granted
     asked_ns: int | None = None  # and when
     constrained: bool = False  # was it ever?
     last: tuple[int, int, int] | None = None
@@ -171,7 +172,10 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
     )
     leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "link")
     granted = arrow.is_one_of(table, "kind", "grant") & arrow.present(table, time_column)
-    asked = arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)
+    # Until it is granted it is handed what comes, so a grant says as much as a request.
+    asked = (arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)) | (
+        granted & arrow.is_one_of(table, "service", *ADVANCED)
+    )
     constrained = granted & arrow.is_one_of(table, "service", CONSTRAINED)
     delivered = arrow.is_one_of(table, "kind", "deliver") & (arrow.numbers(table, "source") != RTI)
     source, block = arrow.numbers(table, "source"), arrow.numbers(table, "message") >> BLOCK_BITS
