@@ -18,15 +18,20 @@ PUBLIC = {
         "FederateAmbassador", "HLAfloat64Interval",
         "HLAfloat64Time", "HLAinteger64Interval", "HLAinteger64Time", "Interaction", "LocalObject", "LocalRegion", "OrderType",
         "RTIambassador", "RangeBounds", "RemoteObject", "ResignAction", "RoutingRegion", "RoutingSpaces",
-        "QOS_MODULE", "RtiConfiguration", "Source", "Update", "errors", "heard", "join", "load_fom", "open_channel",
+        "QOS_MODULE", "RtiConfiguration", "Source", "Undecoded", "Update", "errors", "heard", "join", "load_fom", "open_channel",
         "record", "stop_node", "stop_recording",
     ],
     "weft.federate": [
         "Agent", "CAUSAL_MODULE", "CausalCounts", "CausalRTIambassador", "Federate", "FederateAmbassador", "Interaction",
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
-        "QOS_MODULE", "Update", "heard", "join",
+        "QOS_MODULE", "Undecoded", "Update", "heard", "join",
     ],
     "weft.review": ["AUDITS", "Review", "ReviewError", "follow", "register", "review"],
+    "weft.prove": [
+        "AtAddress", "Campaign", "Certificate", "Embedded", "Finding", "MakeWorld", "Outcome", "OwnNodes", "Played", "Script",
+        "Served", "Simulated", "Stage", "Step", "Words", "World", "judged", "proving_model", "read_script", "shrunk",
+        "words_of",
+    ],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [
         "Connection", "Designator", "EmbeddedConnection", "EmbeddedNode", "NodeHost", "load_fom", "open_channel", "read_source",

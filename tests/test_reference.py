@@ -33,8 +33,7 @@ KNOWN_WORDS = {
     *(
         "RECEIVE",
         "TimeStamp",
-        "HLAreceive",
-        "HLAtimestamp",
+        "Receive",
         "reliable",
         "HLAreliable",
         "HLAstandardMIM",

@@ -9,6 +9,7 @@ from weft._build import prefer_source_if_asked
 prefer_source_if_asked()
 del prefer_source_if_asked
 
+from weft import errors  # noqa: E402
 from weft.federate import (  # noqa: E402
     CAUSAL_MODULE,
     QOS_MODULE,
@@ -23,12 +24,12 @@ from weft.federate import (  # noqa: E402
     RoutingRegion,
     RoutingSpaces,
     RTIambassador,
+    Undecoded,
     Update,
     heard,
     join,
 )
 from weft.host import EmbeddedNode, load_fom, open_channel, record, stop_node, stop_recording  # noqa: E402
-from weft.model import errors  # noqa: E402
 from weft.model.enums import CallbackModel, OrderType, ResignAction  # noqa: E402
 from weft.model.records import Credentials, RangeBounds, RtiConfiguration, Source  # noqa: E402
 from weft.model.time import (  # noqa: E402
@@ -66,6 +67,7 @@ __all__ = [
     "RoutingSpaces",
     "RtiConfiguration",
     "Source",
+    "Undecoded",
     "Update",
     "errors",
     "heard",

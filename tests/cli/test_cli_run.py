@@ -102,6 +102,8 @@ def test_a_mesh_with_agents_and_a_federate_runs_and_stops(tmp_path: Path) -> Non
         assert re.search(rf"{server}: running \(process \d+\), federates join at 127.0.0.1:\d+", done.stdout)
         assert f"{server}: stopped" in done.stdout
     [said] = (tmp_path / "runs" / "mesh").glob("*/federate-1.log")
+    assert f"what nodes and programs have said is in {said.parent.relative_to(tmp_path)}\n" in done.stdout
+    assert "process 0" not in done.stdout
     assert re.fullmatch(r"127\.0\.0\.1:\d+ S2\n", said.read_text())
     shown = _run(tmp_path, "journal", "runs/journal/S1.journal", "--json")
     assert json.loads(shown.stdout)["agents"]["asker"]["back"] == list(range(50))

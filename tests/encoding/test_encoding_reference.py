@@ -263,7 +263,7 @@ def types_and_value(draw: st.DrawFn) -> tuple[dict[str, DataType], str, Any]:
 
 
 relaxed = settings(
-    deadline=None, max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

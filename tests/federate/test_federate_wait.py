@@ -15,7 +15,7 @@ from weft import CallbackModel, EmbeddedNode, Federate
 from weft.cli.data import object_model
 from weft.host import NodeHost
 from weft.host.simulated import LinkProfile, SimulatedNetwork
-from weft.model.errors import CallNotAllowedFromWithinCallback
+from weft.model.errors import CallNotAllowedFromWithinCallback, NotInTime
 
 RANGE = object_model("range.xml")
 BOUND = 240.0  # seconds; nothing here takes that long unless it hangs
@@ -127,15 +127,17 @@ def test_all_meet_at_a_synchronization_point(model: CallbackModel) -> None:
 
 
 def test_a_point_that_nobody_else_reaches() -> None:
-    """False when time is up; asking again goes on waiting, and is reached when the other comes."""
+    """An error that names the other when time is up; asking again goes on waiting, and is reached when the other comes."""
     network = SimulatedNetwork(["S1", "S2"])
     with (
         weft.join("Range", "one", fom=RANGE, host=network.at("S1")) as one,
         weft.join("Range", "two", fom=RANGE, host=network.at("S2")) as two,
     ):
-        assert not one.synchronize("ready", 1.0)
-        assert not one.synchronize("ready", 1.0)
-        assert not two.synchronize("never", 0.0)
+        for _ in range(2):
+            with pytest.raises(NotInTime, match="two has not achieved"):
+                one.synchronize("ready", 1.0)
+        with pytest.raises(NotInTime, match="'never'"):
+            two.synchronize("never", 0.0)
         assert two.synchronize("ready", 1.0)
         assert one.synchronize("ready", 1.0)
 

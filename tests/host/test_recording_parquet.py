@@ -129,7 +129,7 @@ def same(found: list[Any], expected: list[Any]) -> bool:
 
 
 @given(st.lists(groups(), min_size=1, max_size=2))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_columns_are_read_as_they_were_written(made: list[tuple[Group, dict[str, list[Any]]]]) -> None:
     """By Arrow: every column of the schema is there, with its type, and those without anything are null."""
     table = read(parquet_file([group for group, _ in made], ARROW_SCHEMA))
@@ -140,7 +140,7 @@ def test_columns_are_read_as_they_were_written(made: list[tuple[Group, dict[str,
 
 
 @given(groups())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @example((Group(1, {"seq": Counting(1)}), {"seq": [1]}))
 def test_another_reader_finds_the_same(
     tmp_path_factory: Any, made: tuple[Group, dict[str, list[Any]]]

@@ -7,8 +7,8 @@ import pytest
 from host.digest import check_agreement
 from host.mesh import FOM, NAME, Seat, federation, handles, instances, mesh, outcome, seats
 from support.fom import extra_module
-from weft import EmbeddedNode, ResignAction
-from weft.host.simulated import LinkProfile, PendingCall
+from weft import EmbeddedNode, HLAfloat64Time, ResignAction
+from weft.host.simulated import LinkProfile, PendingCall, SimulatedConnection
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNameAlreadyInUse,
@@ -385,3 +385,25 @@ def test_resigning_divests_or_deletes_at_all_nodes() -> None:
     assert [arguments[0] for _, arguments in one.heard("remove_object_instance")] == [gone]
     assert list(instances(network, "S1")) == [kept]
     check_agreement(network, "S1", "S2", "S3")
+
+
+def test_a_federate_of_2010_is_granted_alone_at_any_node() -> None:
+    """1516.1-2010, 8.8: every node knows that it is, since its home decides what a save or a step waits for."""
+    network = mesh()
+    one, two = seats(network, "S1", "S2")
+    one.create()
+    one.join()
+    assert isinstance(two.connection, SimulatedConnection)
+    network.node("S2").sessions[two.connection.session].evolved = True
+    two.join()
+    for seat in (one, two):
+        seat.call("enable_time_constrained")
+        network.settle()
+        assert seat.heard("time_constrained_enabled")
+        seat.call("time_advance_request", HLAfloat64Time(5.0))
+    network.settle()
+    assert two.heard("time_advance_grant") == [("time_advance_grant", (HLAfloat64Time(5.0),))]
+    assert one.heard("time_advance_grant") == []
+    for node in ("S1", "S2"):
+        members = network.node(node).federations[NAME].members.values()
+        assert [member.switches.non_regulated_grant for member in members] == [False, True]

@@ -11,6 +11,8 @@ import hashlib
 import threading
 from random import Random
 
+import pytest
+
 from fabric.topologies import some
 from host.fabric import BAD
 from host.mesh import FOM
@@ -141,6 +143,7 @@ def _run(one: Same) -> None:
         one.evoke(1.0)
 
 
-def test_fifty_runs_give_one_hash() -> None:
-    found = {simulated(seed) for seed in range(50)} | {threaded() for _ in range(3)}
+@pytest.mark.parametrize("runs", [15, pytest.param(200, marks=pytest.mark.soak)])
+def test_all_runs_give_one_hash(runs: int) -> None:
+    found = {simulated(seed) for seed in range(runs)} | {threaded() for _ in range(3)}
     assert len(found) == 1

@@ -40,7 +40,13 @@ def test_a_value_of_the_mom_decodes_to_the_federates_own_handle() -> None:
 @pytest.mark.parametrize("kind", Handle.__subclasses__())
 def test_only_what_can_be_nothing_else_loses_its_length(kind: type[Handle]) -> None:
     """Another RTI's handles are whatever that RTI likes; they come back as they were."""
-    for foreign in (b"\0\0\0\4\0\0\0\1", b"\0\0\0\4\xf0\0\0\1", b"\0\0\0\4", b"x", b"\0\0\0\4\0\0\0\1\0\0\0\1"):
+    for foreign in (
+        b"\0\0\0\4\0\0\0\1",
+        b"\0\0\0\4\xf0\0\0\1",
+        b"\0\0\0\4",
+        b"x",
+        b"\0\0\0\4\0\0\0\1\0\0\0\1",
+    ):
         assert kind.decode(foreign).encode() == foreign
     assert TransportationTypeHandle.decode(b"\0\0\0\4\0\0\0\1").encode() == b"\0\0\0\4\0\0\0\1"
 

@@ -61,7 +61,9 @@ def check(found: Review, rows: list[Row]) -> dict[str, int]:
     assert deliveries == oracle.undelivered(rows)
     assert keys(found, "causal", "federate", "source", "message") == oracle.late(rows)
     in_time = keys(found, "time", "what", "federate", "node", "seq")
-    assert {one for one in in_time if one[0] in KNOWN} == oracle.out_of_order(rows) | oracle.early_grants(rows)
+    assert {one for one in in_time if one[0] in KNOWN} == oracle.out_of_order(rows) | oracle.early_grants(
+        rows
+    )
     orders = {(row["source"], row["message"]): row["order"] for row in oracle.of_kind(rows, "send")}
     lost = {one for one in oracle.undelivered(rows) if one[0] == "lost" and orders[one[1:3]] == "TSO"}
     lost_in_time = {one for one in keys(found, "time", "what", *message) if one[0] == "lost"}

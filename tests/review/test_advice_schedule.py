@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.channel import parse_schedule, write_schedule
+from weft.cli.tune import _schedule
 from weft.model.records import Source
+from weft.review.advice import ScheduleAdvice
 from weft.review.advice_schedule import Job, Measured, advise, as_recorded, rt_infos, simulate
 
 MS = 1_000_000
@@ -103,3 +107,20 @@ def test_the_file_is_one(drawn: list[tuple[int, float, int]]) -> None:
     for one in plan.operations:
         now, then = again.table().urgency(one.info.name), plan.table().urgency(one.info.name)
         assert (now.preemption, now.sub, now.worst) == (then.preemption, then.sub, then.worst)
+
+
+def test_advice_begins_with_what_was_missed_and_with_the_dispatcher_that_was_used() -> None:
+    """Issue 18: a run that missed eight deadlines because nothing interrupts is not told that all are met."""
+    missing = replace(measured("fast", 25, 2, priority=0), misses=8)
+    both = [missing, measured("slow", 100, 38, priority=1)]
+    used, other = advise(both, {}, preemptive=False), advise(both, {})
+    advice = ScheduleAdvice(used, both, as_recorded(both, used, False), {}, "", False, other)
+    said = advice.data()
+    assert (said["misses_recorded"], said["schedulable"], said["dispatcher_interrupts"]) == (8, False, False)
+    assert said["dispatcher"] == "Preemptive()"
+    text = "\n".join(_schedule(said))
+    assert "8 deadlines were missed as recorded" in text
+    assert "all deadlines are met" not in text
+    assert "use the dispatcher Preemptive() instead" in text
+    with_it = ScheduleAdvice(other, both, as_recorded(both, other), {}, "", True)
+    assert with_it.data()["dispatcher"] == ""

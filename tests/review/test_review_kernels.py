@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def test_nothing_is_wrong_before_a_fault_is_planted(seed: int) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_shows(fault: str) -> None:
     """The oracle sees every kind of fault, in some run."""
-    questions = {
+    questions: dict[str, Callable[[list[Row]], set[Any]]] = {
         "late": oracle.late,
         **dict.fromkeys(("loss", "duplicate", "unsent"), oracle.undelivered),
         **dict.fromkeys(("past", "decreasing"), oracle.out_of_order),

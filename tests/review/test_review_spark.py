@@ -210,7 +210,7 @@ def test_the_command(
     assert with_session(run, "--json", "--witnesses", "1", "--orders", "CO,CT", "--html", str(report)) == 1
     captured = capsys.readouterr()
     said = json.loads(captured.out)
-    assert list(said) == ["run", "rows", "dropped_rows", "notes", "audits", "advice"]
+    assert list(said) == ["run", "status", "rows", "dropped_rows", "notes", "data", "audits", "advice"]
     assert said["rows"] == len(rows)
     for audit in said["audits"].values():
         assert len(audit["witnesses"]) == min(1, audit["violations"])

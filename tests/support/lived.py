@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import random
 import time as clocks
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from fabric.topologies import of
 from support.fom import DIMENSION, LANES, fom, parameters_of
 from support.recorder import Recorder
 from support.timed import REQUESTS
-from weft import CallbackModel, EmbeddedNode, OrderType, ResignAction, RTIambassador, RtiConfiguration
+from weft import CallbackModel, EmbeddedNode, OrderType, ResignAction, RTIambassador
 from weft.host.recording import NodeRecordings
 from weft.host.recording_writers import Writer
 from weft.host.runs import find_runs
@@ -28,6 +28,7 @@ from weft.model.errors import RTIexception
 from weft.model.records import RangeBounds
 
 NAME = "lived"
+INTERVAL = 5.0  # virtual seconds after which rows go to a file
 TIMED = "Event.Hit"
 PLAIN = ("Command", "Command.Halt", "Event.Fire.BigFire")
 KIND = "Vehicle.GroundVehicle"
@@ -54,7 +55,7 @@ class Life:
             rti.connect(log, CallbackModel.EVOKED, *([configuration] if configuration is not None else []))
             self.rti.append(rti)
         self.rti[0].create_federation_execution(NAME, [fom()], time)
-        self.step_of = 0.5 if "float" in time else 1
+        self.step_of: Any = 0.5 if "float" in time else 1
         self.present: set[int] = set()
         self.advancing: set[int] = set()
         self.constrained = [i for i in range(self.count) if i != 1]  # one only regulates
@@ -66,6 +67,7 @@ class Life:
         self.times: dict[int, Any] = {}
         self.asked: dict[int, Any] = {}
         self.saves = 0
+        self.deleting = 0.5
         for i in range(self.count):
             self.join(i)
         self.rest(3.0)
@@ -74,7 +76,9 @@ class Life:
 
     def join(self, i: int) -> None:
         rti = self.rti[i]
-        rti.join_federation_execution(f"federate {i} {len(self.times)}-{self.random.randrange(10**6)}", "test", NAME)
+        rti.join_federation_execution(
+            f"federate {i} {len(self.times)}-{self.random.randrange(10**6)}", "test", NAME
+        )
         self.present.add(i)
         self.times[i] = 0
         self.objects[i] = []
@@ -153,8 +157,17 @@ class Life:
 
     def step(self) -> None:
         i = self.random.choice(sorted(self.present))
-        does = (self.tell, self.stamp, self.update, self.ask, self.move, self.redeclare, self.delete, self.retract)
-        self.random.choices(does, (6, 6, 6, 6, 1, 1, 0.0, 0.5))[0](i)
+        does = (
+            self.tell,
+            self.stamp,
+            self.update,
+            self.ask,
+            self.move,
+            self.redeclare,
+            self.delete,
+            self.retract,
+        )
+        self.random.choices(does, (6, 6, 6, 6, 1, 1, self.deleting, 0.5))[0](i)
         self.drain()
         self.wait(self.random.choice((0.001, 0.02, 0.3)))
 
@@ -166,7 +179,8 @@ class Life:
         chosen = [one for one in parameters_of(name) if self.random.random() < 0.7]
         values = {rti.get_parameter_handle(handle, one): one.encode() for one in chosen}
         order = self.random.choice((None, OrderType.CAUSAL, OrderType.TOTAL))
-        rti.send_interaction(handle, values, b"", **({} if order is None else {"order": order}))
+        more: dict[str, Any] = {} if order is None else {"order": order}
+        rti.send_interaction(handle, values, b"", **more)
 
     def stamp(self, i: int) -> None:
         rti = self.rti[i]
@@ -197,7 +211,7 @@ class Life:
             mine.append(made)
             self.rest(0.05)
         chosen = self.random.sample(ATTRIBUTES, self.random.randint(1, len(ATTRIBUTES)))
-        values = {one: b"x" for one in self.attributes(i, *chosen)}
+        values = dict.fromkeys(self.attributes(i, *chosen), b"x")
         rti.update_attribute_values(self.random.choice(mine), values, b"")
 
     def ask(self, i: int) -> None:
@@ -231,10 +245,8 @@ class Life:
     def retract(self, i: int) -> None:
         handle = self.retractable.pop(i, None)
         if handle is not None:
-            try:
+            with suppress(RTIexception):  # its time may have passed
                 self.rti[i].retract(handle)
-            except RTIexception:
-                pass  # its time has passed
 
     def save(self) -> None:
         """All together; while it lasts, what is sent waits."""
@@ -302,7 +314,9 @@ def over_nodes(
 ) -> Path:  # fmt: skip
     """Three nodes on a simulated network (`fabric`: of two domains of causality)."""
     if fabric:
-        network: SimulatedNetwork = FabricNetwork(of("AB", "BC"), seed, FabricProfile(delay=0.005, jitter=0.01))
+        network: SimulatedNetwork = FabricNetwork(
+            of("AB", "BC"), seed, FabricProfile(delay=0.005, jitter=0.01)
+        )
         names = ["A", "B", "C"]
     else:
         names = ["north", "east", "south"]
@@ -314,8 +328,15 @@ def over_nodes(
         network.node(name).record(recordings, network.clock.now)
         kept.append(recordings)
 
+    collected = network.clock.now
+
     def wait(seconds: float) -> None:
+        nonlocal collected
         network.run_until(lambda: False, network.clock.now + seconds)
+        if network.clock.now - collected > INTERVAL:
+            collected = network.clock.now
+            for recordings in kept:
+                recordings.collect()
 
     try:
         hosts = [network.at(names[number % 3]) for number in range(federates)]
@@ -326,7 +347,9 @@ def over_nodes(
     return _one(directory)
 
 
-def embedded(directory: Path, seed: int, steps: int = 120, time: str = "HLAinteger64Time", federates: int = 4) -> Path:
+def embedded(
+    directory: Path, seed: int, steps: int = 120, time: str = "HLAinteger64Time", federates: int = 4
+) -> Path:
     node = EmbeddedNode(save_directory=directory / "saves")
     node.record(directory, payloads=False)
     Life(seed, [node] * federates, _moment, time).run(steps)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from weft import CausalRTIambassador, RTIambassador
+from weft import CallbackModel, CausalRTIambassador, RTIambassador
+from weft.federate.awaited import Awaited
 from weft.host import NodeHost
 
 in_place = False
 """Whether federates are to use it now."""
 
 
+class _Prompt(RTIambassador):
+    """Takes the callbacks that wait for it before it asks for something, as a federate does that evokes now and then.
+
+    What it asked for before is then pending only if the RTI has not decided (`federate/test_pending.py` has all else).
+    """
+
+    def _pending(self) -> Awaited | None:
+        take_all(self)
+        return super()._pending()
+
+
+def take_all(rti: RTIambassador) -> None:
+    evokes = rti._connection is not None and rti._model is CallbackModel.EVOKED and not rti._calling_back
+    while evokes and rti._connection is not None and rti.evoke_callback(0.0):
+        pass
+
+
 def ambassador(host: NodeHost | None) -> RTIambassador:
-    return CausalRTIambassador(host) if in_place else RTIambassador(host)
+    return CausalRTIambassador(above=_Prompt(host)) if in_place else _Prompt(host)

@@ -15,7 +15,7 @@ from weft.model.errors import WeftError
 
 COMMANDS = (
     "demo", "serve", "run", "console", "runs", "export", "review", "tune", "journal", "passwd", "domains", "ddm", "fom",
-    "services", "errors", "status", "steer", "top", "timeline", "bench", "doctor", "completion",
+    "services", "errors", "status", "steer", "top", "timeline", "bench", "prove", "doctor", "completion",
 )  # fmt: skip
 """Each a module of this package, in the order of the help."""
 

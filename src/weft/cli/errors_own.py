@@ -79,6 +79,7 @@ OWN: Final = (
                 "A tag of another version or process, as by a federate with `CausalRTIambassador` of "
                 "another version."
             ),
+            "NotInTime": "`synchronize` or `wait_for` of a federate, where another has not joined or does not come to the point.",
             "InterestError": "A region is to change as of a time that is over.",
             "ChannelError": (
                 "A supplier that publishes nothing, a dependency that can never be met, two channels "

@@ -166,7 +166,7 @@ STANDARD: Final = (
             "InvalidTransportationTypeHandle": (
                 "A handle of another federation, or the name in place of the handle."
             ),
-            "InvalidOrderName": "`RECEIVE` or `TimeStamp` in place of `HLAreceive`, `HLAtimestamp`.",
+            "InvalidOrderName": "`RECEIVE` in place of `Receive`, `TimeStamp`.",
             "InvalidOrderType": "The name of an order in place of an `OrderType`.",
             "InvalidTransportationName": (
                 "`reliable` in place of `HLAreliable`, or a transportation of a module that was not loaded."

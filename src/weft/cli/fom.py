@@ -45,6 +45,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     check = actions.add_parser("check", help="count what the files define and list what is wrong with them")
     _files(check)
     _mim(check)
+    check.add_argument(
+        "--part",
+        action="store_true",
+        help="the files are parts of a model: what others define may be missing",
+    )
     check.add_argument("--json", action="store_true", help="print one JSON object")
     check.set_defaults(func=run_check)
 
@@ -119,6 +124,8 @@ def _complain(errors: Sequence[ObjectModelError]) -> None:
 def run_check(args: argparse.Namespace) -> int:
     try:
         findings = _examine(args, args.mim)
+        if not findings.errors and not args.part:
+            findings = _as_created(args, findings)
     except ObjectModelError as error:
         findings = Findings(ObjectModel(), (error,))
     model, errors = findings.model, findings.errors
@@ -129,6 +136,14 @@ def run_check(args: argparse.Namespace) -> int:
     if not args.json:
         _complain(errors)
     return 1 if errors else 0
+
+
+def _as_created(args: argparse.Namespace, findings: Findings) -> Findings:
+    """With what Create Federation Execution would refuse the same files for: what is used has to be defined, too."""
+    errors = examine(load(args.files), complete=True).errors
+    hint = "; give the files that define it as well, or --part"
+    told = [type(error)(error.message + hint, error.place) for error in errors]
+    return Findings(findings.model, tuple(told))
 
 
 def count(model: ObjectModel) -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""`weft review RUN`: was the run right?  Exit 0 if so, 1 if something was violated, 2 if it could not be told."""
+"""`weft review RUN`: was the run right?  Exit 0 if so, 1 if something was violated, 2 if it could not be reviewed at all, 3 if it
+cannot be told."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ from weft.model.errors import SettingsError
 if TYPE_CHECKING:
     from weft.review import Review
 
+EXITS = {"ok": 0, "violated": 1, "inconclusive": 3}
 KNOWN_ORDERS = ("RO", "CO", "CT", "TSO", "PO")
+INCONCLUSIVE = (
+    "inconclusive: nothing is violated as far as can be told, but not everything could be judged (see above)"
+)
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,7 +31,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="audit a recorded run on Spark; exit 1 if something was violated",
         description=(
             "Audit a recorded run on Spark: causal order, logical time, interest, deliveries, deadlines. "
-            "Exit 0: nothing is violated; 1: something is; 2: the run could not be reviewed."
+            "Exit 0: nothing is violated; 1: something is; 2: the run could not be reviewed; 3: nothing is violated as far as "
+            "can be told, but rows are missing or an audit failed."
         ),
     )
     parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
@@ -89,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_report(arguments.html, found)
     indent = None if arguments.follow else 2  # behind the findings, a line each
     print(json.dumps(found.as_data(), indent=indent) if arguments.json else as_text(found))
-    return 1 if found.violations else 0
+    return EXITS[found.status]
 
 
 def check_writable(path: str) -> None:
@@ -136,6 +142,9 @@ def as_text(found: Review) -> str:
             lines.append(f"    … and {hidden:,} more")
         if name == "deadlines":
             lines += _consumers(result.figures.get("consumers", []))
+    lines += [f"{name:<10} failed: {why}" for name, why in found.failures.items()]
+    if found.status == "inconclusive":
+        lines += ["", INCONCLUSIVE]
     if found.advice:
         lines += ["", *advice_lines(found.advice)]
     return "\n".join(lines)

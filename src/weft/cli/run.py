@@ -241,6 +241,10 @@ async def _run(
     for command in commands:
         if command.was_stopped:
             logs.say(f"federate {command.number} ({shlex.join(command.command)}) still ran and was ended")
+    print(
+        f"what nodes{' and programs' if commands else ''} have said is in {children[0].log.parent}",
+        flush=True,
+    )
     return 1 if any(one.failure for one in [*children, *commands]) else 0
 
 

@@ -33,6 +33,7 @@ def review_of(run: Path) -> dict[str, Any]:
             "state": "done",
             "violations": sum(int(one["violations"]) for one in audits),
             "unsure": sum(int(one["unsure"]) for one in audits),
+            "inconclusive": found.get("status") == "inconclusive",
             "when": path.stat().st_mtime,
         }
     except FileNotFoundError:

@@ -63,7 +63,8 @@ class PlainLines:
                 self._states[child.name] = child.state
                 where = child.status.get("federates", "")
                 joins = f", federates join at {where}" if where and child.state == "running" else ""
-                print(f"{child.name}: {child.state} (process {child.pid}){joins}", flush=True)
+                process = f" (process {child.pid})" if child.pid else ""
+                print(f"{child.name}: {child.state}{process}{joins}", flush=True)
         now = time.monotonic()
         if now - self._summary_at >= SUMMARY_SECONDS:
             self._summary_at = now

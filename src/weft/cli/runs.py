@@ -137,7 +137,7 @@ def _when(one: dict[str, Any]) -> str:
 def _state(one: dict[str, Any]) -> str:
     """In one word; the line below says more."""
     if one["ended"]:
-        return "complete"
+        return "incomplete" if one["dropped"] else "complete"
     return "interrupted" if one["interrupted"] else "recording" if one["state"] == GOING_ON else "unknown"
 
 
@@ -154,7 +154,9 @@ def _review(one: dict[str, Any]) -> str:
         return "unreadable"
     if review["violations"]:
         return f"{review['violations']:,} violated"
-    return f"{review['unsure']:,} unsure" if review["unsure"] else "ok"
+    if review["unsure"]:
+        return f"{review['unsure']:,} unsure"
+    return "inconclusive" if review.get("inconclusive") else "ok"
 
 
 _COLUMNS = (

@@ -140,7 +140,9 @@ def _domains_gain(advice: Mapping[str, Any]) -> str:
 
 def _schedule_gain(advice: Mapping[str, Any]) -> str:
     late = f"operations that can be late {advice['late_as_recorded']} → {advice['late_as_planned']}"
-    return f"{len(advice['operations'])} operations: {late}, {advice['utilisation']:.0%} of a processor"
+    missed = f"{advice['misses_recorded']} deadlines missed, " if advice["misses_recorded"] else ""
+    instead = f", use {advice['dispatcher']}" if advice["dispatcher"] else ""
+    return f"{len(advice['operations'])} operations: {missed}{late}, {advice['utilisation']:.0%} of a processor{instead}"
 
 
 def _grid(advice: Mapping[str, Any]) -> Iterator[str]:
@@ -175,13 +177,20 @@ def _share(new: int, old: int) -> str:
 
 
 def _schedule(advice: Mapping[str, Any]) -> Iterator[str]:
+    late = advice["late_as_planned"]
     verdict = (
-        "all deadlines are met"
-        if advice["schedulable"]
-        else f"{advice['late_as_planned']} operations can be late"
+        f"{late} operations can be late with these priorities"
+        if late
+        else "all deadlines are met with these priorities"
     )
     used = f"{advice['utilisation']:.0%} of a processor"
-    yield f"schedule: {used}, {verdict}; {advice['late_as_recorded']} could be late as recorded"
+    yield f"schedule: {used}, {advice['misses_recorded']} deadlines were missed as recorded; {verdict}"
+    if not advice["dispatcher_interrupts"]:
+        yield "    planned for the dispatcher that was used, which lets every consumer run to its end"
+    if advice["dispatcher"]:
+        yield f"    use the dispatcher {advice['dispatcher']} instead: it interrupts, and then less is late"
+    elif advice["misses_recorded"] and not late and not advice["late_as_recorded"]:
+        yield "    the times measured do not explain the misses: events came in bursts, or something else used the processor"
     yield f"    {'operation':<28}{'priority':>9}{'was':>5}{'Hz':>9}{'worst ms':>10}{'response ms':>13}{'was':>9}{'misses':>8}"
     for row in advice["operations"]:
         rate = f"{1 / row['period_s']:.1f}" if row["period_s"] else ""

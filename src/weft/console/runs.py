@@ -80,7 +80,9 @@ class Shelf:
 
 
 def _shown(run: Run) -> Object:
-    state = "complete" if run.ended else "interrupted" if run.interrupted else "recording"
+    state = "interrupted" if run.interrupted else "recording"
+    if run.ended:
+        state = "incomplete" if run.dropped else "complete"
     return {
         "path": str(run.path),
         "federations": [run.federation],
@@ -91,6 +93,9 @@ def _shown(run: Run) -> Object:
         "state": state,
         "state_text": run.state,
     }
+
+
+REVIEWED = (0, 1, 3)  # nothing, or something, is violated; it cannot be told (docs/errors.md)
 
 
 @dataclass
@@ -198,7 +203,7 @@ class Reviews:
             async for line in ours.process.stderr:
                 _hear(ours, line.decode("utf-8", "replace"))
             code = await ours.process.wait()
-            if code not in (0, 1):
+            if code not in REVIEWED:
                 raise RunError(500, _last(ours.said) or f"the review ended with code {code}")
             report.replace(folder / REPORT)
             result.replace(folder / RESULT)
@@ -248,6 +253,8 @@ def _read_result(path: Path, name: str) -> Object:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return {"state": "failed", "error": f"{path} cannot be read: {error}; start the review again"}
     made: Object = {"state": "done", "progress": 1.0, "stage": "done", "violations": violations}
+    if found.get("status") == "inconclusive":
+        made["inconclusive"] = True
     if path.with_name(REPORT).is_file():  # a review on the command line writes one only where it is told to
         made["report"] = f"/runs/{quote(name, safe='')}/report.html"
     return {**made, "reviewed": path.stat().st_mtime}

@@ -11,7 +11,7 @@ from weft.federate.qos_module import QOS_MODULE
 from weft.federate.regions import LocalRegion
 from weft.federate.space_regions import RoutingRegion
 from weft.federate.spaces import RoutingSpaces
-from weft.federate.things import Interaction, LocalObject, RemoteObject
+from weft.federate.things import Interaction, LocalObject, RemoteObject, Undecoded
 
 __all__ = [
     "CAUSAL_MODULE",
@@ -28,6 +28,7 @@ __all__ = [
     "RemoteObject",
     "RoutingRegion",
     "RoutingSpaces",
+    "Undecoded",
     "Update",
     "heard",
     "join",

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NoReturn, overload
 
+from weft.federate.awaited import Awaited
 from weft.federate.callbacks import FederateAmbassador
 from weft.federate.services.calls import NOT_CONNECTED
 from weft.federate.services.data_distribution import DataDistributionManagement
@@ -104,9 +105,7 @@ class RTIambassador(
         self._model = CallbackModel.EVOKED
         self._time_name: str | None = None
         self._enabled = True
-        self._paused: type[RTIexception] | None = (
-            None  # what calls are refused with, while saving or restoring
-        )
+        self._awaited = Awaited()
         self._calling_back = 0  # the identity of the thread in which a callback runs
         self._pump: threading.Thread | None = None
         self._resume = threading.Event()
@@ -217,6 +216,7 @@ class RTIambassador(
         connection, self._connection = self._connection, None
         self._time_name = None
         self._paused = None
+        self._awaited = Awaited()
         return connection
 
     @property
@@ -321,6 +321,7 @@ class RTIambassador(
         self._require_connection().forget_federation()
         self._time_name = None
         self._paused = None
+        self._awaited = Awaited()
 
     # --- 10.57 to 10.60: callbacks ----------------------------------------------------------------------------
 
@@ -436,8 +437,13 @@ class RTIambassador(
             # Clause 4.13: from here on the federate is no member; it may join again, or disconnect.
             self._time_name = None
             self._paused = None
+            self._awaited = Awaited()
         elif callback.method in _PAUSING:
             self._paused = _PAUSING[callback.method]
+            if callback.method == "federation_restored":
+                self._awaited = Awaited()  # what it had asked for since the save
+        elif callback.method not in _CONVEYING:
+            self._awaited.told(callback.method, callback.arguments)
         arguments = callback.arguments
         if callback.method in _OWN:
             arguments = _own_arguments(callback.method, arguments)

@@ -176,8 +176,8 @@ class Attention:
     ) -> Update:
         federate = self._federate
         full = federate._name(federate.rti.get_object_class_name, kind)
-        changes = federate._decoded(kind, full, values)
         found = federate.objects.get(handle)
+        changes = federate._decoded(kind, full, values, "" if found is None else found.name, sender)
         if found is not None:
             found.values.update(changes)
             found.regions = federate._regions.told(regions)

@@ -13,7 +13,7 @@ from weft.model.handles import (
     ObjectClassHandle,
     ObjectInstanceHandle,
 )
-from weft.model.records import CorrelatedEvent, DeadlineMiss
+from weft.model.records import CorrelatedEvent, DeadlineMiss, FederationExecutionMemberInformation
 from weft.model.time import LogicalTime
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Ears(FederateAmbassador):
 
     @_heard
     def reflect_attribute_values(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
-        self._federate._reflected(object_instance, rest[0], rest[4])
+        self._federate._reflected(object_instance, rest[0], rest[3], rest[4])
 
     @_heard
     def remove_object_instance(self, object_instance: ObjectInstanceHandle, *rest: Any) -> None:
@@ -79,14 +79,20 @@ class Ears(FederateAmbassador):
     def announce_synchronization_point(
         self, synchronization_point_label: str, user_supplied_tag: bytes
     ) -> None:
-        self._federate._announced.add(synchronization_point_label)
+        self._federate._meeting.announced.add(synchronization_point_label)
 
     @_heard
     def federation_synchronized(
         self, synchronization_point_label: str, failed_to_sync_set: Set[FederateHandle]
     ) -> None:
-        self._federate._announced.discard(synchronization_point_label)
-        self._federate._achieved.discard(synchronization_point_label)
+        self._federate._meeting.reached(synchronization_point_label)
+
+    @_heard
+    def report_federation_execution_members(
+        self, federation_name: str, report: Set[FederationExecutionMemberInformation]
+    ) -> None:
+        if federation_name == self._federate.federation:
+            self._federate._meeting.members = frozenset(member.federate_name for member in report)
 
     @_heard
     def initiate_federate_save(self, label: str, time: LogicalTime | None = None) -> None:

@@ -17,8 +17,10 @@ the standard.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -27,15 +29,17 @@ from weft.federate.ambassador import RTIambassador
 from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.ears import Ears
-from weft.federate.entering import credentials_of, enter
+from weft.federate.entering import credentials_of, enter, say_how_to_join
+from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
-from weft.federate.things import Interaction, LocalObject, RemoteObject
+from weft.federate.things import Interaction, LocalObject, RemoteObject, Undecoded, all_values
 from weft.federate.vocabulary import Vocabulary
 from weft.host import Designator, NodeHost, load_fom
 from weft.host.modules import read_sources
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
+    EncodingError,
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
@@ -59,6 +63,7 @@ from weft.model.time import LogicalTime
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 _TRIES = 10
+_UNDECODED = 1000
 
 
 class Federate:
@@ -79,7 +84,9 @@ class Federate:
         credentials: Credentials | None = None,
         host: NodeHost | None = None,
         causal: bool = False,
+        wait: float = 10.0,
     ) -> None:
+        self._wait = wait
         self.federation = federation
         self.name = name or ""
         self.rti: RTIambassador = CausalRTIambassador(host) if causal else RTIambassador(host)
@@ -96,13 +103,17 @@ class Federate:
         self._reflects: dict[str, list[Callable[[RemoteObject, dict[str, Any]], Any]]] = {}
         self._removes: dict[str, list[Callable[[RemoteObject], Any]]] = {}
         self._subscriptions: list[Callable[[], None]] = []
+        self.undecoded: deque[Undecoded] = deque(maxlen=_UNDECODED)
+        """Values that came and are not of their data types: the last of them (`on_undecoded`)."""
+        self._complainers: list[Callable[[Undecoded], Any]] = []
+        self._complained: set[tuple[str, str, str]] = set()
+        say_how_to_join(self.rti)
         self._pauses = Pauses(self)
         self._regions = Regions(self)
         self._attention = Attention(self)
+        self._meeting = Meeting(self)
         self._news = threading.Condition()  # with IMMEDIATE callbacks: notified after each
         # Of one stay in the federation, and forgotten with the next.
-        self._announced: set[str] = set()  # synchronization points that are pending
-        self._achieved: set[str] = set()  # those of them that wait for others
         self._federate_names: dict[FederateHandle, str] = {}
         self._names: dict[tuple[Handle, ...], str] = {}
         self._published: dict[InteractionClassHandle | ObjectClassHandle, set[str]] = {}  # which attributes
@@ -124,7 +135,7 @@ class Federate:
 
     def join(self) -> None:
         """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
-        enter(self.rti, Ears(self), self._callbacks, self._address, self._credentials)
+        enter(self.rti, Ears(self), self._callbacks, self._address, self._credentials, self._wait)
         self._forget()
         try:
             handle = self._create_and_join(_TRIES)
@@ -150,8 +161,7 @@ class Federate:
     def _forget(self) -> None:
         """What was heard in an earlier stay means nothing in this one."""
         self.objects.clear()
-        self._announced.clear()
-        self._achieved.clear()
+        self._meeting.forget()
         self._federate_names.clear()
         self._names.clear()
         self._published.clear()
@@ -222,7 +232,8 @@ class Federate:
             self._subscribe_to_interactions(self._interaction_class(name), where, time)
         elif where is None:
             object_class = self._object_class(name)
-            chosen = self._attributes(object_class, attributes)
+            full = self._vocabulary.object_class(name)
+            chosen = self._attributes(object_class, self._vocabulary.heard_attributes(full, attributes))
             self.rti.subscribe_object_class_attributes(object_class, chosen, rate or None)
         else:
             object_class = self._object_class(name)
@@ -240,21 +251,35 @@ class Federate:
         else:
             self.rti.subscribe_interaction_class_with_regions(interaction_class, handles(where), time=time)
 
-    def send(self, name: str, /, tag: bytes = b"", *, where: Where | None = None, **parameters: Any) -> None:
-        """Send an interaction, to those who subscribe there or to all; its class is published first if it is not yet."""
+    def send(
+        self,
+        name: str,
+        /,
+        tag: bytes = b"",
+        *,
+        where: Where | None = None,
+        values: Mapping[str, Any] | None = None,
+        **parameters: Any,
+    ) -> None:
+        """Send an interaction, to those who subscribe there or to all; its class is published first if it is not yet.
+
+        Parameters go by their names, `send("Fire", Target="T1")`, or in a dict, which takes any name:
+        `send("Note", values={"tag": "x", "where": "here"})`.
+        """
         where = self._regions.chosen(where)
-        full = self._vocabulary.interaction_class(name)
+        full = self._vocabulary.interaction_class(name, 'register("…") and its update')
         interaction_class = self._interaction_class(full)
-        values = {}
-        for parameter, value in parameters.items():
+        given = all_values(values, parameters, self._vocabulary.has_parameter(full, "values"))
+        encoded = {}
+        for parameter, value in given.items():
             data = self._vocabulary.encode_parameter(full, parameter, value)
-            values[self.rti.get_parameter_handle(interaction_class, parameter)] = data
+            encoded[self.rti.get_parameter_handle(interaction_class, parameter)] = data
         if interaction_class not in self._published:
             self.publish(full)
         if where is None:
-            self.rti.send_interaction(interaction_class, values, tag)
+            self.rti.send_interaction(interaction_class, encoded, tag)
         else:
-            self.rti.send_interaction_with_regions(interaction_class, values, handles(where), tag)
+            self.rti.send_interaction_with_regions(interaction_class, encoded, handles(where), tag)
 
     def register(
         self, name: str, instance_name: str | None = None, *, where: Where | None = None
@@ -264,7 +289,7 @@ class Federate:
         `where` it is updated at first: those attributes that have the regions' dimensions (`LocalObject.place`).
         """
         where = self._regions.chosen(where)
-        full = self._vocabulary.object_class(name)
+        full = self._vocabulary.object_class(name, f"send({name!r}, …)")
         object_class = self._object_class(full)
         if object_class not in self._published:
             self.publish(full)
@@ -317,7 +342,8 @@ class Federate:
         deadline: float = 0.0,
     ) -> Callable[[Handler], Handler]:
         """Call the function with each interaction of this class (and of those below it); subscribes to it."""
-        full, regions = self._vocabulary.interaction_class(name), self._regions.chosen(where)
+        full = self._vocabulary.interaction_class(name, f"on_update({name!r})")
+        regions = self._regions.chosen(where)
 
         def subscribe() -> None:
             self.subscribe(full, where=regions, urgency=urgency, deadline=deadline)
@@ -334,7 +360,8 @@ class Federate:
         deadline: float = 0.0,
     ) -> Callable[[Handler], Handler]:
         """Call the function with an object and its changed values; subscribes to the attributes (all if none is named)."""
-        full, regions = self._vocabulary.object_class(name), self._regions.chosen(where)
+        full = self._vocabulary.object_class(name, f"on_interaction({name!r})")
+        regions = self._regions.chosen(where)
 
         def subscribe() -> None:
             self.subscribe(full, *attributes, rate=rate, where=regions, urgency=urgency, deadline=deadline)
@@ -343,12 +370,22 @@ class Federate:
 
     def on_discovery(self, name: str, *, where: Where | None = None) -> Callable[[Handler], Handler]:
         """Call the function with each object that is discovered as this class or one below it."""
-        full, regions = self._vocabulary.object_class(name), self._regions.chosen(where)
+        full = self._vocabulary.object_class(name, f"on_interaction({name!r})")
+        regions = self._regions.chosen(where)
         return self._heard(self._discovers, full, lambda: self._subscribe_if_new(full, regions))
 
     def on_removal(self, name: str) -> Callable[[Handler], Handler]:
         """Call the function with each object of this class that is gone."""
-        return self._heard(self._removes, self._vocabulary.object_class(name), lambda: None)
+        full = self._vocabulary.object_class(name, f"on_interaction({name!r})")
+        return self._heard(self._removes, full, lambda: None)
+
+    def on_undecoded(self, handler: Callable[[Undecoded], Any]) -> Callable[[Undecoded], Any]:
+        """Call the function with each value that came and is not of its data type; without one they are logged.
+
+        All else of the same message is handed over as usual.  `federate.undecoded` has the last of them.
+        """
+        self._complainers.append(handler)
+        return handler
 
     def _heard(
         self, table: dict[str, list[Callable[..., Any]]], full: str, subscribe: Callable[[], None]
@@ -422,22 +459,22 @@ class Federate:
             self.rti.evoke_callback(left)
         return True
 
-    def synchronize(self, label: str, seconds: float = 60.0) -> bool:
-        """Meet all other federates at a synchronization point: register it if nobody has, achieve it, wait for the rest."""
-        if label not in self._achieved:
-            if label not in self._announced:
-                self.rti.register_federation_synchronization_point(label, b"")
-            if not self.run_until(lambda: label in self._announced, seconds):
-                return False
-            self._achieved.add(
-                label
-            )  # first: with IMMEDIATE callbacks the point may be reached during the call
-            try:
-                self.rti.synchronization_point_achieved(label)
-            except RTIexception:
-                self._achieved.discard(label)
-                raise
-        return self.run_until(lambda: label not in self._achieved, seconds)
+    def wait_for(self, federates: Who, seconds: float = 60.0) -> None:
+        """Until so many federates have joined (this one is one of them), or those of these names.
+
+        If they do not come in time NotInTime is raised, which names who is missing.
+        """
+        self._meeting.wait_for(federates, seconds)
+
+    def synchronize(self, label: str, seconds: float = 60.0, *, federates: Who | None = None) -> bool:
+        """Meet all other federates at a synchronization point: register it if nobody has, achieve it, wait for the rest.
+
+        That are those who have joined by then: who comes first and alone passes alone.  So say how many there will be, or their
+        names: `synchronize("ready", federates=8)` waits for these first.  If others do not come in time NotInTime is raised,
+        which names who is missing.
+        """
+        self._meeting.synchronize(label, seconds, federates)
+        return True
 
     # --- save and restore -------------------------------------------------------------------------------------
 
@@ -502,7 +539,10 @@ class Federate:
         values = {}
         for handle, data in parameters.items():
             name = self._name(self.rti.get_parameter_name, interaction_class, handle)
-            values[name] = self._vocabulary.decode_parameter(full, name, data)
+            try:
+                values[name] = self._vocabulary.decode_parameter(full, name, data)
+            except EncodingError as error:
+                self._not_decoded(full, name, "", sender, data, error)
         told = self._regions.told(regions)
         return Interaction(_short(full), self._federate_name(sender), values, tag, time, told)
 
@@ -522,24 +562,50 @@ class Federate:
         self,
         handle: ObjectInstanceHandle,
         attributes: dict[AttributeHandle, bytes],
+        sender: FederateHandle,
         regions: Set[RegionHandle] | None,
     ) -> None:
         found = self.objects.get(handle) or self._pauses.known(handle)
         if found is None:
             return
-        changes = self._decoded(found.object_class, found.full_kind, attributes)
+        changes = self._decoded(found.object_class, found.full_kind, attributes, found.name, sender)
         found.values.update(changes)
         found.regions = self._regions.told(regions)
         self._tell(self._reflects, found.full_kind, found, changes)
 
     def _decoded(
-        self, object_class: Handle, full: str, attributes: dict[AttributeHandle, bytes]
+        self,
+        object_class: Handle,
+        full: str,
+        attributes: dict[AttributeHandle, bytes],
+        instance: str,
+        sender: FederateHandle,
     ) -> dict[str, Any]:
         changes = {}
         for attribute, data in attributes.items():
             name = self._name(self.rti.get_attribute_name, object_class, attribute)
-            changes[name] = self._vocabulary.decode_attribute(full, name, data)
+            try:
+                changes[name] = self._vocabulary.decode_attribute(full, name, data)
+            except EncodingError as error:
+                self._not_decoded(full, name, instance, sender, data, error)
         return changes
+
+    def _not_decoded(
+        self, full: str, name: str, instance: str, sender: FederateHandle, data: bytes, error: EncodingError
+    ) -> None:
+        """One bad value is another federate's mistake: it is told, and the others are handed over."""
+        found = Undecoded(_short(full), name, instance, self._federate_name(sender), data, str(error))
+        self.undecoded.append(found)
+        if self._complainers:
+            for complain in self._complainers:
+                complain(found)
+            return
+        key = (full, name, found.sender)
+        if key not in self._complained:  # once: it may come with every update
+            self._complained.add(key)
+            logging.getLogger("weft").warning(
+                "%s (further ones like it are not logged; federate.undecoded has them)", found
+            )
 
     def _removed(self, handle: ObjectInstanceHandle) -> None:
         found = self.objects.pop(handle, None)
@@ -605,12 +671,14 @@ def join(
     credentials: Credentials | None = None,
     host: NodeHost | None = None,
     causal: bool = False,
+    wait: float = 10.0,
 ) -> Federate:
     """A federate, for a `with` block; see the head of this module.
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
     itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
     `user` and `password`: for a server with a password file (docs/tls.md); or `credentials` of any type, as `connect` takes them.
+    `wait`: for so many seconds a server is waited for that does not run yet, so that the order of starting does not matter.
     `causal`: messages come in causal order, of all federates that ask for it (docs/ordering.md, "As middleware").
     """
     return Federate(
@@ -626,4 +694,5 @@ def join(
         credentials=credentials,
         host=host,
         causal=causal,
+        wait=wait,
     )

@@ -21,14 +21,14 @@ class Stay:
 
     def __init__(self, federate: Federate) -> None:
         self._objects = {handle: _copied(one) for handle, one in federate.objects.items()}
-        self._announced = set(federate._announced)
-        self._achieved = set(federate._achieved)
+        self._announced = set(federate._meeting.announced)
+        self._achieved = set(federate._meeting.achieved)
         self._regions = federate._regions.kept()
 
     def come_back(self, federate: Federate) -> None:
         federate.objects.update({handle: _copied(one) for handle, one in self._objects.items()})
-        federate._announced.update(self._announced)
-        federate._achieved.update(self._achieved)
+        federate._meeting.announced.update(self._announced)
+        federate._meeting.achieved.update(self._achieved)
         federate._regions.restored(*self._regions)
 
 

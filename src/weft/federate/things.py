@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,39 @@ from weft.federate.regions import Ranges, Regions, Where
 from weft.federate.vocabulary import Vocabulary
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
 from weft.model.time import LogicalTime
+
+
+def all_values(values: Any, more: dict[str, Any], is_name: bool) -> dict[str, Any]:
+    """What is given by names and in a dict together.
+
+    `is_name`: `values` may be the name of one, too; if so a dict is the dict of all, and anything else its value.
+    """
+    if values is None:
+        return more
+    if not isinstance(values, Mapping):
+        if is_name:
+            return {"values": values, **more}
+        raise TypeError(f"values= is a dict of names and values, not {values!r}")
+    twice = values.keys() & more.keys()
+    if twice:
+        raise TypeError(f"{sorted(twice)[0]!r} is given twice, by its name and in values=")
+    return {**values, **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Undecoded:
+    """A value that is not of its data type: what came, of what, and from whom."""
+
+    kind: str  # the class of the object or interaction
+    name: str  # the attribute or parameter
+    instance: str  # the object's name; empty for an interaction
+    sender: str  # the name of the federate that sent it
+    data: bytes
+    error: str  # why it cannot be decoded
+
+    def __str__(self) -> str:
+        of = f" of {self.instance!r}" if self.instance else ""
+        return f"{self.kind}.{self.name}{of}, sent by {self.sender}, cannot be decoded and is left out: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +106,12 @@ class LocalObject:
         self._class = rti.get_object_class_handle(full_kind)
         self._handles: dict[str, AttributeHandle] = {}
 
-    def update(self, tag: bytes = b"", **values: Any) -> None:
-        """Send new values of some attributes."""
+    def update(self, tag: bytes = b"", *, values: Mapping[str, Any] | None = None, **more: Any) -> None:
+        """Send new values of some attributes: `update(Speed=3.0)`, or `update(values={"tag": 1})` for any name."""
         encoded = {}
-        for attribute, value in values.items():
+        for attribute, value in all_values(
+            values, more, "values" in self._vocabulary.attributes(self._full_kind)
+        ).items():
             data = self._vocabulary.encode_attribute(self._full_kind, attribute, value)
             encoded[self._attribute(attribute)] = data
         self._rti.update_attribute_values(self.handle, encoded, tag)

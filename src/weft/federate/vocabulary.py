@@ -12,6 +12,8 @@ from typing import Any
 from weft.fom import ObjectModel
 from weft.model.errors import EncodingError, NameNotFound
 
+PRIVILEGE = "HLAprivilegeToDeleteObject"
+
 
 class Vocabulary:
     """The object model as a federate author speaks of it."""
@@ -26,10 +28,20 @@ class Vocabulary:
             for name in model.interaction_classes
         }
 
-    def object_class(self, name: str) -> str:
+    def object_class(self, name: str, instead: str = "") -> str:
+        """`instead`: what to call where the name is that of an interaction class."""
+        if instead and not _matches(name, self.model.object_classes):
+            found = _matches(name, self.model.interaction_classes)
+            if found:
+                raise NameNotFound(f"{found[0]} is an interaction class; use {instead}")
         return _find("object class", name, self.model.object_classes)
 
-    def interaction_class(self, name: str) -> str:
+    def interaction_class(self, name: str, instead: str = "") -> str:
+        """`instead`: what to call where the name is that of an object class."""
+        if instead and not _matches(name, self.model.interaction_classes):
+            found = _matches(name, self.model.object_classes)
+            if found:
+                raise NameNotFound(f"{found[0]} is an object class; use {instead}")
         return _find("interaction class", name, self.model.interaction_classes)
 
     def dimension(self, name: str) -> str:
@@ -62,6 +74,17 @@ class Vocabulary:
         for name in chosen:
             _require(object_class, "attribute", name, known)
         return chosen or list(known)
+
+    def heard_attributes(self, object_class: str, names: Iterable[str] = ()) -> list[str]:
+        """What to subscribe to: these attributes, or all.
+
+        The privilege to delete is owned and has no value to hear of, so it is not among all, unless there is nothing else.
+        """
+        found = self.attributes(object_class, names)
+        return found if names else [name for name in found if name != PRIVILEGE] or found
+
+    def has_parameter(self, interaction_class: str, name: str) -> bool:
+        return name in self._parameter_types[interaction_class]
 
     def encode_attribute(self, object_class: str, name: str, value: Any) -> bytes:
         return self._encode(object_class, "attribute", name, value, self._attribute_types[object_class])

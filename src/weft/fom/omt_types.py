@@ -37,6 +37,10 @@ def integer(text: str) -> int | None:
         return None
 
 
+def _some(values: tuple[int, ...]) -> str:
+    return ", ".join(map(str, values)) or "nothing"
+
+
 class TypeReader:
     """Reads the tables one by one into `types`; `places` says where each type was first defined."""
 
@@ -106,14 +110,17 @@ class TypeReader:
         found: dict[str, Enumerator] = {}
         for row in element.all("enumerator"):
             item = self.enumerator(row, name)
-            if item.name in found:
-                self.warnings.add(f"enumerator {item.name!r} of {name!r} is given twice", row.line)
-                if not set(item.values) <= set(found[item.name].values):
-                    self.judge.contradiction(
-                        f"enumerator {item.name!r} of {name!r}", "value", self.place(row), self.place(element)
-                    )
-            else:
+            known = found.get(item.name)
+            if known is None:
                 found[item.name] = item
+                continue
+            # Published object models have it, with other values too (RPR FOM 2.0, draft 18).
+            text = f"enumerator {item.name!r} of {name!r} is given twice"
+            more = tuple(value for value in item.values if value not in known.values)
+            if more:
+                text += f": {_some(more)} is read as it, too, and {_some(known.values[:1])} is written"
+                found[item.name] = Enumerator(item.name, known.values + more)
+            self.warnings.add(f"{text}; leave one out", row.line)
         return EnumeratedType(name, element.value("representation"), tuple(found.values()))
 
     def enumerator(self, element: Element, owner: str) -> Enumerator:

@@ -32,6 +32,7 @@ from weft.host.settings import Fabric
 from weft.model.errors import FabricError, SettingsError
 from weft.model.log_text import WARNING, LogText
 from weft.wire.errors import ProtocolError
+from weft.wire.frames import LAST_NUMBER
 from weft.wire.session_client import ClientSession
 from weft.wire.session_greeting import Greeting, refuse_resume
 from weft.wire.session_server import ServerSession
@@ -118,6 +119,7 @@ class Links:
             settings.queue_bytes // 16
         )  # as much as comes before it is acknowledged without an occasion
         self._session_settings = SessionSettings(
+            max_frame=LAST_NUMBER,  # a frame is what a turn has for a neighbour, and the queue bounds that
             history_frames=1 << 20,
             history_bytes=4 * settings.queue_bytes,
             heartbeat=self._heartbeat,

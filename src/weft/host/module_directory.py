@@ -1,8 +1,8 @@
 """Object models that the operator of a server has put into a folder, for federates that send only an address.
 
 A federate in Java names a module of its own jar by an address that means nothing elsewhere (`jar:file:/…!/Ships.xml`), and may
-name one by `http:`.  Of such an address the last name counts, and only files right in the folder have one: no path is followed and
-nothing is fetched.
+name one by `http:`.  Of such an address the last name counts, and only files right in the folder have one: no path is followed,
+and nothing is fetched.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from weft.host.reports import ReportFiles
 from weft.host.saves import SaveDirectory, fetch, store
 from weft.host.schedules import read_schedule
 from weft.host.settings import Settings, read_rid
+from weft.host.sizes import QUEUE_BYTES, Most, size_of
 from weft.host.survey import EmbeddedSurroundings
 from weft.kernel import (
     PAUSES,
@@ -99,6 +100,7 @@ class OwnNode:
             mesh, self._perform, domains.topology, domains.releases, reports, read_rid(settings.ddm)
         )
         self._node = self._meshed.node
+        self.most = Most(settings.fabric.queue_bytes // 2, QUEUE_BYTES)
         self._node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self._reports = ReportFiles(self._report, settings.limits.report_bytes)
         self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
@@ -419,6 +421,9 @@ class OwnConnection:
         if self._closed:
             raise NotConnected("the connection is closed; connect again")
         self.calls += 1
+        size = size_of(arguments)
+        if size > self._host.most.size:
+            raise self._host.most.refusal(service, size, "a link between nodes")
         return self._host.call(self._session, service, arguments)
 
     def put(self, callback: Callback) -> None:

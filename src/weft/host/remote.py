@@ -27,7 +27,8 @@ from weft.host.causes import RECORDED
 from weft.host.client_settings import GATHER_ANSWERS, SORTS_CALLBACKS, ClientSettings
 from weft.host.connection import drop_federation
 from weft.host.guard import OPERATOR
-from weft.host.streams import open_stream
+from weft.host.sizes import ASK_LIMITS, Most, told_most
+from weft.host.streams import no_session, open_stream
 from weft.kernel import PAUSES, Callback, LastMile, UrgentCallback
 from weft.kernel.recording import MESSAGES
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
@@ -46,7 +47,7 @@ from weft.wire.codec import Codec
 from weft.wire.codec_hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
 from weft.wire.codec_wire import WireError
 from weft.wire.errors import ProtocolError
-from weft.wire.frames import CALL_RESPONSE, LAST_NUMBER, FrameReader
+from weft.wire.frames import CALL_RESPONSE, HEADER_SIZE, LAST_NUMBER, FrameReader
 from weft.wire.hot_callbacks import HotCallbacks
 from weft.wire.packed import advance_number, encode_advance, encode_hot_call
 from weft.wire.session_client import ClientSession
@@ -114,10 +115,12 @@ class RemoteNode:
         if self._settings.async_updates:
             # Weft then gathers the answers that nobody waits for; other RTIs know nothing of it.
             configuration = _told(configuration, GATHER_ANSWERS)
-        configuration = _told(configuration, SORTS_CALLBACKS)
+        configuration = _told(_told(configuration, SORTS_CALLBACKS), ASK_LIMITS)
         try:
             connection.result = connection.call("connect", (configuration, self._credentials))
-            connection.names_causes = connection.result.message == RECORDED
+            message, connection.most = told_most(connection.result.message)
+            connection.result = replace(connection.result, message=message)
+            connection.names_causes = message == RECORDED
         except BaseException:
             connection.lose()
             raise
@@ -140,6 +143,7 @@ class RemoteConnection:
     def __init__(self, settings: ClientSettings) -> None:
         self._settings = settings
         self.result = ConfigurationResult()  # what the RTI answered to connect
+        self.most: Most | None = None  # bytes of a call, if the RTI says so
         self._codec = Codec()
         self._hot = HotCallbacks()
         self._lock = threading.Lock()
@@ -160,6 +164,7 @@ class RemoteConnection:
             False  # the RTI records, and wants to know what causes a call (`weft.host.causes`)
         )
         self._handling: Callback | None = None  # what the federate took last, if so
+        self._first = b""  # how the server's first words begin, until there is a session
         self._stream = open_stream(settings)
         self._session = ClientSession(
             time.monotonic(),
@@ -176,7 +181,7 @@ class RemoteConnection:
             if self._session.state is not _RUNNING:
                 self._stream.close()
                 why = self._session.ending or f"no answer within {settings.timeout:g} s"
-                raise ConnectionFailed(f"{settings.where}: {why}")
+                raise ConnectionFailed(f"{settings.where}: {why}{no_session(self._first, settings)}")
 
     @property
     def local(self) -> bool:
@@ -187,10 +192,13 @@ class RemoteConnection:
 
     def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
         number, payload = self._encoded(service, arguments)
+        most = self.most
+        if most is not None and len(payload) + HEADER_SIZE > most.size:
+            raise most.refusal(service, len(payload) + HEADER_SIZE, self._settings.where)
         with self._lock:
             if self._session.state is _TERMINATED:
                 raise NotConnected(f"the session with {self._settings.where} is over: {self._session.ending}")
-            complaint, self._complaint = self._complaint, None
+            complaint = self.complaint()
             if complaint is not None:
                 raise complaint
             if self._handling is not None:
@@ -249,6 +257,11 @@ class RemoteConnection:
                 f"{service} was not answered, since the session with {self._settings.where} is over: "
                 f"{self._session.ending}"
             )
+
+    def complaint(self) -> Exception | None:
+        """What became of an earlier call that nobody has waited for, if it was refused; told once."""
+        found, self._complaint = self._complaint, None
+        return found
 
     def _name_cause(self, callback: Callback) -> None:
         """This call is made while the federate handles that callback."""
@@ -436,6 +449,8 @@ class RemoteConnection:
     def _took(self, data: bytes | None) -> None:
         if data is None:
             return
+        if self._session.state is _NEW:
+            self._first = data[:8]
         now = time.monotonic()
         if not data:
             self._lost(now)
@@ -452,6 +467,7 @@ class RemoteConnection:
         except ProtocolError as error:
             self._fail(f"{self._settings.where} broke the protocol: {error}")
         if session.state is _TERMINATED and session.ending:
+            self._stream.finish()
             self._fail(session.ending)
 
     def _answered(self, sequence: int, payload: bytes) -> None:

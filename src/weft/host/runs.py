@@ -222,8 +222,8 @@ def _span(path: Path, metadata: Any) -> tuple[int, int]:
     groups = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
     if all(group.is_stats_set and group.statistics.has_min_max for group in groups):
         return min(group.statistics.min for group in groups), max(group.statistics.max for group in groups)
-    seq = pq.read_table(path, columns=["seq"], partitioning=None).column("seq").to_numpy()
-    return int(seq.min()), int(seq.max())
+    seq = pq.read_table(path, columns=["seq"], partitioning=None).column("seq").drop_null().to_numpy()
+    return (int(seq.min()), int(seq.max())) if len(seq) else (0, 0)
 
 
 def newer_schema(path: Path, version: str) -> RecordingError:

@@ -33,6 +33,7 @@ from weft.host.served import Served
 from weft.host.server_survey import ServerSurroundings
 from weft.host.serving import Switchboard
 from weft.host.settings import Settings, read_rid
+from weft.host.sizes import most_of
 from weft.host.socket_lines import SocketLine, WebSocketLine
 from weft.host.unpacking import ModuleLimits
 from weft.kernel import Absence, Effect, Fetch, Node, Store
@@ -93,6 +94,7 @@ class Server:
         self._operator_key = OperatorKey(run_directory)
         self._guard = guard or _guard_of(settings)
         self._admission: Admission | None = None
+        self.most = most_of(limits.frame_bytes, None if self._meshed is None else settings.fabric.queue_bytes)
         self.board = Switchboard(
             Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
             self._guard,
@@ -107,6 +109,7 @@ class Server:
             limits.queue_bytes,
             settings.channel.window,
             self._operator_key,
+            self.most,
         )
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self.board.node.surroundings = ServerSurroundings(self, fabric)
@@ -120,7 +123,8 @@ class Server:
         # One buffer serves all connections: each read is taken out of it before the next begins.
         self.buffer = bytearray(_READ)
         self._session_settings = SessionSettings(
-            max_frame=limits.frame_bytes,
+            max_frame=self.most.size,
+            skips_large=True,
             history_bytes=limits.history_bytes,
             silence=limits.silence_seconds,
             reconnect=limits.reconnect_seconds,
@@ -137,7 +141,7 @@ class Server:
         self._flush_due = False
         self._ticker: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
-        self._closing = False
+        self.is_closing = False
 
     # --- listening --------------------------------------------------------------------------------------------
 
@@ -206,7 +210,7 @@ class Server:
 
     async def stop(self, patience: float = 5.0) -> None:
         """Take nothing new, resign who is still joined, send what is queued, close."""
-        self._closing = True
+        self.is_closing = True
         for listener in self._listeners:
             listener.close()
         now = time.monotonic()
@@ -220,6 +224,10 @@ class Server:
             await asyncio.sleep(0.01)
         for line in list(self._connections):
             line.close()
+        while time.monotonic() < deadline and self._connections:
+            await asyncio.sleep(0.01)
+        for line in list(self._connections):
+            line.abandon()
         if self._admission is not None:
             self._admission.close()
         for timer in (self._ticker, self._alarm):
@@ -272,7 +280,7 @@ class Server:
         self._places.greeted(line.address)
         if greeting.is_resume:
             return self._resume(line, greeting, now)
-        if len(self.sessions) >= self.settings.limits.sessions or self._closing:
+        if len(self.sessions) >= self.settings.limits.sessions or self.is_closing:
             self.report_stranger(
                 f"a new session was refused: there are {len(self.sessions)} (limits.sessions)"
             )

@@ -23,6 +23,7 @@ from weft.host.guard import OPERATOR, Guard, OperatorKey
 from weft.host.meshed import MeshedNode
 from weft.host.outbox import WINDOW, Outbox
 from weft.host.served import Served, SplicedLane
+from weft.host.sizes import ASK_LIMITS, FRAME_BYTES, Most
 from weft.host.unpacking import ModuleLimits, unpack_modules
 from weft.kernel import Fetch, Node, Reply, Store
 from weft.model.enums import AdditionalSettingsResultCode
@@ -37,6 +38,7 @@ from weft.model.errors import (
 )
 from weft.model.log_text import WARNING, LogText
 from weft.model.records import ConfigurationResult, Credentials, RtiConfiguration
+from weft.wire.calls import service_of
 from weft.wire.codec_hot import (
     EMPTY_SEND_RESPONSE,
     EMPTY_UPDATE_RESPONSE,
@@ -50,7 +52,7 @@ from weft.wire.codec_hot import (
 )
 from weft.wire.codec_wire import WireError
 from weft.wire.evolved import is_java
-from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, NONE, FrameReader
+from weft.wire.frames import CALL_REQUEST, CALLBACK_RESPONSE, COPIED, LAST_NUMBER, NONE, FrameReader
 from weft.wire.hot_fields import handle_number, lane_content
 from weft.wire.packed import packed, read_advance, target_of, value_handles
 from weft.wire.session_state import State
@@ -77,6 +79,7 @@ class Switchboard(Outbox):
         most_unread: int = 1 << 62,
         window: int = WINDOW,
         operator_key: OperatorKey | None = None,
+        most: Most | None = None,
     ) -> None:
         super().__init__(node, report, report_bytes, keep, meshed, most_unread, window)
         self._guard = guard
@@ -84,6 +87,7 @@ class Switchboard(Outbox):
         self._limits = limits
         self._calls_in_a_row = calls_in_a_row
         self.admission: Ask | None = None  # finds out who connects, beside the loop; None: the guard, at once
+        self._most = most or Most(LAST_NUMBER, FRAME_BYTES)
         # Like those of what was sent.
         self.messages = 0  # updates and interactions
         self.spliced = 0  # of these, the ones that took a lane
@@ -110,6 +114,9 @@ class Switchboard(Outbox):
         while wire.next():
             if frame.type == CALL_REQUEST:
                 served.calls_made += 1
+                if frame.excess:
+                    self._too_large(served, frame)
+                    continue
                 if served.causes is not None:
                     self._name_cause(served, served.causes, frame.last_received)
                 # While callbacks are held for somebody (a save or restore), every message has its turn of the kernel.
@@ -130,6 +137,14 @@ class Switchboard(Outbox):
                 if served.backlog is not None:
                     self._dealt_with(served, served.backlog, answers, now)
         return False
+
+    def _too_large(self, served: Served, frame: FrameReader) -> None:
+        """Refused by its beginning, nothing of it is kept; the session goes on."""
+        error = self._most.refusal(service_of(frame.payload), frame.excess, "this server")
+        text = f"a call of {frame.excess} bytes was refused ({self._most.setting})"
+        about = {"federation": served.federation, "federate": served.federate}
+        self._report(LogText(text, "call-too-large", WARNING, **about))
+        self._refused(served, frame.sequence, error)
 
     def _name_cause(self, served: Served, causes: Causes, received: int) -> None:
         """For the recorder: which message the federate handles as it makes the call that has come."""
@@ -330,7 +345,7 @@ class Switchboard(Outbox):
                     f"there are {len(self.node.federations)} federations already (the setting limits.federations); "
                     "destroy one that is not needed"
                 )
-            served.codec.java |= is_java(modules if mim is None else (*modules, mim))
+            self._learn_client(served, modules if mim is None else (*modules, mim))
             sources = unpack_modules(modules, self._limits)
             mim_source = None if mim is None else unpack_modules((mim,), self._limits, mim=True)[0]
             if served.codec.evolved and mim is None:
@@ -343,7 +358,7 @@ class Switchboard(Outbox):
             name, kind, federate, modules = arguments
             if not served.operator:
                 self._guard.may_join(served.federate, name, federate or "", kind)
-            served.codec.java |= is_java(modules)
+            self._learn_client(served, modules)
             sources = unpack_modules(modules, self._limits)
             if served.codec.evolved and not self._has_older_mom(name):
                 sources = (*sources, older_mom())
@@ -360,6 +375,12 @@ class Switchboard(Outbox):
         if self.watch is not None:
             self.watch.called(served.kernel_session, sequence, service, arguments)
         self.perform(self.node.call(served.kernel_session, sequence, service, arguments, now))
+
+    def _learn_client(self, served: Served, modules: tuple[Any, ...]) -> None:
+        """How it sends modules tells in which language the client of a 2010 federate is written."""
+        found = is_java(modules)
+        if found is not None:
+            served.codec.java = found
 
     def _has_older_mom(self, federation: str) -> bool:
         """Does this node know that the federation has the MOM classes of 2010?"""
@@ -426,6 +447,8 @@ class Switchboard(Outbox):
         if self.node.recordings is not None:
             message = RECORDED
             served.causes = NamedCauses() if served.sorts else AnsweredCauses()
+        if ASK_LIMITS in configuration.additional_settings:
+            message += f"\n{self._most}"
         served.kernel_session = self.node.open_session(served.codec.evolved)
         self._by_kernel[served.kernel_session] = served
         return ConfigurationResult(

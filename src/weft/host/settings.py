@@ -38,7 +38,7 @@ class Serve:
     key: str = ""  # its private key, a PEM file
     run_directory: str = "runs"  # where the server's log and recordings go
     save_directory: str = ""  # none: saves in the run directory, where the next run finds them
-    module_directory: str = ""  # object models for federates that send only an address; none: they are refused
+    module_directory: str = ""  # object models for federates that send only an address; none: refused
     log: str = "text"  # or json: an object for each line (docs/logs.md)
     otel: bool = False  # spans of OpenTelemetry (docs/logs.md)
 
@@ -46,7 +46,9 @@ class Serve:
         if self.log not in FORMS:
             raise SettingsError(f"serve.log is {self.log!r}; it must be {' or '.join(FORMS)}")
         if self.module_directory and not Path(self.module_directory).is_dir():
-            raise SettingsError(f"serve.module_directory is {self.module_directory!r}; there is no such folder")
+            raise SettingsError(
+                f"serve.module_directory is {self.module_directory!r}; there is no such folder"
+            )
         _check_port("serve.port", self.port, "any that is free")
         for name in ("tls_port", "ws_port", "wss_port"):
             _check_port(f"serve.{name}", getattr(self, name), "none")

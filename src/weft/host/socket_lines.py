@@ -24,13 +24,14 @@ from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
 from weft.wire.session_greeting import MAX_GREETING, Greeting
 from weft.wire.session_state import State
-from weft.wire.websocket import Handshake, WebSocketReader, wrap
+from weft.wire.websocket import BROKEN, GOING_AWAY, NORMAL, Handshake, WebSocketReader, farewell, wrap
 
 if TYPE_CHECKING:
     from weft.host.server import Server
 
 
 _QUIET = 2.0  # seconds without a word, after which it is looked whether the other machine is there
+_FAREWELL = 2.0  # seconds that a WebSocket client has to say farewell, too
 
 
 class SocketLine:
@@ -114,7 +115,7 @@ class SocketLine:
                 self._server.broken(served, error, now)
             else:
                 self._server.report_stranger(f"a connection was closed: {error}")
-            self.close()
+            self.close_broken()
         busy = self._board.flush(now)
         if busy or self._board.is_restless:
             self._server.attend(busy, now)
@@ -235,6 +236,10 @@ class SocketLine:
             with contextlib.suppress(OSError, AttributeError):
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
+    def close_broken(self) -> None:
+        """The peer broke the protocol."""
+        self.close()
+
     def close(self) -> None:
         if self._transport is not None:
             self._closed_at = self._closed_at or time.monotonic()
@@ -248,8 +253,13 @@ class WebSocketLine(SocketLine):
         super().__init__(server, secure)
         self._handshake: Handshake | None = Handshake()
         self._reader = WebSocketReader(True, MAX_GREETING)  # a stranger gets no more memory than on TCP
+        self._said_farewell = False
+        self._why = NORMAL
 
     def data_received(self, data: bytes) -> None:
+        if self._said_farewell:
+            self._hear_farewell(data)
+            return
         try:
             if self._handshake is not None:
                 if not self._handshake.feed(data):
@@ -260,12 +270,18 @@ class WebSocketLine(SocketLine):
             found = self._reader.feed(data)
         except ProtocolError as error:
             self._server.report_stranger(f"a WebSocket connection was closed: {error}")
+            self._why = BROKEN
             self.close()
             return
         if found:
             self._read(b"".join(found))
             if self._served is not None:
-                self._reader.max_message = self._server.settings.limits.frame_bytes
+                self._reader.max_message = self._server.most.size
+                self._reader.passes_large = True
+        if self._has_said_farewell():  # while that was read
+            self._reader.replies.clear()
+        elif self._reader.closed:
+            self._said_farewell = True  # the answer to that of the client, which is among the replies
         if self._reader.replies:
             super().send([wrap(payload, opcode) for opcode, payload in self._reader.replies])
             self._reader.replies.clear()
@@ -275,7 +291,37 @@ class WebSocketLine(SocketLine):
                 )
                 self.abandon_session()
         if self._reader.closed:
-            self.close()
+            super().close()
+
+    def _has_said_farewell(self) -> bool:
+        return self._said_farewell
+
+    def close_broken(self) -> None:
+        self._why = BROKEN
+        self.close()
+
+    def _hear_farewell(self, data: bytes) -> None:
+        """Only whether the client says farewell, too, is of interest now."""
+        try:
+            self._reader.feed(data)
+        except ProtocolError:
+            self.abandon()
+        if self._reader.closed:
+            super().close()
+
+    def close(self) -> None:
+        """RFC 6455, 7.1: each side says farewell, and the server closes the connection then; it does not wait for long."""
+        if self._server.is_closing and self._why == NORMAL:
+            self._why = GOING_AWAY
+        if self._handshake is None and not self._said_farewell and self._transport is not None:
+            super().send([farewell(self._why)])
+            self._said_farewell = True
+            self._closed_at = self._closed_at or time.monotonic()
+            asyncio.get_running_loop().call_later(_FAREWELL, self.abandon)
+        elif not self._said_farewell or self._reader.closed:
+            super().close()
 
     def send(self, parts: list[bytes]) -> int:
+        if self._said_farewell:
+            return 0
         return super().send([wrap(message) for message in split(b"".join(parts))])

@@ -16,14 +16,15 @@ import struct
 import time
 
 from weft.host.addresses import is_local
-from weft.host.client_settings import ClientSettings
+from weft.host.client_settings import DEFAULT_PORTS, ClientSettings
 from weft.host.pulse import Pulse, gone_by, keep_alive
 from weft.model.errors import ConnectionFailed
 from weft.wire.errors import ProtocolError
 from weft.wire.frames import split
-from weft.wire.websocket import Handshake, WebSocketReader, ask, wrap
+from weft.wire.websocket import NORMAL, Handshake, WebSocketReader, ask, farewell, wrap
 
 _READ = 128 << 10
+_FAREWELL = 2.0  # seconds that a server has to say farewell, too
 _NAP = 1.0  # seconds; a thread that waits for long looks up so often
 _PIECE = 256 << 10  # so much is sent at once: what comes after it has its own time
 
@@ -47,7 +48,7 @@ class Stream:
         try:
             self.socket = socket.create_connection((settings.host, settings.port), _left(until))
         except OSError as error:
-            raise ConnectionFailed(f"{settings.where}: {error.strerror or error}") from error
+            raise ConnectionFailed(f"{settings.where}: {unreachable(error)}") from error
         # One buffer for good: a new one for each read would cost a page fault for each page of it.
         self._buffer = memoryview(bytearray(_READ))
         try:
@@ -69,9 +70,7 @@ class Stream:
                 self.socket.settimeout(_NAP)
         except (OSError, ProtocolError) as error:
             self.socket.close()
-            raise ConnectionFailed(
-                f"{settings.where}: {getattr(error, 'strerror', None) or error}"
-            ) from error
+            raise ConnectionFailed(f"{settings.where}: {not_opened(error, settings)}") from error
 
     @property
     def local(self) -> bool:
@@ -137,6 +136,9 @@ class Stream:
         except (OSError, ValueError):
             return b""
 
+    def finish(self) -> None:
+        """The session is over: say farewell where that is the custom, before `close`."""
+
     def close(self) -> None:
         # Shut down first: a thread that reads is woken by it.
         with contextlib.suppress(OSError):
@@ -182,6 +184,22 @@ class WebSocketStream(Stream):
             return b""
         return found or None
 
+    def finish(self) -> None:
+        """RFC 6455, 7.1: both sides send a close frame, and the server closes; it is not waited for long."""
+        try:
+            if not self._reader.closed:
+                super().send([farewell(NORMAL, os.urandom(4))])
+            deadline = time.monotonic() + _FAREWELL
+            while not self._reader.closed and time.monotonic() < deadline:
+                data = super().receive(deadline - time.monotonic())
+                if data is None:
+                    continue
+                if not data:
+                    break
+                self._reader.feed(data)
+        except (OSError, ProtocolError):
+            return  # it is gone already
+
 
 def open_stream(settings: ClientSettings, patience: float = 0.0) -> Stream:
     """`patience`: seconds for all of it; 0: as the settings say."""
@@ -201,3 +219,60 @@ def tls_context(settings: ClientSettings) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+# --- what is wrong, in words of who wants to connect ---------------------------------------------------------------
+
+
+def unreachable(error: OSError) -> str:
+    said = f"{error.strerror or error}"
+    if isinstance(error, ConnectionRefusedError):
+        ports = ", ".join(
+            f"{port} for {kind}" for kind, port in DEFAULT_PORTS.items() if kind in ("tcp", "tls")
+        )
+        return f"{said}: nobody listens there. Is `weft serve` running, and at this port ({ports}, unless it was told otherwise)?"
+    if isinstance(error, socket.gaierror):
+        return f"{said}: check the name of the host"
+    if isinstance(error, TimeoutError):
+        return f"{said}: no answer; check the address, and whether a firewall is between"
+    return said
+
+
+def not_opened(error: Exception, settings: ClientSettings) -> str:
+    """The connection was made, and TLS or the WebSocket was not."""
+    said = f"{getattr(error, 'strerror', None) or error}"
+    address = f"{settings.host}:{settings.port}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message
+        if error.verify_code in _WRONG_NAMES:
+            return f"the certificate is not for this name ({why}): connect by the name in it, or set tls.sniHostname"
+        return (
+            f"the certificate is not from an authority that is trusted here ({why}): name the file of its authority, "
+            "FedPro.keystore.path=ca.pem in the additional settings (docs/tls.md)"
+        )
+    if isinstance(error, (ssl.SSLError, ConnectionError, TimeoutError)) and settings.protocol in (
+        "tls",
+        "websocketsecure",
+    ):
+        plain = "ws" if settings.protocol == "websocketsecure" else "tcp"
+        return f"{said}: there is no TLS at this port, it seems; try {plain}://{address}, or the port of weft serve --tls-port"
+    if settings.protocol == "websocket":
+        return (
+            f"{said}: is it the port of weft serve --ws-port, and without TLS? There is also wss://{address}"
+        )
+    return said
+
+
+def no_session(first: bytes, settings: ClientSettings) -> str:
+    """A server that does not greet: what it may be, by the first bytes that it said."""
+    address = f"{settings.host}:{settings.port}"
+    if first[:2] == b"\x15\x03" or (not first and settings.protocol == "tcp"):
+        return f"; if it speaks TLS there, connect to tls://{address}, and to ws://{address} if it is a WebSocket"
+    if not first and settings.protocol == "tls":
+        return f"; if it is a WebSocket there, connect to wss://{address}"
+    if first[:5] == b"HTTP/":
+        return f"; it is a web server: connect to ws://{address}, or to the port of weft serve for federates"
+    return ""
+
+
+_WRONG_NAMES = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH

@@ -90,8 +90,8 @@ def refused(turn: Turn, recorder: Recorder, member: Member, service: str, error:
     """A call has failed."""
     try:
         _refused_rows(turn, recorder, member, service, error)
-    except Exception as error:
-        recorder.fail(error)
+    except Exception as fault:
+        recorder.fail(fault)
 
 
 def _refused_rows(turn: Turn, recorder: Recorder, member: Member, service: str, error: Exception) -> None:

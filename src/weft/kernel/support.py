@@ -41,13 +41,20 @@ from weft.model.handles import (
 )
 
 _ORDER_NAMES = {
-    "HLAreceive": OrderType.RECEIVE,
-    "HLAtimestamp": OrderType.TIMESTAMP,
+    "Receive": OrderType.RECEIVE,
+    "TimeStamp": OrderType.TIMESTAMP,
     "HLAcausal": OrderType.CAUSAL,
     "HLAtotal": OrderType.TOTAL,
     "HLApriority": OrderType.PRIORITY,
 }
-_ORDER_SPELLINGS = {**_ORDER_NAMES, **NAMES}
+# Some write the two of the standard as its other names are written.
+_ORDER_SPELLINGS = {
+    **_ORDER_NAMES,
+    **NAMES,
+    "HLAreceive": OrderType.RECEIVE,
+    "HLAtimestamp": OrderType.TIMESTAMP,
+    "HLAtimeStamp": OrderType.TIMESTAMP,
+}
 
 # --- federates, classes, instances ----------------------------------------------------------------------------
 

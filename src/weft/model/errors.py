@@ -74,6 +74,10 @@ class ConflictingObjectModels(ObjectModelError):
     """Two modules contradict each other.  Make them agree; `weft fom merge` names what differs."""
 
 
+class NotInTime(WeftError, TimeoutError):
+    """Others were waited for in vain.  The message names who is missing; start them, or wait longer."""
+
+
 class EncodingError(WeftError):
     """A value does not fit its data type, or bytes do not.  The message gives the path to the field."""
 
@@ -381,7 +385,7 @@ class InvalidObjectInstanceHandle(RTIexception):
 
 
 class InvalidOrderName(RTIexception):
-    """There is no order of this name.  HLAreceive, HLAtimestamp; Weft's own are HLAcausal, HLAtotal and HLApriority."""
+    """There is no order of this name.  Receive, TimeStamp; Weft's own are HLAcausal, HLAtotal and HLApriority."""
 
 
 class InvalidOrderType(RTIexception):

@@ -45,7 +45,7 @@ class Handle(bytes):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:  # type: ignore[override]  # the standard's name, not text decoding
-        """The handle of which these are the bytes: those of `encode`, or those with their length in front, as in the MOM's values."""
+        """The handle of these bytes: those of `encode`, or those with their length in front, as the MOM's values have them."""
         if len(data) == 2 * HANDLE_BYTES and data[:HANDLE_BYTES] == _LENGTH and 0 < cls.kind == data[4] >> 4:
             data = data[HANDLE_BYTES:]
         return cls(data)

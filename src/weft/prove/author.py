@@ -1,7 +1,7 @@
 """Writes a script, step by step, from a seed.
 
-It is told what became of each step (by the world that runs it first) and so knows what is worth doing next: most calls are valid, and a
-share is wrong on purpose.  `choices_…` have the calls by group, with how often each is made.
+It is told what became of each step (by the world that runs it first) and so knows what is worth doing next: most calls are valid,
+and a share is wrong on purpose.  `choices_…` have the calls by group, with how often each is made.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ class Author:
     def opening(self) -> list[Step]:
         """The federation is there, and somebody to talk to."""
         steps = [self.create()]
-        for who in range(self.federates):
-            if who < 2 or self.chance(0.85):
-                steps.append(self.join(who))
+        steps += [self.join(who) for who in range(self.federates) if who < 2 or self.chance(0.85)]
         for step in list(steps[1:]):
             steps += self._declarations(step.federate)
         return steps
@@ -66,11 +64,15 @@ class Author:
         made = []
         for cls in self.classes:
             if self.chance(0.6):
-                made.append(Step(who, "publish_object_class_attributes", (cls, list(self.words.attributes(cls)))))
+                made.append(
+                    Step(who, "publish_object_class_attributes", (cls, list(self.words.attributes(cls))))
+                )
                 if self.chance(0.6):
                     made.append(Step(who, "register_object_instance", (cls,), self.known.new("o")))
             if self.chance(0.6):
-                made.append(Step(who, "subscribe_object_class_attributes", (cls, list(self.words.attributes(cls)))))
+                made.append(
+                    Step(who, "subscribe_object_class_attributes", (cls, list(self.words.attributes(cls))))
+                )
         for interaction in self.interactions:
             made += [Step(who, "publish_interaction_class", (interaction,))] * self.chance(0.5)
             made += [Step(who, "subscribe_interaction_class", (interaction,))] * self.chance(0.5)
@@ -139,7 +141,9 @@ class Author:
                 return Step(number, "federate_save_begun")
             if one.restore == "initiated":
                 failed = self.chance(0.04)
-                return Step(number, "federate_restore_not_complete" if failed else "federate_restore_complete")
+                return Step(
+                    number, "federate_restore_not_complete" if failed else "federate_restore_complete"
+                )
         for number in self.shuffled(range(self.federates)):
             if known.of[number].save == "begun":
                 failed = self.chance(0.04)
@@ -177,7 +181,11 @@ class Author:
     def cls(self) -> str:
         if self.wild and self.chance(0.3):
             return self.any([OBJECT_ROOT, NOBODY])
-        return self.any(self.classes) if self.classes and self.chance(0.9) else self.any(self.words.classes or [NOBODY])
+        return (
+            self.any(self.classes)
+            if self.classes and self.chance(0.9)
+            else self.any(self.words.classes or [NOBODY])
+        )
 
     def published_class(self, who: int) -> str | None:
         mine = sorted(self.one(who).published)

@@ -127,7 +127,7 @@ class Book:
         return f"{self.federation}-{plain}"
 
     def _model(self, plain: Plain, context: str) -> object:
-        return [self.words.source]
+        return self.words.sources
 
     def _tag(self, plain: Plain, context: str) -> bytes:
         return str(plain).encode("latin-1")
@@ -235,9 +235,15 @@ class Book:
             assert isinstance(name, str)
             if instance not in self.names:
                 self.learn(ObjectInstanceHandle, str(self.say(name)), instance)
-            return [method, self.say(instance), self.say(cls), self.say_name(instance, name), self.say(producer)]
+            return [
+                method,
+                self.say(instance),
+                self.say(cls),
+                self.say_name(instance, name),
+                self.say(producer),
+            ]
         if method == "initiate_federate_restore":
-            label, name, handle = arguments
+            _, name, handle = arguments
             assert isinstance(handle, FederateHandle)
             self.learn(FederateHandle, str(name), handle)
         if method == "report_federation_executions":
@@ -245,7 +251,10 @@ class Book:
             assert isinstance(report, Set)
             ours = [one for one in report if one[0].startswith(f"{self.federation}-")]
             return [method, sorted(self.say(one) for one in ours)]
-        return [method, *(self.say(one) for one in arguments)]
+        said = [method, *(self.say(one) for one in arguments)]
+        if method == "receive_interaction" and "HLAexception" in said[2]:
+            said[2]["HLAexception"] = "…"  # words for people
+        return said
 
     def note_result(self, step: Step, result: object) -> Plain:
         """What the call returned, in names; what it made has the step's name from now on."""

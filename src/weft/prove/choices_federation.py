@@ -11,8 +11,9 @@ SAVES = ("one", "two")
 
 
 def create(a: Author, who: int) -> Step | None:
-    name = "F" if a.chance(0.5) else "G"
-    return Step(who, "create_federation_execution", (name, "model", a.time_name if a.chance(0.8) else "HLAsundial"))
+    if a.chance(0.2):  # of a name that nobody has: of two reasons to refuse, any may be told
+        return Step(who, "create_federation_execution", ("H", "model", "HLAsundial"))
+    return Step(who, "create_federation_execution", (a.any(["F", "G"]), "model", a.time_name))
 
 
 def destroy(a: Author, who: int) -> Step | None:
@@ -51,7 +52,8 @@ def disconnect(a: Author, who: int) -> Step | None:
         return Step(who, "connect")
     if one.joined and not a.wild:
         return None
-    return a.follow(Step(who, "disconnect"), Step(who, "disconnect"), Step(who, "list_federation_executions"), Step(who, "connect"))
+    asked = Step(who, "list_federation_executions")
+    return a.follow(Step(who, "disconnect"), Step(who, "disconnect"), asked, Step(who, "connect"))
 
 
 def point(a: Author, who: int) -> Step | None:

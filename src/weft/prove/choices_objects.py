@@ -90,7 +90,9 @@ def undo_directed(a: Author, who: int) -> Step | None:
     found = _directed(a)
     if found is None:
         return None
-    service = a.any(["unpublish_object_class_directed_interactions", "unsubscribe_object_class_directed_interactions"])
+    service = a.any(
+        ["unpublish_object_class_directed_interactions", "unsubscribe_object_class_directed_interactions"]
+    )
     return Step(who, service, found if a.chance(0.6) else found[:1])
 
 
@@ -144,7 +146,9 @@ def update(a: Author, who: int) -> Step | None:
     owned = sorted(a.one(who).owns.get(instance, set()) - {PRIVILEGE_TO_DELETE})
     names = a.some(owned) if owned and not a.wild else a.names_of(a.class_of(who, instance))
     arguments = _stamped(a, who, (instance, a.values(names), a.tag()))
-    return Step(who, "update_attribute_values", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5)
+    return Step(
+        who, "update_attribute_values", arguments, a.known.new("r"), a.chance(0.25) and len(arguments) < 5
+    )
 
 
 def send(a: Author, who: int) -> Step | None:
@@ -185,7 +189,9 @@ def request_update(a: Author, who: int) -> Step | None:
     instance = a.instance(who)
     if instance is None:
         return None
-    return Step(who, "request_attribute_value_update", (instance, a.names_of(a.class_of(who, instance)), a.tag()))
+    return Step(
+        who, "request_attribute_value_update", (instance, a.names_of(a.class_of(who, instance)), a.tag())
+    )
 
 
 def transportation(a: Author, who: int) -> Step | None:
@@ -199,7 +205,11 @@ def transportation(a: Author, who: int) -> Step | None:
     if kind == 2:
         joined = a.known.joined()  # of nobody else: the standard has only RTIinternalError for that
         federate = a.one(a.any(joined)).name if joined else NOBODY
-        return Step(who, "query_interaction_transportation_type", (federate, a.interaction())) if joined else None
+        return (
+            Step(who, "query_interaction_transportation_type", (federate, a.interaction()))
+            if joined
+            else None
+        )
     instance = a.instance(who, mine=True)
     if instance is None:
         return None
@@ -255,8 +265,9 @@ def answer(a: Author, who: int) -> Step | None:
     instance = a.any(instances) if instances else a.any([*a.known.classes, NOBODY])
     names = sorted(a.some(sorted(asked.get(instance, set())))) or a.names_of(a.cls())
     service = a.any(
-        ["confirm_divestiture", "confirm_divestiture", "attribute_ownership_release_denied", "attribute_ownership_divestiture_if_wanted"]
-    )
+        ["confirm_divestiture", "confirm_divestiture", "attribute_ownership_release_denied",
+         "attribute_ownership_divestiture_if_wanted"]
+    )  # fmt: skip
     return Step(who, service, (instance, names, a.tag()))
 
 
@@ -264,7 +275,11 @@ def cancel(a: Author, who: int) -> Step | None:
     acquiring = {i: names for i, names in a.one(who).acquiring.items() if names}
     if acquiring and a.chance(0.7):
         instance = a.any(sorted(acquiring))
-        return Step(who, "cancel_attribute_ownership_acquisition", (instance, sorted(a.some(sorted(acquiring[instance])))))
+        return Step(
+            who,
+            "cancel_attribute_ownership_acquisition",
+            (instance, sorted(a.some(sorted(acquiring[instance])))),
+        )
     found = _owned(a, who)
     if found is None:
         return None
@@ -285,15 +300,16 @@ CHOICES = [
     *(
         Choice(weight, "declaration", make)
         for weight, make in (
-            (3, publish), (0.8, unpublish), (3, subscribe), (1.3, unsubscribe), (2, publish_interaction), (0.7, unpublish_interaction),
-            (2, subscribe_interaction), (0.8, unsubscribe_interaction), (1, publish_directed), (1.2, subscribe_directed), (0.3, undo_directed),
+            (3, publish), (0.8, unpublish), (3, subscribe), (1.3, unsubscribe), (2, publish_interaction),
+            (0.7, unpublish_interaction), (2, subscribe_interaction), (0.8, unsubscribe_interaction), (1, publish_directed),
+            (1.2, subscribe_directed), (0.3, undo_directed),
         )
     ),
     *(
         Choice(weight, "object", make)
         for weight, make in (
-            (1.2, reserve), (0.5, release), (6, register), (14, update), (8, send), (3, send_directed), (1.5, delete), (0.6, local_delete),
-            (1.5, request_update), (1.3, transportation),
+            (1.2, reserve), (0.5, release), (6, register), (14, update), (8, send), (3, send_directed), (1.5, delete),
+            (0.6, local_delete), (1.5, request_update), (1.3, transportation),
         )
     ),
     *(

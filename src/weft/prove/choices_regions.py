@@ -41,7 +41,9 @@ def move(a: Author, who: int) -> Step | None:
     dimensions = a.one(who).regions.get(region) or list(a.words.dimensions)
     dimension = a.any(dimensions) if dimensions else NOBODY
     change = Step(who, "set_range_bounds", (region, dimension, _bounds(a, dimension)))
-    return a.follow(change, Step(who, "commit_region_modifications", ([region],))) if a.chance(0.85) else change
+    return (
+        a.follow(change, Step(who, "commit_region_modifications", ([region],))) if a.chance(0.85) else change
+    )
 
 
 def commit(a: Author, who: int) -> Step | None:
@@ -97,7 +99,9 @@ def subscribe(a: Author, who: int) -> Step | None:
 def unsubscribe(a: Author, who: int) -> Step | None:
     cls = a.cls()
     pairs = _pairs(a, who, cls)
-    return None if pairs is None else Step(who, "unsubscribe_object_class_attributes_with_regions", (cls, pairs))
+    return (
+        None if pairs is None else Step(who, "unsubscribe_object_class_attributes_with_regions", (cls, pairs))
+    )
 
 
 def register(a: Author, who: int) -> Step | None:
@@ -123,7 +127,9 @@ def associate(a: Author, who: int) -> Step | None:
     if not a.wild:
         mine = a.one(who).owns.get(instance, set())
         pairs = [[[n for n in names if n in mine], regions] for names, regions in pairs]
-    service = a.any(["associate_regions_for_updates", "associate_regions_for_updates", "unassociate_regions_for_updates"])
+    service = a.any(
+        ["associate_regions_for_updates", "associate_regions_for_updates", "unassociate_regions_for_updates"]
+    )
     return Step(who, service, (instance, pairs))
 
 
@@ -162,7 +168,11 @@ def send(a: Author, who: int) -> Step | None:
 def request(a: Author, who: int) -> Step | None:
     cls = a.cls()
     pairs = _pairs(a, who, cls)
-    return None if pairs is None else Step(who, "request_attribute_value_update_with_regions", (cls, pairs, a.tag()))
+    return (
+        None
+        if pairs is None
+        else Step(who, "request_attribute_value_update_with_regions", (cls, pairs, a.tag()))
+    )
 
 
 CHOICES = [

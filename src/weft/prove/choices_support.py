@@ -16,8 +16,8 @@ from weft.prove.words import (
 )
 
 _SWITCHES = (
-    "object_class_relevance_advisory", "attribute_relevance_advisory", "attribute_scope_advisory", "interaction_relevance_advisory",
-    "convey_region_designator_sets",
+    "object_class_relevance_advisory", "attribute_relevance_advisory", "attribute_scope_advisory",
+    "interaction_relevance_advisory", "convey_region_designator_sets",
 )  # fmt: skip
 _OF_FEDERATION = (
     "get_auto_provide_switch", "get_delay_subscription_evaluation_switch", "get_advisories_use_known_class_switch",
@@ -71,7 +71,10 @@ def name(a: Author, who: int) -> Step | None:
     ]
     if interaction in a.words.interactions and a.words.parameters(interaction):
         parameter = a.any([*a.words.parameters(interaction), NOBODY])
-        found += [("get_parameter_handle", (interaction, parameter)), ("get_parameter_name", (interaction, parameter))]
+        found += [
+            ("get_parameter_handle", (interaction, parameter)),
+            ("get_parameter_name", (interaction, parameter)),
+        ]
     service, arguments = a.any(found)
     return Step(who, service, arguments)
 
@@ -110,7 +113,9 @@ def command(a: Author, who: int) -> Step | None:
         return None
     values: dict[str, Plain] = {"HLAfederate": {"federate": a.federate()}}
     if service == "HLAresignFederationExecution":
-        values["HLAresignAction"] = {"value": "CancelPendingAcquisitionsThenDeleteObjectInstancesThenDivestOwnership"}
+        values["HLAresignAction"] = {
+            "value": "CancelPendingAcquisitionsThenDeleteObjectInstancesThenDivestOwnership"
+        }
     elif service == "HLAsynchronizationPointAchieved":
         values["HLAlabel"] = {"value": a.any(["ready", "over"])}
     return _said(a, who, f"{FEDERATE}.HLAservice.{service}", values)

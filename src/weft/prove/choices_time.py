@@ -31,7 +31,11 @@ def disable(a: Author, who: int) -> Step | None:
 def advance(a: Author, who: int) -> Step | None:
     one = a.one(who)
     if not a.wild and (one.advancing or not (one.regulating or one.constrained)):
-        waits = [i for i in a.known.joined() if not a.one(i).advancing and (a.one(i).regulating or a.one(i).constrained)]
+        waits = [
+            i
+            for i in a.known.joined()
+            if not a.one(i).advancing and (a.one(i).regulating or a.one(i).constrained)
+        ]
         if not waits:
             return None
         who = a.any(waits)
@@ -66,7 +70,11 @@ def order(a: Author, who: int) -> Step | None:
     how = a.any(_ORDERS)
     if kind == 0:
         mine = sorted(a.one(who).sends & set(a.words.interactions))
-        return Step(who, "change_interaction_order_type", (a.any(mine) if mine and not a.wild else a.interaction(), how))
+        return Step(
+            who,
+            "change_interaction_order_type",
+            (a.any(mine) if mine and not a.wild else a.interaction(), how),
+        )
     if kind == 1:
         cls = a.cls()
         return Step(who, "change_default_attribute_order_type", (cls, a.names_of(cls), how))
@@ -81,7 +89,7 @@ def order(a: Author, who: int) -> Step | None:
 CHOICES = [
     Choice(weight, "time", make)
     for weight, make in (
-        (2.5, regulate), (2.5, constrain), (0.5, disable), (10, advance), (0.8, asynchronous), (2, query), (0.8, lookahead), (1.5, retract),
-        (1.5, order),
+        (2.5, regulate), (2.5, constrain), (0.5, disable), (10, advance), (0.8, asynchronous), (2, query), (0.8, lookahead),
+        (1.5, retract), (1.5, order),
     )
 ]  # fmt: skip

@@ -176,9 +176,7 @@ class Knowledge:
     ) -> None:
         one.owns.get(instance, set()).difference_update(names)
 
-    def _confirm_divestiture(
-        self, one: Known, seen: Seen, instance: str, names: list[str], tag: str
-    ) -> None:
+    def _confirm_divestiture(self, one: Known, seen: Seen, instance: str, names: list[str], tag: str) -> None:
         one.owns.get(instance, set()).difference_update(names)
         one.asked.pop(instance, None)
 

@@ -1,7 +1,7 @@
 """Carries out the steps of a script in one world, and writes down what each federate sees.
 
-After each step everybody rests: the world lets all arrive, all evoke, again and again until a round in which nobody heard anything.
-So what is heard is heard between the same two steps in every world.
+After each step everybody rests: the world lets all arrive, all evoke, again and again until a round in which nobody heard
+anything.  So what is heard is heard between the same two steps in every world.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.model.enums import CallbackModel, ResignAction
@@ -21,9 +22,15 @@ from weft.prove.signatures import UNAWAITED
 from weft.prove.words import Words
 from weft.prove.world import World
 
+A = TypeVar("A")
 PATIENCE = 60.0  # seconds for what must come and depends on a disk; far beyond what anything takes
 _ROUNDS = 10_000
 _EARLIER = "from an earlier call"
+_TELL = (
+    "federate_resigned", "connection_lost", "federation_saved", "federation_not_saved", "federation_restored",
+    "federation_not_restored", "request_federation_restore_succeeded", "request_federation_restore_failed",
+)  # fmt: skip
+"""By these a federate knows what became of a save, a restore or a request for one."""
 
 
 @dataclass
@@ -109,7 +116,9 @@ class Player:
     def _call(self, step: Step) -> Plain:
         rti = self.rtis[step.federate]
         if step.call == "connect":
-            rti.connect(self._ear(step.federate), CallbackModel.EVOKED, self.world.configuration(step.federate))
+            rti.connect(
+                self._ear(step.federate), CallbackModel.EVOKED, self.world.configuration(step.federate)
+            )
             return None
         if step.call == "disconnect":
             rti.disconnect()
@@ -173,17 +182,12 @@ class Player:
             self._phase[who] = "asked"
 
     def _note(self, who: int, method: str) -> None:
+        if method in _TELL:
+            self._phase.pop(who, None)
         if method in ("federate_resigned", "connection_lost"):
             self._joined.discard(who)
-            self._phase.pop(who, None)
-            if method == "connection_lost":
-                self.troubles.append("connection_lost")
-        elif method in ("federation_saved", "federation_not_saved"):
-            self._phase.pop(who, None)
-        elif method in ("federation_restored", "federation_not_restored"):
-            self._phase.pop(who, None)
-        elif method in ("request_federation_restore_succeeded", "request_federation_restore_failed"):
-            self._phase.pop(who, None)
+        if method == "connection_lost":
+            self.troubles.append("connection_lost")
 
     # --- rest -------------------------------------------------------------------------------------------------
 
@@ -230,6 +234,12 @@ class Player:
             while rti.evoke_multiple_callbacks(0.0, 0.0):
                 pass
 
+    def settle(self) -> None:
+        """After the last step, if that was in a hurry."""
+        if self._hurried:
+            self._rest(self._hurried[-1])
+            self._hurried.clear()
+
     # --- the end ----------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
@@ -242,18 +252,18 @@ class Player:
                 rti.abort_federation_restore()
         self._rest(Seen(Step(0, "end")))
         for rti in self.rtis:
-            self._quietly(lambda rti=rti: rti.resign_federation_execution(ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST))
+            self._quietly(rti.resign_federation_execution, ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
         self._rest(Seen(Step(0, "end")))
         for name in sorted(self._federations):
             for rti in self.rtis:
-                self._quietly(lambda rti=rti, name=name: rti.destroy_federation_execution(f"{self.book.federation}-{name}"))
+                self._quietly(rti.destroy_federation_execution, f"{self.book.federation}-{name}")
         for rti in self.rtis:
             if self._is_connected(rti):
                 rti.leave()
 
-    def _quietly(self, work: Callable[[], None]) -> None:
+    def _quietly(self, work: Callable[[A], None], argument: A) -> None:
         try:
-            work()
+            work(argument)
         except RTIinternalError as error:
             self.troubles.append(f"RTIinternalError at the end: {error}")
         except RTIexception:

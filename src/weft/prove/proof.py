@@ -31,6 +31,7 @@ class Played:
     troubles: list[str] = field(default_factory=list)
     calls: int = 0
     callbacks: int = 0
+    federation: str = ""
     one_place: bool = True
 
 
@@ -71,19 +72,23 @@ class Stage:
 
     def _run(self, script: Script, world: World, act: Callable[[Player, Played], None]) -> Played:
         self._count += 1
-        played = Played(world.name, script, [], one_place=world.one_place)
+        federation = f"{self._tag}{self._count}"
+        played = Played(world.name, script, [], federation=federation, one_place=world.one_place)
         players: list[Player] = []
 
         def work() -> None:
-            player = Player(world, self.words, script, f"{self._tag}{self._count}")
+            player = Player(world, self.words, script, federation)
             players.append(player)
             act(player, played)
+            player.settle()
             player.finish()
 
         try:
             bounded(work, lambda: players[0].at if players else "connect")
         except Exception as error:
-            played.troubles.append(f"{type(error).__name__}: {error}, at {players[0].at if players else 'connect'}")
+            played.troubles.append(
+                f"{type(error).__name__}: {error}, at {players[0].at if players else 'connect'}"
+            )
         if players:
             player = players[0]
             played.troubles += player.troubles
@@ -116,7 +121,7 @@ def bounded(work: Callable[[], T], what: Callable[[], str], seconds: float = HAN
 def judged(expected: Played, found: Played) -> Difference | None:
     """What is wrong with a script in a world, compared with the first one; its troubles before all."""
     if found.troubles:
-        return Difference(max(0, len(found.seen) - 1), f"at {found.world}: {found.troubles[0]}")
+        return Difference(max(0, len(found.seen) - 1), "trouble", f"at {found.world}: {found.troubles[0]}")
     wrong = broken(found.seen)
     if wrong is not None:
         return wrong

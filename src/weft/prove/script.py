@@ -57,7 +57,7 @@ class Script:
 def read_script(text: str, name: str = "the script") -> Script:
     """Of its text form; empty lines and those that begin with # are passed over."""
     found: list[Step] = []
-    head: dict[str, Plain] | None = None
+    head: Script | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -66,7 +66,7 @@ def read_script(text: str, name: str = "the script") -> Script:
             if head is None:
                 if one["weft"] != "script":
                     raise KeyError("weft")
-                head = one
+                head = Script(int(one["seed"]), int(one["federates"]), str(one["time"]))
             else:
                 found.append(
                     Step(
@@ -83,4 +83,4 @@ def read_script(text: str, name: str = "the script") -> Script:
         raise SettingsError(
             f'{name} is empty; its first line is {{"weft": "script", "seed": …, "federates": …, "time": …}}'
         )
-    return Script(int(head["seed"]), int(head["federates"]), str(head["time"]), tuple(found))
+    return head.with_steps(found)

@@ -28,8 +28,9 @@ MOM_OBJECTS = {
 """Object classes of the MOM, with the attributes that say the same wherever a federation runs."""
 MOM_REQUESTS = (
     "HLArequestPublications", "HLArequestSubscriptions", "HLArequestObjectInstancesThatCanBeDeleted",
-    "HLArequestObjectInstancesUpdated", "HLArequestObjectInstancesReflected", "HLArequestUpdatesSent", "HLArequestInteractionsSent",
-    "HLArequestReflectionsReceived", "HLArequestInteractionsReceived", "HLArequestDirectedInteractionsSent",
+    "HLArequestObjectInstancesUpdated", "HLArequestObjectInstancesReflected", "HLArequestUpdatesSent",
+    "HLArequestInteractionsSent", "HLArequestReflectionsReceived", "HLArequestInteractionsReceived",
+    "HLArequestDirectedInteractionsSent",
     "HLArequestDirectedInteractionsReceived",
 )  # fmt: skip
 MOM_REPORTS = (
@@ -47,7 +48,7 @@ MOM_SERVICES = (
 
 @dataclass(frozen=True)
 class Words:
-    source: Source
+    sources: tuple[Source, ...]
     model: ObjectModel
 
     @cached_property
@@ -87,17 +88,13 @@ class Words:
 
     def directed(self, cls: str) -> tuple[str, ...]:
         """Interactions that the class, or one above it, names as directed."""
-        return tuple(
-            name for owner in self.model.object_lineage(cls) for name in owner.directed_interactions
-        )
+        return tuple(name for owner in self.model.object_lineage(cls) for name in owner.directed_interactions)
 
     @cached_property
     def dimensions(self) -> dict[str, int]:
         """With their upper bounds; without those of the MOM."""
         return {
-            name: one.upper_bound
-            for name, one in self.model.dimensions.items()
-            if not name.startswith("HLA")
+            name: one.upper_bound for name, one in self.model.dimensions.items() if not name.startswith("HLA")
         }
 
     @cached_property
@@ -115,5 +112,5 @@ def _of_mom(name: str, root: str) -> bool:
 
 
 def words_of(sources: Sequence[Source]) -> Words:
-    """Of one object model."""
-    return Words(sources[0], load_fom(*sources))
+    """Of an object model in one or several modules."""
+    return Words(tuple(sources), load_fom(*sources))

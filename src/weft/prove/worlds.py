@@ -9,7 +9,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from weft.fabric import Domains, Topology
 from weft.federate import RTIambassador
 from weft.host import EmbeddedNode, NodeHost
 from weft.host.own_node import OwnConnection, OwnNode
+from weft.host.recording import NodeRecordings
+from weft.host.recording_writers import Writer
 from weft.host.server import Server, run_loop
 from weft.host.settings import Fabric, Limits, Record, Serve, Settings
 from weft.host.simulated_fabric import FabricNetwork, FabricProfile
@@ -63,6 +65,11 @@ class _World:
         self._folder.cleanup()
 
 
+def _at_once(work: Callable[[], None]) -> None:
+    """All of this world is in one thread, and rows are written in it."""
+    work()
+
+
 class Embedded(_World):
     """One node; nothing is ever under way."""
 
@@ -74,7 +81,9 @@ class Embedded(_World):
         logging.getLogger("weft").addHandler(self._handler)
         self.node = EmbeddedNode("embedded", self.folder / "saves", str(self.folder))
         if self.runs is not None:
-            self.node.record(self.runs)
+            self._recordings = NodeRecordings(self.runs, self._lines.append, _at_once, writer=Writer())
+            self.node.recordings = self._recordings
+            self.node._node.record(self._recordings, time.monotonic())
 
     def ambassador(self, federate: int) -> RTIambassador:
         return RTIambassador(self.node)
@@ -312,12 +321,19 @@ class Simulated(_World):
 
     one_place = False
 
-    def __init__(self) -> None:
-        super().__init__("three simulated nodes")
+    def __init__(self, record: Path | None = None) -> None:
+        super().__init__("three simulated nodes", record)
+        self._recordings: list[NodeRecordings] = []
 
     def start(self) -> None:
         profile = FabricProfile(delay=0.005, jitter=0.01, repeat=0.1, commit=0.002)
         self._network = FabricNetwork(TWO_DOMAINS, 1, profile)
+        if self.runs is not None:
+            self._network.clock.now = time.monotonic()  # rows tell the time of day by it
+            for name in TWO_DOMAINS.servers:
+                recordings = NodeRecordings(self.runs, self._lines.append, _at_once, writer=Writer())
+                self._network.node(name).record(recordings, self._network.clock.now)
+                self._recordings.append(recordings)
 
     def ambassador(self, federate: int) -> RTIambassador:
         names = TWO_DOMAINS.servers
@@ -331,4 +347,10 @@ class Simulated(_World):
         return []
 
     def stop(self) -> None:
+        for recordings in self._recordings:
+            recordings.collect()
+        for name in TWO_DOMAINS.servers if self._recordings else ():
+            self._network.node(name).stop_recording()
+        for recordings in self._recordings:
+            recordings.close()
         self._clean()

@@ -308,6 +308,9 @@ def _why_kept(domains: Domains | None, found: int, old: int) -> str:
     return ""
 
 
+PREEMPTIVE = "Preemptive()"  # of weft.host.dispatch
+
+
 # --- schedule ---------------------------------------------------------------------------------------------------------
 
 
@@ -318,6 +321,23 @@ class ScheduleAdvice:
     recorded: Mapping[str, tuple[float | None, bool]]
     by_node: Mapping[str, bool]
     text: str
+    preemptive: bool = True
+    """Does the dispatcher that was used interrupt?  All is planned for that one."""
+    interrupted: Plan | None = None
+    """The plan for one that does, where the one that was used does not."""
+
+    @property
+    def misses(self) -> int:
+        return sum(one.misses for one in self.operations)
+
+    @property
+    def dispatcher(self) -> str:
+        """The dispatcher that should be used instead, if another one would help."""
+        late = sum(not one.meets_deadline for one in self.plan.operations)
+        if self.interrupted is None or not (late or self.misses):
+            return ""
+        left = sum(not one.meets_deadline for one in self.interrupted.operations)
+        return PREEMPTIVE if left < late or (self.misses and not left) else ""
 
     def data(self) -> dict[str, Any]:
         known = {one.operation: one for one in self.operations}
@@ -325,6 +345,9 @@ class ScheduleAdvice:
             "file": SCHEDULE_FILE,
             "utilisation": self.plan.utilisation,
             "schedulable": self.plan.schedulable,
+            "misses_recorded": self.misses,
+            "dispatcher_interrupts": self.preemptive,
+            "dispatcher": self.dispatcher,
             "schedulable_by_node": dict(self.by_node),
             "late_as_recorded": sum(not meets for _, meets in self.recorded.values()),
             "late_as_planned": sum(not one.meets_deadline for one in self.plan.operations),
@@ -355,10 +378,19 @@ def schedule_advice(rows: Any, say: Say = silent) -> ScheduleAdvice | None:
         return None
     causes = advice_jobs.operation_causes(rows)
     operations = worst_of(by_node)
-    made = advice_schedule.advise(operations, causes)
-    fits = {node: advice_schedule.advise(those, causes).schedulable for node, those in by_node.items()}
+    preemptive = advice_jobs.interrupts(rows)
+    made = advice_schedule.advise(operations, causes, preemptive)
+    fits = {
+        node: advice_schedule.advise(those, causes, preemptive).schedulable for node, those in by_node.items()
+    }
     return ScheduleAdvice(
-        made, operations, advice_schedule.as_recorded(operations, made), fits, write_schedule(made)
+        made,
+        operations,
+        advice_schedule.as_recorded(operations, made, preemptive),
+        fits,
+        write_schedule(made),
+        preemptive,
+        None if preemptive else advice_schedule.advise(operations, causes),
     )
 
 

@@ -168,14 +168,33 @@ def measured_operations(rows: Any) -> dict[str, list[Measured]]:
         .orderBy("node", "operation")
         .collect()
     )
+    # A node may have said of an event that it missed, and never that it ended.
+    said = (
+        rows.where((f.col("kind") == "miss") & (f.col("operation") != ""))
+        .groupBy("node", "operation")
+        .count()
+    )
+    told = {(row["node"], row["operation"]): row["count"] for row in said.collect()}
     made: dict[str, list[Measured]] = {}
     for row in found:
         one = Measured(
             row["operation"], row["runs"], row["typical"], row["worst"], row["first"], row["last"],
-            row["priority"], row["sub_priority"] or 0, row["misses"],
+            row["priority"], row["sub_priority"] or 0,
+            max(row["misses"], told.get((row["node"], row["operation"]), 0)),
         )  # fmt: skip
         made.setdefault(row["node"], []).append(one)
     return made
+
+
+def interrupts(rows: Any) -> bool:
+    """Did one operation run while another of its node had begun and not ended?  Then the dispatcher interrupts."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    steps = rows.where(f.col("kind").isin("dispatch", "done") & (f.col("operation") != ""))
+    order = Window.partitionBy("node").orderBy("mono_ns", "seq").rowsBetween(Window.unboundedPreceding, 0)
+    running = f.sum(f.when(f.col("kind") == "dispatch", 1).otherwise(-1)).over(order)
+    return bool(steps.select(running.alias("running")).where("running > 1").limit(1).count())
 
 
 def operation_causes(rows: Any) -> dict[tuple[str, str], int]:

@@ -8,6 +8,7 @@ rows are not all there, or are not to be trusted.  Findings that lean on these a
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -68,6 +69,8 @@ def _moved(run: Run) -> list[Doubt]:
 
 def _in_place(run: Run, node: str, files: list[RowFile], found: list[Doubt]) -> list[RowFile]:
     """The files of a node, process by process, in the order of their rows; each row once."""
+    if not all(file.first for file in files):
+        return files  # rows without numbers: nobody knows what is missing
     lives: dict[str, list[RowFile]] = {}
     strangers = []
     for file in files:
@@ -113,14 +116,26 @@ def _ordered(node: str, files: list[RowFile], found: list[Doubt]) -> list[RowFil
             found.append(Doubt("repeated file", str(file.path), severity, text, frozenset({node})))
         else:
             kept.append(file)
-    in_order = [file for file in by_name if file in kept]
-    if in_order != kept:
-        for one, other in zip(in_order, kept, strict=True):
-            if one is not other:
-                text = f"{one.path} has another name than its rows {one.first} to {one.last} should have; they are read in order"
-                found.append(Doubt("renamed file", str(one.path), NOTE, text))
-                break
+    for file in _out_of_place([file for file in by_name if file in kept]):
+        text = f"{file.path} has another name than its rows {file.first} to {file.last} should have; they are read in order"
+        found.append(Doubt("renamed file", str(file.path), NOTE, text))
     return kept
+
+
+def _out_of_place(files: Sequence[RowFile]) -> list[RowFile]:
+    """Those that have to be taken out for the rest to be in order: as few as can be."""
+    ends: list[int] = []  # of the longest rising chain of each length: the place of its last file
+    before: list[int] = []
+    for place, file in enumerate(files):
+        length = sum(files[end].first < file.first for end in ends)
+        before.append(ends[length - 1] if length else -1)
+        ends[length : length + 1] = [place]
+    chain = set()
+    place = ends[-1] if ends else -1
+    while place >= 0:
+        chain.add(place)
+        place = before[place]
+    return [file for number, file in enumerate(files) if number not in chain]
 
 
 def _holes(node: str, files: Sequence[RowFile], dropped: int) -> list[Doubt]:
@@ -156,9 +171,8 @@ def _short(run: Run, node: str, files: Sequence[RowFile], rows: int) -> list[Dou
 
 
 def _has_holes(files: Sequence[RowFile]) -> bool:
-    return any(other.first > one.last + 1 for one, other in zip(files, files[1:], strict=False)) or bool(
-        files and files[0].first > 1
-    )
+    gaps = any(other.first > one.last + 1 for one, other in itertools.pairwise(files))
+    return gaps or bool(files and files[0].first > 1)
 
 
 def _described(run: Run) -> list[Doubt]:
@@ -214,13 +228,14 @@ def clocks(parts: Iterable[Sampled], reference: str | None) -> tuple[dict[str, i
     found = []
     for node in nodes:
         bounds = ahead.get((chosen, node))
-        if bounds is None or bounds[0] <= TOLERANCE and bounds[1] >= -TOLERANCE:
+        if bounds is None or (bounds[0] <= TOLERANCE and bounds[1] >= -TOLERANCE):
             continue
         known = [bound for bound in bounds if abs(bound) < UNBOUNDED]
         middle = sum(known) // len(known)
         shifts[node] = -middle
+        side = "ahead of" if middle > 0 else "behind"
         text = (
-            f"the clock of node {node!r} was {abs(middle) / 1e9:.1f} s {'ahead of' if middle > 0 else 'behind'} that of {chosen!r}; "
+            f"the clock of node {node!r} was {abs(middle) / 1e9:.1f} s {side} that of {chosen!r}; "
             "its times are corrected, and what hangs on them is unsure"
         )
         found.append(Doubt("clock", node, CLOCK, text, frozenset({node})))

@@ -56,13 +56,24 @@ def open_for_review(path: str | Path) -> Opened:
     Tasks run in other folders, and on other machines: the path is made absolute before it goes there.
     """
     run = open_run(Path(path).absolute())
+    notes, gaps = notes_of(run), gaps_of(run)
     doubts = inspect(run)
+    _describe(run)
     if not run.files or not run.rows:
         why = f" ({'; '.join(run.troubles)})" if run.troubles else ""
         raise ReviewError(f"{run.path}: the run is empty: there are no rows to review{why}")
     if "time" not in run.info:
         run.info["time"] = _time_of(run)
-    return with_doubts(Opened(run, tuple(notes_of(run)), frozenset(gaps_of(run))), doubts)
+    return with_doubts(Opened(run, tuple(notes), frozenset(gaps)), doubts)
+
+
+def _describe(run: Run) -> None:
+    """Of a node without description, what its rows tell: the last of one that ended in order says so."""
+    for node in {file.node for file in run.files}:
+        if not run.nodes.get(node):
+            last = file_rows([file for file in run.files if file.node == node][-1], ("kind", "epoch_ns"))
+            stopped = len(last) > 0 and last["kind"][-1].as_py() == "stop"
+            run.nodes[node] = {"ended_ns": last["epoch_ns"][-1].as_py() if stopped else None}
 
 
 def with_doubts(opened: Opened, doubts: Iterable[Doubt]) -> Opened:
@@ -115,8 +126,9 @@ def gaps_of(run: Run) -> set[str]:
     torn = {path.parent for path in (run.path / "rows").glob("node=*/*.parquet") if path not in whole}
     found = {unquote(folder.name.removeprefix("node=")) for folder in torn}
     found |= {name for name, node in run.nodes.items() if node.get("dropped")}
+    there = set(run.nodes) | {file.node for file in run.files}
     return found | {
-        name for node in run.nodes.values() for name in node.get("others", ()) if name not in run.nodes
+        name for node in run.nodes.values() for name in node.get("others", ()) if name not in there
     }
 
 

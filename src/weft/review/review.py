@@ -39,16 +39,16 @@ class Review:
     rows: int
     dropped_rows: int
     notes: tuple[str, ...]
-    doubts: tuple[Doubt, ...] = ()
     audits: dict[str, Result] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
-    """Audits that failed, and why."""
-    incomplete: bool = False
-    """Rows are known to be missing."""
     seconds: dict[str, float] = field(default_factory=dict)
     advice: dict[str, Any] = field(default_factory=dict)
     evidence: Evidence | None = None
     """What the report shows besides, if it was asked for."""
+    failures: dict[str, str] = field(default_factory=dict)
+    """Audits that failed, and why."""
+    doubts: tuple[Doubt, ...] = ()
+    incomplete: bool = False
+    """Rows are known to be missing."""
 
     @property
     def violations(self) -> int:
@@ -76,7 +76,8 @@ class Review:
             }
             for name, result in self.audits.items()
         }
-        audits |= {name: {"failed": why} for name, why in self.failures.items()}
+        nothing: dict[str, Any] = {"violations": 0, "unsure": 0, "witnesses": []}
+        audits |= {name: {**nothing, "failed": why} for name, why in self.failures.items()}
         return {
             "run": self.run,
             "status": self.status,
@@ -84,7 +85,8 @@ class Review:
             "dropped_rows": self.dropped_rows,
             "notes": list(self.notes),
             "data": [
-                {"check": one.check, "subject": one.subject, "severity": one.severity, "text": one.text} for one in self.doubts
+                {"check": one.check, "subject": one.subject, "severity": one.severity, "text": one.text}
+                for one in self.doubts
             ],
             "audits": audits,
             "advice": self.advice,
@@ -153,7 +155,9 @@ def _survey(context: Context, say: Callable[[str], None]) -> None:
             seen = context.survey
         except Exception as error:
             _reraise_damage(error)
-            raise ReviewError(f"{context.opened.run.path}: its rows cannot be read: {reason(error)}") from error
+            raise ReviewError(
+                f"{context.opened.run.path}: its rows cannot be read: {reason(error)}"
+            ) from error
     shifts, doubts = quality.clocks(seen, context.opened.run.info.get("node"))
     if shifts:
         run = context.opened.run
@@ -163,7 +167,7 @@ def _survey(context: Context, say: Callable[[str], None]) -> None:
 
 def _audited(context: Context, say: Callable[[str], None], names: Sequence[str]) -> Review:
     run = context.opened.run
-    found = Review(str(run.path), run.rows, run.dropped, context.opened.notes, context.opened.doubts)
+    found = Review(str(run.path), run.rows, run.dropped, context.opened.notes, doubts=context.opened.doubts)
     found.incomplete = bool(context.opened.gaps)
     for name in names:
         began = time.monotonic()

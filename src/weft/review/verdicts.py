@@ -91,4 +91,6 @@ def verdict_of(found: Review) -> Verdict:
         {"audit": name, **witness} for name, result in found.audits.items() for witness in result.witnesses
     ]
     unsure = {name: result.unsure for name, result in found.audits.items() if result.unsure}
-    return Verdict(found.run, found.status, findings, unsure, dict(found.failures), list(found.notes), found.rows)
+    return Verdict(
+        found.run, found.status, findings, unsure, dict(found.failures), list(found.notes), found.rows
+    )

@@ -13,9 +13,9 @@ from weft.model.errors import RTIexception, RTIinternalError, rti_exception
 from weft.wire.codec_forms import Forms
 from weft.wire.codec_messages import Datum, Plan, Union, decode, encode, plan
 from weft.wire.codec_scalars import Time
-from weft.wire.codec_wire import BYTES, WireError, tag, varint
+from weft.wire.codec_wire import BYTES, Malformed, WireError, read_varint, tag, varint
+from weft.wire.evolved import exception_name
 from weft.wire.own_fields import join_order, join_time, split_order, split_time, with_own, with_time
-from weft.wire.evolved import JAVA_NAMES, NAMES
 from weft.wire.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 
 _RULES = """
@@ -95,6 +95,7 @@ GetAllowRelaxedDDMSwitch: get_federation_switch "allowRelaxedDDM"
 GetNonRegulatedGrantSwitch: get_federation_switch "nonRegulatedGrant"
 """
 
+
 class DecodedCall(NamedTuple):
     number: int
     service: str
@@ -113,6 +114,16 @@ def decode_call(payload: bytes, time: Time = None) -> DecodedCall:
     return DecodedCall(number, service, join_time(service, arguments, payload, start, end, time))
 
 
+def service_of(beginning: bytes) -> str:
+    """What is called, by the first bytes of the payload; nothing if that cannot be told."""
+    try:
+        key, _ = read_varint(beginning, 0, len(beginning))
+    except Malformed:
+        return ""
+    forms = call_forms().by_number.get(key >> 3)
+    return forms[0].service if forms else ""
+
+
 def encode_response(number: int, value: Any = None) -> bytes:
     """The answer to call `number`."""
     if value is None:
@@ -121,16 +132,16 @@ def encode_response(number: int, value: Any = None) -> bytes:
     return tag(number + 1, BYTES) + varint(len(content)) + content
 
 
-def encode_exception(name: str, details: str, evolved: bool = False, java: bool = False) -> bytes:
+def encode_exception(name: str, details: str, evolved: bool = False, java: bool | None = None) -> bytes:
     """The answer to any call: it has failed.  `evolved` is for a client of the 2010 edition, `java` for that in Java."""
     known, details = _known_exception(name, details, evolved, java)
     return encode("CallResponse", (1, (known, details.encode("utf-8", "replace").decode())))
 
 
-def _known_exception(name: str, details: str, evolved: bool, java: bool) -> tuple[str, str]:
+def _known_exception(name: str, details: str, evolved: bool, java: bool | None) -> tuple[str, str]:
     known = name
     if evolved:
-        known = (JAVA_NAMES if java else NAMES).get(name, name)
+        known = exception_name(name, java)
     if known not in HLA4_EXCEPTIONS and not (evolved and known in EVOLVED_EXCEPTIONS):
         known = "RTIinternalError"
     return known, details if known == name else f"{name}: {details}"

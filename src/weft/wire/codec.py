@@ -13,15 +13,15 @@ class Codec:
     """Bytes to calls and callbacks, and back, for one connection.
 
     What must be known of the connection: `time`, the factory of the federation's logical time (None until the federate
-    has joined), and `evolved`, whether the client speaks the 2010 edition of the API; then `java`, whether it is the one in Java,
-    and `conveys_producer`, the federation's switch of 2010 (`weft.wire.evolved`).  Payloads are `bytes`; what cannot be read or
-    written raises `WireError`.
+    has joined), and `evolved`, whether the client speaks the 2010 edition of the API; then `java`, whether it is the one in Java
+    (None: not known), and `conveys_producer`, the federation's switch of 2010 (`weft.wire.evolved`).  Payloads are `bytes`;
+    what cannot be read or written raises `WireError`.
     """
 
     def __init__(self, time: Time = None, evolved: bool = False) -> None:
         self.time = time
         self.evolved = evolved
-        self.java = False
+        self.java: bool | None = None
         self.conveys_producer = False
 
     # --- at the RTI -------------------------------------------------------------------------------------------

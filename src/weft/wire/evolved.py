@@ -1,7 +1,8 @@
 """What a client of the 2010 edition (HLA Evolved) is told in other words, because it does not know those of HLA 4.
 
-Its client speaks the protocol all the same, and says in the settings it connects with that its federate is an older one.  A callback
-it does not know it drops, or it cannot be used afterwards; of an exception it does not know the federate gets no more than the text.
+Its client speaks the protocol all the same, and says in the settings it connects with that its federate is an older one.  A
+callback it does not know it drops, or it cannot be used afterwards; of an exception it does not know the federate gets no more
+than the text.
 """
 
 from __future__ import annotations
@@ -60,11 +61,13 @@ JAVA_NAMES = NAMES | {
     "ErrorReadingFOM": "ErrorReadingFOM",
     "InvalidFOM": "ErrorReadingFOM",
 }
-_COMPRESSED_FROM = 1024  # bytes: of a larger file the Java client makes an archive, and the C++ client never does
+_COMPRESSED_FROM = (
+    1024  # bytes: of a larger file the Java client makes an archive, and the C++ client never does
+)
 
 
-def is_java(modules: Iterable[Source | CompressedModule | ModuleUrl]) -> bool:
-    """Does the Java client send modules in this way, and not the C++ client?
+def is_java(modules: Iterable[Source | CompressedModule | ModuleUrl]) -> bool | None:
+    """Does the Java client send modules in this way, or the C++ client?  None: either might.
 
     Nothing else tells the two apart before something can go wrong with a module.  Java names a file without its folder, and an
     address with its scheme.
@@ -73,7 +76,15 @@ def is_java(modules: Iterable[Source | CompressedModule | ModuleUrl]) -> bool:
         if isinstance(module, CompressedModule):
             return True
         if isinstance(module, ModuleUrl):
-            return ":" in module.url[2:]  # not the colon of a drive
-        if len(module.data) > _COMPRESSED_FROM or "/" in module.name or "\\" in module.name:
+            if ":" not in module.url[2:]:  # the colon of a drive is none of a scheme
+                return False
+        elif len(module.data) > _COMPRESSED_FROM or "/" in module.name or "\\" in module.name:
             return False
-    return False
+    return None
+
+
+def exception_name(name: str, java: bool | None) -> str:
+    """If nobody knows which client it is, an address that could not be opened is more likely Java's."""
+    if java or (java is None and name == "CouldNotOpenFOM"):
+        return JAVA_NAMES.get(name, name)
+    return NAMES.get(name, name)

@@ -41,6 +41,7 @@ HEADER_SIZE: Final = 24
 NONE: Final = -0x80000000
 LAST_NUMBER: Final = 0x7FFFFFFF
 HALF: Final = 0x40000000
+BEGINNING: Final = 8  # bytes of the payload of a call that is too large
 COPIED: Final = 4096  # bytes: a longer payload is shared rather than copied
 
 NEW_SESSION: Final = 1
@@ -238,12 +239,15 @@ class FrameReader:
         while reader.next():
             reader.type, reader.sequence, reader.last_received, reader.answers, reader.payload
 
-    `answers` is set for responses only, and NONE for a callback response without a number.  Take all frames before feeding more.  A frame that is not allowed raises
-    ProtocolError as soon as its header is there, so never more than `max_frame` bytes and one read are held; nothing can be
-    read after that.
+    `answers` is set for responses only, and NONE for a callback response without a number.  Take all frames before feeding
+    more.  A frame that is not allowed raises ProtocolError as soon as its header is there, so never more than `max_frame` bytes
+    and one read are held; nothing can be read after that.
+
+    With `skips` a call that is too large is none of these: it comes as soon as it begins, with `excess`, its size, and the first
+    bytes of its payload; the rest is passed over.  So it can be refused, and what follows be read.
     """
 
-    def __init__(self, from_client: bool, max_frame: int) -> None:
+    def __init__(self, from_client: bool, max_frame: int, skips: bool = False) -> None:
         self.type = 0
         self.sequence = NONE
         self.signed_id: i64 = 0
@@ -252,6 +256,9 @@ class FrameReader:
         self.start: i64 = 0
         """Where the payload starts in `data`, and where it ends."""
         self.end: i64 = 0
+        self.excess = 0
+        """The size of a call that is too large; 0 for all other frames."""
+        self._skips = skips
         self._from_client = from_client
         self._max_frame = max_frame
         self._least = [0] * TYPES_END
@@ -268,6 +275,7 @@ class FrameReader:
         self._pieces: list[bytes] = []
         self._held = 0
         self._need = 0
+        self._skip = 0  # bytes to come that are passed over
 
     @property
     def payload(self) -> bytes:
@@ -279,6 +287,13 @@ class FrameReader:
         return self._held + len(self.data) - self._at
 
     def feed(self, data: bytes) -> None:
+        if self._skip:
+            size: int = len(data)
+            if size <= self._skip:
+                self._skip -= size
+                return
+            data = data[self._skip :]
+            self._skip = 0
         if self._held:
             self._pieces.append(data)
             self._held += len(data)
@@ -319,7 +334,10 @@ class FrameReader:
         if not 0 < kind < TYPES_END:
             raise self._fault(size, kind)
         least = self._least[kind]
+        self.excess = 0
         if least == 0 or not least <= size <= self._max_frame:
+            if self._skips and kind == CALL_REQUEST and size > self._max_frame:
+                return self._too_large(size)
             raise self._fault(size, kind)
         if kind < FIRST_HLA_TYPE and size != least and kind != NEW_SESSION:
             raise self._fault(size, kind)
@@ -340,6 +358,19 @@ class FrameReader:
             self.start = at + HEADER_SIZE + 4
         self.end = end
         self._at = end
+        return True
+
+    def _too_large(self, size: int) -> bool:
+        room: int = len(self.data) - self._at
+        if room < HEADER_SIZE + BEGINNING:
+            return self._wait(HEADER_SIZE + BEGINNING)
+        taken = min(size, room)
+        self.type = CALL_REQUEST
+        self.excess = size
+        self.start = self._at + HEADER_SIZE
+        self.end = self.start + BEGINNING
+        self._at += taken
+        self._skip = size - taken
         return True
 
     def _wait(self, need: int) -> bool:

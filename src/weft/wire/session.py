@@ -74,7 +74,7 @@ class Session:
     ) -> None:
         self.state = _NEW
         self.settings = settings
-        self.frame = FrameReader(is_server, settings.max_frame)
+        self.frame = FrameReader(is_server, settings.max_frame, settings.skips_large)
         self.last_received = NONE
         """The number of the last HLA frame received: calls and callback responses, or the other two."""
         self.ending = ""

@@ -164,6 +164,8 @@ class SessionSettings:
 
     max_frame: int = 64 << 20
     """The largest frame accepted, header included."""
+    skips_large: bool = False
+    """(server) A larger call does not end the session: the host refuses it (`FrameReader.excess`)."""
     history_frames: int = 1 << 16
     history_bytes: int = 64 << 20
     """What is kept to be sent again; a peer that misses more cannot resume."""

@@ -25,6 +25,10 @@ CLOSE: Final = 8
 PING: Final = 9
 PONG: Final = 10
 
+NORMAL: Final = 1000  # why a connection is closed (RFC 6455, 7.4.1)
+GOING_AWAY: Final = 1001
+BROKEN: Final = 1002
+
 
 def accept_key(key: bytes) -> bytes:
     return base64.b64encode(hashlib.sha1(key + _GUID).digest())
@@ -93,6 +97,11 @@ def wrap(payload: bytes, opcode: int = BINARY, mask: bytes = b"") -> bytes:
     return head + mask + _masked(payload, mask) if mask else head + payload
 
 
+def farewell(why: int, mask: bytes = b"") -> bytes:
+    """The close frame; whoever has sent it sends nothing more."""
+    return wrap(why.to_bytes(2, "big"), CLOSE, mask)
+
+
 def _masked(payload: bytes, mask: bytes) -> bytes:
     """XOR with the repeated mask, as one large number: the fastest way without a loop over bytes."""
     size = len(payload)
@@ -103,9 +112,19 @@ def _masked(payload: bytes, mask: bytes) -> bytes:
 
 
 class WebSocketReader:
-    """Takes bytes as they come and gives whole binary messages; control frames to send back gather in `replies`."""
+    """Takes bytes as they come and gives whole binary messages; control frames to send back gather in `replies`.
+
+    With `passes_large` a message that is too large comes in pieces, as they arrive: whoever reads them knows what to do with it.
+    """
 
     def __init__(self, from_client: bool, max_message: int) -> None:
+        self.passes_large = False
+        self._large = False  # within such a message
+        self._left = (
+            0  # bytes of its present frame that are to come; with their mask, and whether it is the last one
+        )
+        self._mask = b""
+        self._fin = False
         self.replies: list[tuple[int, bytes]] = []  # (opcode, payload), for `wrap`
         self.closed = False
         self._from_client = from_client
@@ -119,7 +138,7 @@ class WebSocketReader:
         self._data += data
         found: list[bytes] = []
         while not self.closed:
-            frame = self._frame()
+            frame = self._fragment() if self._left else self._frame()
             if frame is None:
                 break
             fin, opcode, payload = frame
@@ -146,7 +165,8 @@ class WebSocketReader:
                 return None
             size = int.from_bytes(data[at : at + more], "big")
             at += more
-        if size + self._gathered > self.max_message:
+        is_large = size + self._gathered > self.max_message
+        if is_large and (not self.passes_large or first & 0x0F >= CLOSE):
             raise ProtocolError(
                 f"a WebSocket message of more than {self.max_message} bytes (limits.frame_bytes)"
             )
@@ -154,11 +174,30 @@ class WebSocketReader:
         if self._from_client:
             mask = bytes(data[at : at + 4])
             at += 4
+        if is_large and len(data) >= at:
+            self._large = True
+            self._left, self._mask, self._fin = size, mask, bool(first & 0x80)
+            del data[:at]
+            return False, first & 0x0F, b""
         if len(data) < at + size:
             return None
         payload = bytes(data[at : at + size])
         del data[: at + size]
         return bool(first & 0x80), first & 0x0F, _masked(payload, mask) if mask else payload
+
+    def _fragment(self) -> tuple[bool, int, bytes] | None:
+        """What has come of a frame that is passed in pieces, as if it were a frame of its own."""
+        piece = bytes(self._data[: self._left])
+        if not piece:
+            return None
+        del self._data[: len(piece)]
+        self._left -= len(piece)
+        mask = self._mask
+        if mask:
+            turn = len(piece) % 4
+            self._mask = mask[turn:] + mask[:turn]
+            piece = _masked(piece, mask)
+        return self._fin and not self._left, CONTINUATION, piece
 
     def _control(self, opcode: int, payload: bytes) -> None:
         if len(payload) > 125 or opcode > PONG:
@@ -179,10 +218,14 @@ class WebSocketReader:
         if payload:  # empty ones could be sent without end
             self._parts.append(payload)
         self._gathered += len(payload)
-        if not fin:
+        if not fin and not self._large:
             return None
         message, kind = b"".join(self._parts), self._opcode
         self._parts = []
+        if not fin:
+            self._gathered = 0  # nothing of it is kept
+            return message if kind == BINARY else None
+        self._large = False
         self._opcode = CONTINUATION
         self._gathered = 0
         return message if kind == BINARY else None

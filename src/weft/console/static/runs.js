@@ -11,6 +11,7 @@ import { READ_ONLY } from "./steer.js";
 const STATES = {
   recording: ["info", "dot", "recording"],
   complete: ["good", "good", "complete"],
+  incomplete: ["warn", "warn", "incomplete"],
   interrupted: ["warn", "warn", "interrupted"],
   unreadable: ["bad", "bad", "unreadable"],
 };
@@ -218,6 +219,7 @@ function verdict(review) {
   if (review.state === "failed") return chip("bad", "bad", review.error ?? "failed");
   if (review.state !== "done") return h("span", { class: "muted" }, "not reviewed");
   if (review.violations === undefined) return chip("plain", "info", "reviewed");
+  if (!review.violations && review.inconclusive) return chip("warn", "warn", "inconclusive");
   return review.violations
     ? chip("bad", "warn", plural(review.violations, "violation"))
     : chip("good", "good", "nothing is wrong");

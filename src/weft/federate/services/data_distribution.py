@@ -63,6 +63,7 @@ class DataDistributionManagement(Calls):
                 "register_object_instance_with_regions", (object_class, as_pairs(attributes_and_regions))
             )
         else:
+            self._require_told((object_instance_name,))
             result = self._call(
                 "register_object_instance_with_regions",
                 (object_class, as_pairs(attributes_and_regions), object_instance_name),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
+from weft.federate.awaited import BEING_CHANGED, CLASS_BEING_CHANGED, pairs
 from weft.federate.services.calls import Calls
 from weft.federate.services.kinds import as_dict, as_set
 from weft.model.enums import OrderType
@@ -23,18 +24,24 @@ from weft.model.time import LogicalTime
 class ObjectManagement(Calls):
     def reserve_object_instance_name(self, object_instance_name: str) -> None:
         """Clause 6.2."""
-        self._call("reserve_object_instance_name", (object_instance_name,))
+        asked = self._awaited.names
+        self._call_once(
+            "reserve_object_instance_name", (object_instance_name,), asked, [object_instance_name]
+        )
 
     def release_object_instance_name(self, object_instance_name: str) -> None:
         """Clause 6.4."""
+        self._require_told((object_instance_name,))
         self._call("release_object_instance_name", (object_instance_name,))
 
     def reserve_multiple_object_instance_names(self, object_instance_names: Set[str]) -> None:
         """Clause 6.5."""
-        self._call("reserve_multiple_object_instance_names", (as_set(object_instance_names),))
+        names = as_set(object_instance_names)
+        self._call_once("reserve_multiple_object_instance_names", (names,), self._awaited.names, names)
 
     def release_multiple_object_instance_names(self, object_instance_names: Set[str]) -> None:
         """Clause 6.7."""
+        self._require_told(object_instance_names)
         self._call("release_multiple_object_instance_names", (as_set(object_instance_names),))
 
     def register_object_instance(
@@ -46,6 +53,7 @@ class ObjectManagement(Calls):
         if object_instance_name is None:
             result: ObjectInstanceHandle = self._call("register_object_instance", (object_class,))
         else:
+            self._require_told((object_instance_name,))
             result = self._call("register_object_instance", (object_class, object_instance_name))
         return result
 
@@ -173,9 +181,13 @@ class ObjectManagement(Calls):
         transportation_type: TransportationTypeHandle,
     ) -> None:
         """Clause 6.25."""
-        self._call(
+        changed = as_set(attributes)
+        self._call_once(
             "request_attribute_transportation_type_change",
-            (object_instance, as_set(attributes), transportation_type),
+            (object_instance, changed, transportation_type),
+            self._awaited.changing,
+            pairs(object_instance, changed),
+            BEING_CHANGED,
         )
 
     def change_default_attribute_transportation_type(
@@ -204,7 +216,13 @@ class ObjectManagement(Calls):
         transportation_type: TransportationTypeHandle,
     ) -> None:
         """Clause 6.30."""
-        self._call("request_interaction_transportation_type_change", (interaction_class, transportation_type))
+        self._call_once(
+            "request_interaction_transportation_type_change",
+            (interaction_class, transportation_type),
+            self._awaited.changing,
+            [interaction_class],
+            CLASS_BEING_CHANGED,
+        )
 
     def query_interaction_transportation_type(
         self,

@@ -21,39 +21,76 @@ from weft.model.time import LogicalTime, LogicalTimeInterval
 class TimeManagement(Calls):
     def enable_time_regulation(self, lookahead: LogicalTimeInterval) -> None:
         """Clause 8.2."""
-        self._call("enable_time_regulation", (lookahead,))
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_regulation()
+        awaited = self._awaited
+        before, awaited.regulation = awaited.regulation, True
+        try:
+            self._call("enable_time_regulation", (lookahead,))
+        except BaseException:
+            awaited.regulation = before
+            raise
 
     def disable_time_regulation(self) -> None:
         """Clause 8.4."""
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_unregulated()
         self._call("disable_time_regulation", ())
 
     def enable_time_constrained(self) -> None:
         """Clause 8.5."""
-        self._call("enable_time_constrained", ())
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_constrained()
+        awaited = self._awaited
+        before, awaited.constrained = awaited.constrained, True
+        try:
+            self._call("enable_time_constrained", ())
+        except BaseException:
+            awaited.constrained = before
+            raise
 
     def disable_time_constrained(self) -> None:
         """Clause 8.7."""
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_unconstrained()
         self._call("disable_time_constrained", ())
 
     def time_advance_request(self, time: LogicalTime) -> None:
         """Clause 8.8."""
-        self._call("time_advance_request", (time,))
+        self._advance("time_advance_request", time)
 
     def time_advance_request_available(self, time: LogicalTime) -> None:
         """Clause 8.9."""
-        self._call("time_advance_request_available", (time,))
+        self._advance("time_advance_request_available", time)
 
     def next_message_request(self, time: LogicalTime) -> None:
         """Clause 8.10."""
-        self._call("next_message_request", (time,))
+        self._advance("next_message_request", time)
 
     def next_message_request_available(self, time: LogicalTime) -> None:
         """Clause 8.11."""
-        self._call("next_message_request_available", (time,))
+        self._advance("next_message_request_available", time)
 
     def flush_queue_request(self, time: LogicalTime) -> None:
         """Clause 8.12."""
-        self._call("flush_queue_request", (time,))
+        self._advance("flush_queue_request", time)
+
+    def _advance(self, service: str, time: LogicalTime) -> None:
+        """The grant ends it, which may be delivered before this returns; or a refusal, which may come with a later call."""
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_advance()
+        awaited = self._awaited
+        before, awaited.grant = awaited.grant, True
+        try:
+            self._call(service, (time,))
+        except BaseException:
+            awaited.grant = before
+            raise
 
     def enable_asynchronous_delivery(self) -> None:
         """Clause 8.15."""
@@ -80,15 +117,25 @@ class TimeManagement(Calls):
 
     def modify_lookahead(self, lookahead: LogicalTimeInterval) -> None:
         """Clause 8.20."""
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_while_advancing()
+            pending.refuse_unregulated()
         self._call("modify_lookahead", (lookahead,))
 
     def query_lookahead(self) -> LogicalTimeInterval:
         """Clause 8.21."""
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_unregulated()
         result: LogicalTimeInterval = self._call("query_lookahead", ())
         return result
 
     def retract(self, retraction: MessageRetractionHandle) -> None:
         """Clause 8.22."""
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_unregulated()
         self._call("retract", (retraction,))
 
     def query_blocking(self) -> Blocking:

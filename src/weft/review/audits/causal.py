@@ -117,7 +117,11 @@ def asked(orders: tuple[str, ...], batches: Iterator[Any]) -> Iterator[Any]:
 def _with_orders(context: Context, found: Any) -> Any:
     """Which order the late message and the one before it were sent in, and of which classes they are."""
     swapped = found.mapInArrow(partial(renamed, "after_", ""), FOUND)
-    rows = rows_in(context, blocks_of(found, swapped)).mapInArrow(sends_as_found, f"is_send boolean, {FOUND}").persist()
+    rows = (
+        rows_in(context, blocks_of(found, swapped))
+        .mapInArrow(sends_as_found, f"is_send boolean, {FOUND}")
+        .persist()
+    )
     marked = f"is_send boolean, {FOUND}"
     for prefix in ("", "after_"):
         keys = (f"{prefix}source", "after" if prefix else "message")

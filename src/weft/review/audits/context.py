@@ -76,7 +76,9 @@ class Context:
 
     def reopen(self, opened: Opened) -> None:
         """Other files, or the same with another clock: what was found out before is forgotten."""
-        kept = {name: self.__dict__[name] for name in ("session", "rows", "witnesses", "orders", "rows_per_part")}
+        kept = {
+            name: self.__dict__[name] for name in ("session", "rows", "witnesses", "orders", "rows_per_part")
+        }
         self.__dict__.clear()
         self.__dict__.update(kept, opened=opened)
 
@@ -168,7 +170,10 @@ class Context:
         counts = Counter[bool]()
         for row in rows:
             counts[row["unsure"]] += row.pop("times") or 0
-        shown = sorted((row for row in rows if row[order[0]] is not None and not row["unsure"]), key=partial(_place, order))
+        shown = sorted(
+            (row for row in rows if row[order[0]] is not None and not row["unsure"]),
+            key=partial(_place, order),
+        )
         return Result(
             counts[False], [_plain(row) for row in shown[: self.witnesses]], counts[True], figures or {}
         )
@@ -231,9 +236,11 @@ def _first_ones(order: tuple[str, ...], many: int, schema: str, batches: Iterato
     keys = [(key, "ascending") for name in order for key in (f"{name} is there", name)]
     sortable = pa.table([*there.columns, *(certain[name] for name in order)], [*there.column_names, *order])
     places = pc.sort_indices(sortable, sort_keys=keys)[:many]
-    yield from pa.concat_tables([certain.take(places)], promote_options="default").append_column(
-        "times", pa.nulls(len(places), pa.int64())
-    ).to_batches()
+    yield from (
+        pa.concat_tables([certain.take(places)], promote_options="default")
+        .append_column("times", pa.nulls(len(places), pa.int64()))
+        .to_batches()
+    )
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

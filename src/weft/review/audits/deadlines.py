@@ -53,7 +53,9 @@ def audit(context: Context) -> Result:
     told = spread(context.session, [partial(measure, part) for part in parts], FIGURES).toArrow().to_pylist()
     if not any(row["missed"] for row in told):
         return Result(0, [], figures={"consumers": _consumers(context, told, {})})
-    both = spread(context.session, [partial(misses, part) for part in parts], MISSED).repartition("node", "name")
+    both = spread(context.session, [partial(misses, part) for part in parts], MISSED).repartition(
+        "node", "name"
+    )
     missed = both.mapInArrow(once, FOUND).persist()
     counts: dict[Consumer, int] = {}
     for row in missed.mapInArrow(consumers, COUNTED).toArrow().to_pylist():

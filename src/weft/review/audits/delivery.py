@@ -17,9 +17,9 @@ from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.audits.control import control
-from weft.review.audits.judging import FOUND, KEY, Known, judge_batches
 from weft.review.audits.judging import AFTER_RESIGNATION as AFTER_RESIGNATION
 from weft.review.audits.judging import DUPLICATE as DUPLICATE
+from weft.review.audits.judging import FOUND, KEY, Known, judge_batches
 from weft.review.audits.judging import LOST as LOST
 from weft.review.audits.judging import OTHER_TIME as OTHER_TIME
 from weft.review.audits.judging import TWICE as TWICE
@@ -30,7 +30,18 @@ from weft.review.kernels.pieces import Array, by_value
 from weft.review.tasks import Part, read_part, spread
 
 SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
-SUMMED = ("kind", "source", "message", "federate", "destinations", "order", "class", "items", "seq", "transport")
+SUMMED = (
+    "kind",
+    "source",
+    "message",
+    "federate",
+    "destinations",
+    "order",
+    "class",
+    "items",
+    "seq",
+    "transport",
+)
 BLOCK, REACHED, SENT, SPAN, AGAIN = 0, 1, 2, 3, 4
 """`key` is a block; a federate that got messages in an order (`sum`) up to `count`; nothing, the source sent up to `count`;
 the first message of a source in this part, `count` the last; a block in which a number came twice."""
@@ -113,7 +124,9 @@ def _summed(
     if not context.has("send", "deliver"):
         return [], {}, {}
     column = context.opened.time_column
-    told = spread(context.session, [partial(sum_part, column, part) for part in context.parts], SUMS).toArrow()
+    told = spread(
+        context.session, [partial(sum_part, column, part) for part in context.parts], SUMS
+    ).toArrow()
     what, source, key, count, total = (arrow.numbers(told, name) for name in told.column_names)
     blocks = what == BLOCK
     sources, keys, (counts, sums) = kernel.summed_by(
@@ -125,7 +138,9 @@ def _summed(
     found |= set(zip(source[again].tolist(), key[again].tolist(), strict=True))
     reached: dict[tuple[int, int, str], int] = {}
     far = what == REACHED
-    for one, who, most, order in zip(*(column[far].tolist() for column in (source, key, count, total)), strict=True):
+    for one, who, most, order in zip(
+        *(column[far].tolist() for column in (source, key, count, total)), strict=True
+    ):
         place = (one, who, ORDERS[order])
         reached[place] = max(most, reached.get(place, 0))
     last: dict[int, int] = {}
@@ -145,7 +160,9 @@ def _overlapping(source: Array, first: Array, last: Array) -> set[tuple[int, int
         for place in np.flatnonzero(first[order][1:] <= most[:-1]).tolist():
             begin = int(first[order[place + 1]])
             end = min(int(most[place]), int(last[order[place + 1]]))
-            found |= {(int(one), block) for block in range(begin >> pick.BLOCK_BITS, (end >> pick.BLOCK_BITS) + 1)}
+            found |= {
+                (int(one), block) for block in range(begin >> pick.BLOCK_BITS, (end >> pick.BLOCK_BITS) + 1)
+            }
     return found
 
 
@@ -193,7 +210,10 @@ def sum_part(time_column: str, part: Part) -> Iterator[Any]:
             values, times = np.unique(mine, return_counts=True)
             before = spans.get(who, (int(mine[0]), int(mine[0]) - 1))
             doubtful = values[(times > 1) | (values <= before[1])] if len(values) else values
-            again += [{"what": AGAIN, "source": who, "key": key} for key in set((doubtful >> pick.BLOCK_BITS).tolist())]
+            again += [
+                {"what": AGAIN, "source": who, "key": key}
+                for key in set((doubtful >> pick.BLOCK_BITS).tolist())
+            ]
             spans[who] = min(before[0], int(values[0])), max(before[1], int(values[-1]))
             last[who] = max(int(values[-1]), last.get(who, 0))
         yield arrow.made_of_rows(again, schema)
@@ -219,7 +239,9 @@ def _form(table: Any, time_column: str) -> Array:
     hashes = np.array([kernel.text_hash(text) for text in texts] or [0], np.int64)
     time = arrow.numbers(table, time_column)
     bits = time.view(np.int64) if time.dtype.kind == "f" else time
-    return np.asarray(hashes[codes] + kernel.hashed(bits, arrow.present(table, time_column), np.zeros(len(bits))))
+    return np.asarray(
+        hashes[codes] + kernel.hashed(bits, arrow.present(table, time_column), np.zeros(len(bits)))
+    )
 
 
 def _reach(reached: dict[tuple[int, int, int], int], order_number: int, got: Any) -> None:

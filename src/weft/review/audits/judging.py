@@ -84,6 +84,9 @@ def judge_batches(known: Known, batches: Iterator[Any]) -> Iterator[Any]:
 class Judged:
     """Rows of messages (`near.SCHEMA`) as columns, and what is wrong with them."""
 
+    items: Array
+    transport: Array
+
     def __init__(self, known: Known, table: Any) -> None:
         self.known = known
         self.table = table
@@ -101,7 +104,9 @@ class Judged:
         keys = np.concatenate(
             (
                 np.stack((self.source[told], self.message[told], to.astype(np.int64)), axis=1),
-                np.stack([column[self.deliveries] for column in (self.source, self.message, self.federate)], axis=1),
+                np.stack(
+                    [column[self.deliveries] for column in (self.source, self.message, self.federate)], axis=1
+                ),
             )
         )
         self.keys, number = np.unique(keys, axis=0, return_inverse=True)
@@ -143,7 +148,9 @@ class Judged:
         self._forms()
         return arrow.made_of_rows(self.rows, arrow.schema_of(FOUND.format(time=self.known.time)))
 
-    def _tell(self, what: str, key: tuple[int, int, int], row: int, unsure: bool = False, **more: Any) -> None:
+    def _tell(
+        self, what: str, key: tuple[int, int, int], row: int, unsure: bool = False, **more: Any
+    ) -> None:
         self.rows.append(
             {
                 "what": what,
@@ -171,7 +178,9 @@ class Judged:
 
     def misfits(self) -> Any:
         marked: dict[tuple[int, int, int], set[str]] = {}
-        for row in np.flatnonzero(arrow.fits(self.table, "kind", lambda kind: kind.startswith("? "))).tolist():
+        for row in np.flatnonzero(
+            arrow.fits(self.table, "kind", lambda kind: kind.startswith("? "))
+        ).tolist():
             key = (int(self.source[row]), int(self.message[row]), int(self.federate[row]))
             marked.setdefault(key, set()).add((self.text("kind", row) or "")[2:])
         got = {self._key(int(pair)) for pair in np.unique(self.pair_of_delivery)}
@@ -217,7 +226,7 @@ class Judged:
             return None
         if member is not None and addressed and self._unwanted_by_then(member, row):
             return None
-        stands = federate not in self.known.excused
+        stands = federate not in self.known.excused and self._could_be_handed(member, int(self.epoch[row]))
         # Before it is released, a message in causal or total order is overtaken by none in its own; then by none at all.
         kept = order if order in ("CO", "CT") and not self._released(key) else "RO"
         if not stamped:
@@ -226,6 +235,12 @@ class Judged:
         else:
             stands = True
         return self.known.is_gap(federate) if stands else None
+
+    def _could_be_handed(self, member: Member | None, epoch: int) -> bool:
+        """Who is constrained gets nothing before it asks for time again: when a run ends, much may be waiting."""
+        if member is None or not member.constrained:
+            return True
+        return member.stay.asked_ns is not None and member.stay.asked_ns > epoch
 
     @cached_property
     def _by_message(self) -> dict[tuple[int, int], list[int]]:
@@ -269,6 +284,9 @@ class Judged:
     def _was_there(self, member: Member, row: int) -> bool:
         """It came to the federate's node while the federate could be handed it: then it did not get lost on the way."""
         at = self._arrived(member, row)
+        order = self.text("order", row)
+        if order == "CT" and at == row:
+            at = -1  # it gets its place elsewhere first
         if at < 0 or member.node in self.known.crashed:
             return False
         place = int(self.seq[at])
@@ -277,6 +295,10 @@ class Judged:
         for other in self._others(int(self.source[row]), int(self.message[row]), "hold"):
             if int(self.federate[other]) == member.federate:
                 return False  # it waits for another one, which is the one that is lost
+        if order in ("CO", "CT") and not self._released(
+            (int(self.source[row]), int(self.message[row]), member.federate)
+        ):
+            return True  # it is released when it comes, and only then waits for the federate
         # Who is constrained gets nothing before it asks for time again.
         return not member.constrained or (member.asked_at is not None and member.asked_at > place)
 
@@ -306,7 +328,9 @@ class Judged:
         lower, upper = self.table["lower"][row].as_py(), self.table["upper"][row].as_py()
         boxes = boxes_of(dimensions, lower, upper) if lower else ()
         by_time = self.text("order", row) == "TSO" and self.timed[row]
-        return Message(name, tuple(items), boxes, int(ticks(self.time[row : row + 1])[0]) if by_time else None)
+        return Message(
+            name, tuple(items), boxes, int(ticks(self.time[row : row + 1])[0]) if by_time else None
+        )
 
     # Delivered, and not sent, or otherwise
 
@@ -328,7 +352,9 @@ class Judged:
             sends = self._send_rows.get(key[:2])
             if not sends:
                 told = self.known.sent_up_to.get(key[0])
-                self._tell(UNSENT, key, row, self.known.is_gap(key[0]) or (told is not None and key[1] > told))
+                self._tell(
+                    UNSENT, key, row, self.known.is_gap(key[0]) or (told is not None and key[1] > told)
+                )
             elif all(addressed[one] for one in sends):
                 self._tell(STRANGE, key, sends[0])
 
@@ -356,7 +382,7 @@ class Judged:
             times = {self.time[one].item() for one in sends if self.timed[one]}
             if times and self.time[row].item() not in times:
                 key = (int(self.source[row]), int(self.message[row]), int(self.federate[row]))
-                place = {"node": self.text("node", row), "seq": int(self.seq[row])}
+                place: dict[str, Any] = {"node": self.text("node", row), "seq": int(self.seq[row])}
                 self._tell(OTHER_TIME, key, row, bound=min(times), **place)
 
     def _after_resignation(self) -> None:
@@ -375,7 +401,11 @@ class Judged:
         """What was handed over, against what the federate had subscribed to when it was."""
         sent = self.send_of[self.pair_of_delivery]
         rows = self.deliveries
-        alike = (sent >= 0) & (self.__dict__["class"][rows] == self.__dict__["class"][sent]) & (self.items[rows] == self.items[sent])
+        alike = (
+            (sent >= 0)
+            & (self.__dict__["class"][rows] == self.__dict__["class"][sent])
+            & (self.items[rows] == self.items[sent])
+        )
         unlike = np.isin(self.pair_of_delivery, self.pair_of_delivery[~alike & (sent >= 0)])
         for pair, inside in by_value(self.pair_of_delivery[unlike]):
             row = int(self.send_of[int(pair)])
@@ -416,7 +446,8 @@ class Judged:
         if not right:
             return  # for the audit of interest
         if not names <= right:
-            told = f"received as {', '.join(sorted(str(name) for name in names))}, not {', '.join(sorted(str(one) for one in right))}"
+            as_told, as_right = (", ".join(sorted(map(str, those))) for those in (names, right))
+            told = f"received as {as_told}, not {as_right}"
             self._tell(OTHER_CLASS, key, row, detail=told, **where)
             return
         sent = {one for one in (self.text("items", row) or "").split(pick.SEP) if one}

@@ -20,7 +20,19 @@ from weft.review.tasks import Part, read_part, spread
 
 KINDS = ("send", "arrive", "hold", "release", "deliver", "drop", "filter", "retract")
 COLUMNS = (
-    *("kind", "node", "seq", "service", "source", "message", "federate", "destinations", "class", "order", "epoch_ns"),
+    *(
+        "kind",
+        "node",
+        "seq",
+        "service",
+        "source",
+        "message",
+        "federate",
+        "destinations",
+        "class",
+        "order",
+        "epoch_ns",
+    ),
     *("object", "transport", "items", "dimensions", "lower", "upper"),
 )
 SCHEMA = (

@@ -20,10 +20,24 @@ from weft.review.tasks import Part, read_part, spread
 
 RTI = 0  # the number of the RTI itself, as a source or federate
 ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
-COLUMNS = ("kind", "service", "seq", "federate", "source", "message", "order", "class", "epoch_ns", "mono_ns", "vector", "link")
+COLUMNS = (
+    "kind",
+    "service",
+    "seq",
+    "federate",
+    "source",
+    "message",
+    "order",
+    "class",
+    "epoch_ns",
+    "mono_ns",
+    "vector",
+    "link",
+)
 BLOCK_BITS = 8
 CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
 CONSTRAINED = "time_constrained_enabled"
+ADVANCED = ("time_advance_grant", "flush_queue_grant")
 
 
 @dataclass
@@ -33,19 +47,21 @@ class Stay:
     left: bool = False  # it resigned or was lost
     granted: Any = None  # its greatest grant
     left_at: int | None = None
-    asked_at: int | None = None  # where it last asked for time
+    asked_at: int | None = None  # where it was last seen to advance: it asks, or is granted
+    asked_ns: int | None = None  # and when
     constrained: bool = False  # was it ever?
     last: tuple[int, int, int] | None = None
     """Its last delivery: place, source and block."""
 
     def joined(self, later: Stay) -> Stay:
         known = [time for time in (self.granted, later.granted) if time is not None]
-        places = [place for place in (self.asked_at, later.asked_at) if place is not None]
+        asked = self if later.asked_at is None else later
         return Stay(
             self.left or later.left,
             max(known, default=None),
             later.left_at if self.left_at is None else self.left_at,
-            max(places, default=None),
+            asked.asked_at,
+            asked.asked_ns,
             self.constrained or later.constrained,
             later.last or self.last,
         )
@@ -151,10 +167,15 @@ def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
 
 
 def _add_members(seen: Seen, table: Any, time_column: str) -> None:
-    federate, time, seq = (arrow.numbers(table, name) for name in ("federate", time_column, "seq"))
+    federate, time, seq, epoch = (
+        arrow.numbers(table, name) for name in ("federate", time_column, "seq", "epoch_ns")
+    )
     leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "link")
     granted = arrow.is_one_of(table, "kind", "grant") & arrow.present(table, time_column)
-    asked = arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)
+    # Until it is granted it is handed what comes, so a grant says as much as a request.
+    asked = (arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)) | (
+        granted & arrow.is_one_of(table, "service", *ADVANCED)
+    )
     constrained = granted & arrow.is_one_of(table, "service", CONSTRAINED)
     delivered = arrow.is_one_of(table, "kind", "deliver") & (arrow.numbers(table, "source") != RTI)
     source, block = arrow.numbers(table, "source"), arrow.numbers(table, "message") >> BLOCK_BITS
@@ -169,6 +190,7 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
             times.max().item() if len(times) else None,
             int(seq[gone[0]]) if len(gone) else None,
             int(seq[requests[-1]]) if len(requests) else None,
+            int(epoch[requests[-1]]) if len(requests) else None,
             bool(constrained[inside].any()),
             (int(seq[got[-1]]), int(source[got[-1]]), int(block[got[-1]])) if len(got) else None,
         )

@@ -142,7 +142,9 @@ def ordered(columns: tuple[str, str], table: Any) -> Any:
     code = np.where(asked & (code < 0) & arrow.is_one_of(table, "kind", "grant"), kernel.GRANT, code)
     code = np.where(asked, code, -1)
     code[arrow.is_one_of(table, "service", *CHANGED)] = steps.UNKNOWN
-    code[arrow.is_one_of(table, "kind", "callback") & arrow.is_one_of(table, "service", REMOVED)] = steps.REMOVE
+    code[arrow.is_one_of(table, "kind", "callback") & arrow.is_one_of(table, "service", REMOVED)] = (
+        steps.REMOVE
+    )
     code[arrow.is_one_of(table, "kind", "deliver") & stamped & timed] = kernel.DELIVER
     code[arrow.is_one_of(table, "kind", "send") & stamped & timed & pick.by_federates(table)] = steps.SEND
     found = pick.filtered(table, code >= 0)
@@ -175,7 +177,10 @@ def judged(time_name: str, node: str, table: Any, before: int) -> Any:
     rows: list[dict[str, Any]] = []
     for who, places in by_value(federate):
         plain = places[np.isin(code[places], (kernel.DELIVER, kernel.GRANT, kernel.FLUSH_GRANT))]
-        found = [one._replace(place=int(plain[one.place])) for one in kernel.check_order(code[plain], time[plain])[0]]
+        found = [
+            one._replace(place=int(plain[one.place]))
+            for one in kernel.check_order(code[plain], time[plain])[0]
+        ]
         stepwise = steps.check_steps(code[places], time[places], lookahead[places], told[places])
         found += [one._replace(place=int(places[one.place])) for one in stepwise]
         for place, what, bound in found:

@@ -25,7 +25,9 @@ def below(name: str, above: str) -> bool:
     return name == above or name.startswith(f"{above}.")
 
 
-def boxes_of(dimensions: Iterable[str], lower: Iterable[int], upper: Iterable[int]) -> tuple[dict[str, tuple[int, int]], ...]:
+def boxes_of(
+    dimensions: Iterable[str], lower: Iterable[int], upper: Iterable[int]
+) -> tuple[dict[str, tuple[int, int]], ...]:
     """A box begins where the first dimension comes again."""
     found: list[dict[str, tuple[int, int]]] = []
     for name, low, high in zip(dimensions, lower, upper, strict=True):

@@ -64,7 +64,9 @@ def _grants(code: Array, time: Array, asked: Array, base: Array, kind: Array, gr
     handed, removed = _last_before(code == DELIVER), _last_before(code == REMOVE)
     reached = (handed > asked) & (time[np.maximum(handed, 0)] == time)
     early_enough = (time == wish) | ((time < wish) & (reached | (removed > asked)))
-    fits = np.select([kind == ADVANCE, kind == NEXT, kind == FLUSH], [time == wish, early_enough, time <= wish], False)
+    fits = np.select(
+        [kind == ADVANCE, kind == NEXT, kind == FLUSH], [time == wish, early_enough, time <= wish], False
+    )
     return _told(back, BACK, before) + _told(grants & ~fits & ~back, DIFFERS, wish)
 
 

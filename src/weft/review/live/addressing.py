@@ -14,13 +14,14 @@ import numpy as np
 from weft.review import arrow
 from weft.review.audits import interest
 from weft.review.audits.context import RTI
+from weft.review.audits.judging import EXTRA, MISSED, POSSIBLE
 from weft.review.kernels.interest import GRACE
 from weft.review.live.columns import Waiting, of_kinds
 from weft.review.live.handovers import IS_EXTRA, IS_MISSED, IS_POSSIBLE, Handovers
 
 CONTROL = ("node", "seq", "kind", "service", "federate", "class", "items", "region", "dimensions", "lower",
            "upper", "epoch_ns")  # fmt: skip
-VERDICTS = {interest.MISSED: IS_MISSED, interest.EXTRA: IS_EXTRA, interest.POSSIBLE: IS_POSSIBLE}
+VERDICTS = {MISSED: IS_MISSED, EXTRA: IS_EXTRA, POSSIBLE: IS_POSSIBLE}
 
 
 class Addressing:

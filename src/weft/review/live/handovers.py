@@ -19,7 +19,7 @@ import numpy as np
 from weft.review import arrow
 from weft.review.audits.context import RTI
 from weft.review.audits.delivery import DUPLICATE, LOST, UNSENT
-from weft.review.audits.interest import EXTRA, MISSED
+from weft.review.audits.judging import EXTRA, MISSED
 from weft.review.kernels.pieces import Array
 from weft.review.live.columns import Sorted, Waiting, Words, hashed, of_kinds
 from weft.review.live.frontier import Frontier

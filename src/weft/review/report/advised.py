@@ -64,8 +64,13 @@ def _domains(advice: Mapping[str, Any]) -> Iterator[str]:
 
 def _schedule(advice: Mapping[str, Any]) -> Iterator[str]:
     late, planned = advice["late_as_recorded"], advice["late_as_planned"]
+    missed = f"{advice['misses_recorded']:,} deadlines were missed; " if "misses_recorded" in advice else ""
+    instead = (
+        f"; use the dispatcher {advice['dispatcher']}, which interrupts" if advice.get("dispatcher") else ""
+    )
     yield _gain(
-        f"{late:,} operations could be late as recorded, {planned:,} as planned; {advice['utilisation']:.0%} of a processor"
+        f"{missed}{late:,} operations could be late as recorded, {planned:,} as planned; "
+        f"{advice['utilisation']:.0%} of a processor{instead}"
     )
     rows = tuple(
         (

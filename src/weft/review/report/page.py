@@ -96,7 +96,11 @@ def _summary(found: Review, evidence: Evidence) -> Iterator[str]:
         yield "</ul>"
     violations = found.violations
     verdict = f"{counted(violations)}." if violations else "Nothing is violated."
-    yield f'<p class="{"sub bad" if violations else "sub"}">{verdict}</p>'
+    if found.status == "inconclusive":
+        verdict = (
+            "Inconclusive: nothing is violated as far as can be told, but not everything could be judged."
+        )
+    yield f'<p class="{"sub bad" if found.status != "ok" else "sub"}">{verdict}</p>'
     federates = ", ".join(sorted(one.name or "?" for one in evidence.federates.values())[:30])
     more = f" and {len(evidence.federates) - 30} more" if len(evidence.federates) > 30 else ""
     facts = {
@@ -113,6 +117,11 @@ def _summary(found: Review, evidence: Evidence) -> Iterator[str]:
     yield '<ul class="cards">'
     for name, result in found.audits.items():
         yield f"<li>{_card(name, result)}</li>"
+    for name, why in found.failures.items():
+        yield (
+            f'<li><a class="unsure" href="#violations"><b>{name}</b><span class="verdict">? failed</span>'
+            f"<small>{page_text(why)}</small></a></li>"
+        )
     yield "</ul>"
     yield '<nav aria-label="parts of the report">'
     for place, text in (

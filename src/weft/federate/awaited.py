@@ -1,0 +1,136 @@
+"""What a federate has asked for and has not been told yet.
+
+By the standard such a state lasts until the callback is delivered, not until the RTI has decided (clauses 6.8, 6.25, 6.30,
+8.2 to 8.12): who has not evoked its grant yet is still advancing.  The RTI cannot see that.  It knows what it has sent, and an
+answer comes when the callback has been handled, in which a federate may well ask for the next.  So it is kept here, where
+callbacks are delivered, and the RTI remains the judge of all else.
+
+A thread that asks and one that delivers callbacks both change what is kept here; each change is one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, Final
+
+from weft.model.errors import (
+    AttributeAlreadyBeingChanged,
+    InteractionClassAlreadyBeingChanged,
+    InTimeAdvancingState,
+    ObjectInstanceNameNotReserved,
+    RequestForTimeConstrainedPending,
+    RequestForTimeRegulationPending,
+    RTIexception,
+    TimeConstrainedIsNotEnabled,
+    TimeRegulationIsNotEnabled,
+)
+
+_GRANTS: Final = frozenset(["time_advance_grant", "flush_queue_grant"])
+_RESERVATIONS: Final = frozenset(
+    ["object_instance_name_reservation_succeeded", "object_instance_name_reservation_failed"]
+)
+
+
+class Awaited:
+    def __init__(self) -> None:
+        self.grant = False
+        self.regulation = False
+        self.constrained = False
+        self.names: set[Hashable] = set()  # reservations
+        # Whose transportation is being changed: instance and attribute, or interaction class.
+        self.changing: set[Hashable] = set()
+
+    # --- what is refused --------------------------------------------------------------------------------------
+
+    def refuse_advance(self) -> None:
+        """Clauses 8.8 to 8.12."""
+        self.refuse_while_advancing()
+        if self.regulation:
+            raise RequestForTimeRegulationPending("time_regulation_enabled has not been delivered yet")
+        if self.constrained:
+            raise RequestForTimeConstrainedPending("time_constrained_enabled has not been delivered yet")
+
+    def refuse_while_advancing(self) -> None:
+        """Clauses 8.2, 8.5, 8.20."""
+        if self.grant:
+            raise InTimeAdvancingState(
+                "this federate has asked to advance, and the grant has not been delivered yet"
+            )
+
+    def refuse_regulation(self) -> None:
+        """Clause 8.2."""
+        self.refuse_while_advancing()
+        if self.regulation:
+            raise RequestForTimeRegulationPending("time_regulation_enabled has not been delivered yet")
+
+    def refuse_constrained(self) -> None:
+        """Clause 8.5."""
+        self.refuse_while_advancing()
+        if self.constrained:
+            raise RequestForTimeConstrainedPending("time_constrained_enabled has not been delivered yet")
+
+    def refuse_unregulated(self) -> None:
+        """Clauses 8.4, 8.20 to 8.22."""
+        if self.regulation:
+            raise TimeRegulationIsNotEnabled(
+                "time_regulation_enabled has not been delivered yet: this federate does not regulate"
+            )
+
+    def refuse_unconstrained(self) -> None:
+        """Clause 8.7."""
+        if self.constrained:
+            raise TimeConstrainedIsNotEnabled(
+                "time_constrained_enabled has not been delivered yet: this federate is not constrained"
+            )
+
+    def refuse_names(self, names: Iterable[Any]) -> None:
+        """Clauses 6.4, 6.7, 6.8, 9.5."""
+        if self.names:
+            for name in names:
+                if isinstance(name, str) and name in self.names:
+                    raise ObjectInstanceNameNotReserved(
+                        f"whether {name!r} is reserved has not been told yet; wait for that callback"
+                    )
+
+    # --- what is asked and told -------------------------------------------------------------------------------
+
+    def told(self, method: str, arguments: tuple[Any, ...]) -> None:
+        """A callback is about to be delivered."""
+        if method in _GRANTS:
+            self.grant = False
+        elif method == "time_regulation_enabled":
+            self.regulation = False
+        elif method == "time_constrained_enabled":
+            self.constrained = False
+        elif method in _RESERVATIONS:
+            self.names.discard(arguments[0])
+        elif method.startswith("multiple_object_instance_name"):
+            self.names.difference_update(arguments[0])
+        elif method == "confirm_attribute_transportation_type_change":
+            self.changing.difference_update(pairs(arguments[0], arguments[1]))
+        elif method == "confirm_interaction_transportation_type_change":
+            self.changing.discard(arguments[0])
+        elif method == "remove_object_instance":
+            self.forget(arguments[0])
+
+    def forget(self, object_instance: Any) -> None:
+        """It is gone, and nothing is to be told of it any more."""
+        gone = [one for one in self.changing if isinstance(one, tuple) and one[0] == object_instance]
+        self.changing.difference_update(gone)
+
+
+def pairs(object_instance: Any, attributes: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """None of what is no set of attributes, which is refused before these are looked at."""
+    if not isinstance(attributes, frozenset):
+        return []
+    return [(object_instance, attribute) for attribute in attributes]
+
+
+BEING_CHANGED: Final[tuple[type[RTIexception], str]] = (
+    AttributeAlreadyBeingChanged,
+    "its transportation type is being changed, and that has not been confirmed yet",
+)
+CLASS_BEING_CHANGED: Final[tuple[type[RTIexception], str]] = (
+    InteractionClassAlreadyBeingChanged,
+    "its transportation type is being changed, and that has not been confirmed yet",
+)

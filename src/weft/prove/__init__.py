@@ -1,0 +1,37 @@
+"""The proving ground: one script of calls by several federates, in many worlds (docs/proving.md).
+
+A script is written from a seed by an author that runs it at an embedded node; played again at a server, over several nodes, or
+after a save and a restore, it must lead to the same results, exceptions and callbacks wherever the standard leaves no choice.
+"""
+
+from weft.prove.campaign import Campaign, Finding, MakeWorld, Outcome
+from weft.prove.data import proving_model
+from weft.prove.proof import Played, Stage, judged, shrunk
+from weft.prove.script import Script, Step, read_script
+from weft.prove.words import Words, words_of
+from weft.prove.world import World
+from weft.prove.worlds import AtAddress, Certificate, Embedded, OwnNodes, Served, Simulated
+
+__all__ = [
+    "AtAddress",
+    "Campaign",
+    "Certificate",
+    "Embedded",
+    "Finding",
+    "MakeWorld",
+    "Outcome",
+    "OwnNodes",
+    "Played",
+    "Script",
+    "Served",
+    "Simulated",
+    "Stage",
+    "Step",
+    "Words",
+    "World",
+    "judged",
+    "proving_model",
+    "read_script",
+    "shrunk",
+    "words_of",
+]

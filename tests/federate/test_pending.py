@@ -1,0 +1,332 @@
+"""What a federate has asked for is pending until its callback is delivered, not until the RTI has decided.
+
+IEEE 1516.1-2025: 8.2 and 8.5 (Enable Time Regulation, Constrained), 8.8 to 8.12 (advances), 8.4, 8.7, 8.20 to 8.22 (what needs
+regulation or constraint), 7.9 (Attribute Ownership Acquisition If Available), 6.4, 6.8 (names), 6.25, 6.30 (transportation
+types).  Embedded, at a server (waiting or not), and over own nodes; in both callback models.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import weft
+from host.mesh import handles
+from host.mesh_nodes import write_file
+from host.served import eventually, serving
+from support.fom import RELIABLE, fom
+from support.recorder import Recorder
+from weft import CallbackModel, ResignAction, RTIambassador, RtiConfiguration
+from weft.fabric import Topology
+from weft.host.embedded import EmbeddedNode
+from weft.model.errors import (
+    AttributeAlreadyBeingAcquired,
+    AttributeAlreadyBeingChanged,
+    InteractionClassAlreadyBeingChanged,
+    InTimeAdvancingState,
+    InvalidLogicalTime,
+    LogicalTimeAlreadyPassed,
+    NotConnected,
+    ObjectInstanceNameNotReserved,
+    RequestForTimeConstrainedPending,
+    RequestForTimeRegulationPending,
+    RestoreInProgress,
+    SaveInProgress,
+    TimeConstrainedIsNotEnabled,
+    TimeRegulationIsNotEnabled,
+)
+from weft.model.time import HLAinteger64Interval, HLAinteger64Time
+
+NAME = "F"
+TANK = "Vehicle.GroundVehicle.Tank"
+ONE = HLAinteger64Interval(1)
+
+
+def at(time: int) -> HLAinteger64Time:
+    return HLAinteger64Time(time)
+
+
+class Site:
+    """A federate, and how to have its callbacks delivered when the test says so."""
+
+    def __init__(
+        self, connect: Callable[[RTIambassador, Recorder, CallbackModel], None], model: CallbackModel
+    ) -> None:
+        self.rti, self.ears = RTIambassador(), Recorder()
+        self._model = model
+        self._seen: dict[str, int] = {}
+        connect(self.rti, self.ears, model)
+        self.hold()
+
+    def hold(self) -> None:
+        """No callback is delivered until `until`."""
+        if self._model is CallbackModel.IMMEDIATE:
+            with contextlib.suppress(SaveInProgress, RestoreInProgress):
+                self.rti.disable_callbacks()
+
+    def until(self, method: str) -> None:
+        before = self._seen.get(method, 0)
+        self._seen[method] = before + 1
+        if self._model is CallbackModel.IMMEDIATE:
+            with contextlib.suppress(SaveInProgress, RestoreInProgress):
+                self.rti.enable_callbacks()
+            assert eventually(lambda: self.ears.count(method) > before), method
+            self.hold()
+            assert eventually(lambda: not self.rti._calling_back)
+        else:
+
+            def heard() -> bool:
+                if self.ears.count(method) <= before:
+                    self.rti.evoke_callback(0.05)
+                return self.ears.count(method) > before
+
+            assert eventually(heard), method
+
+
+@pytest.fixture(params=["embedded", "server", "server, not waiting", "own nodes"])
+def places(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[Callable[..., None]]]:
+    if request.param == "embedded":
+        node = EmbeddedNode()
+
+        def embedded(rti: RTIambassador, ears: Recorder, model: CallbackModel) -> None:
+            rti._host = node
+            rti.connect(ears, model)
+
+        yield [embedded, embedded]
+    elif request.param == "own nodes":
+        monkeypatch.setenv("WEFT_SERVE_RUN_DIRECTORY", str(tmp_path / "runs"))
+        monkeypatch.setenv("WEFT_FABRIC_RETRY_SECONDS", "0.02")
+        file = write_file(tmp_path, Topology(("S1", "S2"), {"A": ("S1", "S2")}))
+        yield [
+            lambda rti, ears, model, where=f"mesh://{server}@{file}": rti.connect(ears, model, where)
+            for server in ("S1", "S2")
+        ]
+        weft.stop_node()
+    else:
+        with serving() as server:
+            how = RtiConfiguration(
+                "", server.address(), "asyncUpdates=true" if "not" in request.param else ""
+            )
+            yield [lambda rti, ears, model: rti.connect(ears, model, how)] * 2
+
+
+@pytest.fixture(params=[CallbackModel.EVOKED, CallbackModel.IMMEDIATE], ids=["evoked", "immediate"])
+def sites(request: pytest.FixtureRequest, places: list[Callable[..., None]]) -> Iterator[list[Site]]:
+    made = [Site(place, request.param) for place in places]
+    made[0].rti.create_federation_execution(NAME, [fom()], "HLAinteger64Time")
+    for number, site in enumerate(made):
+        site.rti.join_federation_execution(f"F{number}", "kind", NAME)
+    yield made
+    for site in made:
+        site.rti.resign_federation_execution(ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
+        site.rti.disconnect()
+
+
+def test_regulation_is_pending_until_it_is_told(sites: list[Site]) -> None:
+    """8.2, 8.4, 8.8, 8.20, 8.21."""
+    site = sites[0]
+    rti = site.rti
+    rti.enable_time_regulation(ONE)
+    with pytest.raises(RequestForTimeRegulationPending):
+        rti.enable_time_regulation(ONE)
+    with pytest.raises(RequestForTimeRegulationPending):
+        rti.time_advance_request(at(5))
+    with pytest.raises(TimeRegulationIsNotEnabled):
+        rti.disable_time_regulation()
+    with pytest.raises(TimeRegulationIsNotEnabled):
+        rti.modify_lookahead(ONE)
+    with pytest.raises(TimeRegulationIsNotEnabled):
+        rti.query_lookahead()
+    site.until("time_regulation_enabled")
+    rti.time_advance_request(at(5))
+    site.until("time_advance_grant")
+    rti.disable_time_regulation()
+    rti.enable_time_regulation(ONE)
+    site.until("time_regulation_enabled")
+
+
+def test_constraint_is_pending_until_it_is_told(sites: list[Site]) -> None:
+    """8.5, 8.7, 8.8."""
+    site = sites[1]
+    rti = site.rti
+    rti.enable_time_constrained()
+    with pytest.raises(RequestForTimeConstrainedPending):
+        rti.enable_time_constrained()
+    with pytest.raises(RequestForTimeConstrainedPending):
+        rti.next_message_request(at(5))
+    with pytest.raises(TimeConstrainedIsNotEnabled):
+        rti.disable_time_constrained()
+    site.until("time_constrained_enabled")
+    rti.disable_time_constrained()
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        "time_advance_request",
+        "time_advance_request_available",
+        "next_message_request",
+        "next_message_request_available",
+        "flush_queue_request",
+    ],
+)
+def test_an_advance_lasts_until_its_grant_is_told(sites: list[Site], service: str) -> None:
+    """8.8 to 8.12, 8.2, 8.5, 8.20: each kind of request refuses each other."""
+    site = sites[0]
+    rti = site.rti
+    rti.enable_time_regulation(ONE)
+    site.until("time_regulation_enabled")
+    if service == "flush_queue_request":
+        rti.enable_time_constrained()
+        site.until("time_constrained_enabled")
+    getattr(rti, service)(at(2))
+    for other in ("time_advance_request", "next_message_request_available", "flush_queue_request"):
+        with pytest.raises(InTimeAdvancingState):
+            getattr(rti, other)(at(9))
+    with pytest.raises(InTimeAdvancingState):
+        rti.enable_time_constrained()
+    with pytest.raises(InTimeAdvancingState):
+        rti.modify_lookahead(ONE)
+    site.until("flush_queue_grant" if service == "flush_queue_request" else "time_advance_grant")
+    rti.time_advance_request(at(9))
+    site.until("time_advance_grant")
+
+
+def test_a_refused_request_leaves_nothing_pending(sites: list[Site]) -> None:
+    """8.8: a request that was refused, at once or later, is none; and what follows goes well."""
+    site = sites[0]
+    rti = site.rti
+    rti.enable_time_regulation(ONE)
+    site.until("time_regulation_enabled")
+    rti.time_advance_request(at(5))
+    site.until("time_advance_grant")
+    refused = (LogicalTimeAlreadyPassed, InvalidLogicalTime, InTimeAdvancingState)
+
+    def goes_well() -> bool:
+        try:
+            rti.time_advance_request(at(7))
+        except refused:  # of the one before, where nobody waits for answers
+            rti.query_logical_time()
+            return False
+        return True
+
+    try:
+        rti.time_advance_request(at(3))
+        rti.query_logical_time()
+    except refused:
+        pass
+    assert eventually(goes_well)
+    site.until("time_advance_grant")
+    assert site.ears.of("time_advance_grant")[-1] == (at(7),)
+
+
+def test_within_the_callback_it_is_told(sites: list[Site]) -> None:
+    """8.13: a federate may ask for the next step in the very callback that grants one."""
+    site = sites[0]
+    rti = site.rti
+    rti.enable_time_regulation(ONE)
+    site.until("time_regulation_enabled")
+    wanted = iter([at(2), at(3)])
+
+    def ask_next(_: object) -> None:
+        for time in wanted:
+            rti.time_advance_request(time)
+            return
+
+    site.ears.on["time_advance_grant"] = ask_next
+    rti.time_advance_request(at(1))
+    for expected in (1, 2, 3):
+        site.until("time_advance_grant")
+        assert site.ears.count("time_advance_grant") >= expected
+    assert site.ears.of("time_advance_grant") == [(at(1),), (at(2),), (at(3),)]
+
+
+def test_ownership_names_and_transportation_are_pending_until_told(sites: list[Site]) -> None:
+    """7.9, 6.4, 6.8, 6.25, 6.30."""
+    one, two = sites
+    h = handles()
+    name = h.set_of("Name")
+    for site in sites:
+        site.rti.publish_object_class_attributes(h.classes[TANK], name)
+    two.rti.subscribe_object_class_attributes(h.classes[TANK], name)
+    one.rti.reserve_object_instance_name("Rhino")
+    with pytest.raises(ObjectInstanceNameNotReserved):
+        one.rti.register_object_instance(h.classes[TANK], "Rhino")
+    with pytest.raises(ObjectInstanceNameNotReserved):
+        one.rti.release_object_instance_name("Rhino")
+    one.until("object_instance_name_reservation_succeeded")
+    thing = one.rti.register_object_instance(h.classes[TANK], "Rhino")
+    two.until("discover_object_instance")
+    two.rti.attribute_ownership_acquisition(thing, name, b"")
+    with pytest.raises(AttributeAlreadyBeingAcquired):
+        two.rti.attribute_ownership_acquisition_if_available(thing, name, b"")
+    reliable = one.rti.get_transportation_type_handle(RELIABLE)
+    one.rti.request_attribute_transportation_type_change(thing, name, reliable)
+    with pytest.raises(AttributeAlreadyBeingChanged):
+        one.rti.request_attribute_transportation_type_change(thing, name, reliable)
+    one.until("confirm_attribute_transportation_type_change")
+    one.rti.request_attribute_transportation_type_change(thing, name, reliable)
+    event = h.interactions["Event"]
+    one.rti.publish_interaction_class(event)
+    one.rti.request_interaction_transportation_type_change(event, reliable)
+    with pytest.raises(InteractionClassAlreadyBeingChanged):
+        one.rti.request_interaction_transportation_type_change(event, reliable)
+    one.until("confirm_interaction_transportation_type_change")
+
+
+def test_nothing_is_pending_after_resigning_or_restoring(sites: list[Site]) -> None:
+    """4.12, 4.32: a federate that begins anew, or from a save, has asked for nothing since."""
+    site = sites[0]
+    sites[1].rti.resign_federation_execution(ResignAction.NO_ACTION)
+    rti = site.rti
+    rti.enable_time_regulation(ONE)
+    rti.resign_federation_execution(ResignAction.NO_ACTION)
+    rti.join_federation_execution("F0", "kind", NAME)
+    rti.request_federation_save("noon")
+    site.until("initiate_federate_save")
+    rti.federate_save_begun()
+    rti.federate_save_complete()
+    site.until("federation_saved")
+    rti.enable_time_regulation(ONE)
+    rti.request_federation_restore("noon")
+    site.until("initiate_federate_restore")
+    rti.federate_restore_complete()
+    site.until("federation_restored")
+    rti.enable_time_regulation(ONE)
+    site.until("time_regulation_enabled")
+    sites[1].rti.join_federation_execution("F1", "kind", NAME)
+
+
+def test_an_advance_over_a_save_goes_on(sites: list[Site]) -> None:
+    """4.16: a grant that was not delivered when the federation was saved still ends the advance."""
+    site = sites[0]
+    sites[1].rti.resign_federation_execution(ResignAction.NO_ACTION)
+    rti = site.rti
+    rti.enable_time_regulation(ONE)
+    site.until("time_regulation_enabled")
+    rti.time_advance_request(at(5))
+    rti.request_federation_save("noon")
+    site.until("initiate_federate_save")
+    rti.federate_save_begun()
+    rti.federate_save_complete()
+    site.until("federation_saved")
+    site.until("time_advance_grant")
+    rti.time_advance_request(at(6))
+    site.until("time_advance_grant")
+    sites[1].rti.join_federation_execution("F1", "kind", NAME)
+
+
+def test_who_is_not_connected_is_told_that(places: list[Callable[..., None]]) -> None:
+    """4.3: what was pending ends with the connection."""
+    site = Site(places[0], CallbackModel.EVOKED)
+    site.rti.create_federation_execution(NAME, [fom()], "HLAinteger64Time")
+    site.rti.join_federation_execution("F0", "kind", NAME)
+    site.rti.enable_time_regulation(ONE)
+    site.rti._lose_connection()
+    with pytest.raises(NotConnected):
+        site.rti.enable_time_regulation(ONE)

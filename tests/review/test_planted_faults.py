@@ -1,0 +1,135 @@
+"""Faults planted in runs that were really recorded: each is found, with whose fault it is, and nothing else (issue 18, 2.3)."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from review.planted import BLAMED, DAMAGES, FILES, BadFile, Damage, Found, NoPlace, Rows
+from support import lived
+from weft.cli.review import EXITS, as_text
+from weft.review import AUDITS, Verdict, judge
+from weft.review.audits.context import Context, Result
+from weft.review.reading import open_for_review
+from weft.review.report import html_report
+from weft.review.review import run_audits
+
+RUNS = ("mesh, integer time", "fabric, float time")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Three nodes and five federates, once with each logical time."""
+    folder = tmp_path_factory.mktemp("recorded")
+    return {
+        RUNS[0]: lived.over_nodes(folder / "mesh", 4, steps=300),
+        RUNS[1]: lived.over_nodes(folder / "fabric", 5, steps=300, time="HLAfloat64Time", fabric=True),
+    }
+
+
+def copied(recorded: dict[str, Path], name: str, folder: Path) -> Path:
+    return Path(shutil.copytree(recorded[name], folder / recorded[name].name))
+
+
+def planted(recorded: dict[str, Path], folder: Path, fault: Damage) -> tuple[Path, Found]:
+    """In one of the runs, or the other if that has no place for it."""
+    for turn in (0, 1):
+        run = copied(recorded, RUNS[(DAMAGES.index(fault) + turn) % 2], folder / str(turn))
+        rows = Rows(run)
+        with contextlib.suppress(NoPlace):
+            wanted = fault.do(rows)
+            rows.write()
+            return run, wanted
+    raise AssertionError(f"no run has a place for this fault: {fault.name}")
+
+
+def told(verdict: Verdict) -> set[tuple[str, str, int]]:
+    found = set()
+    for one in verdict.findings:
+        what = one.get("what", "late")
+        found.add((one["audit"], what, one[BLAMED.get(what, "federate")]))
+    return found
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_without_faults_is_clean(recorded: dict[str, Path], name: str) -> None:
+    (verdict,) = judge([recorded[name]])
+    assert verdict.clean, str(verdict)
+
+
+def test_there_are_enough_kinds() -> None:
+    assert len(DAMAGES) + len(FILES) >= 40
+
+
+@pytest.mark.parametrize("fault", DAMAGES, ids=[fault.name for fault in DAMAGES])
+def test_a_fault_in_the_rows_is_found_and_nothing_else(
+    recorded: dict[str, Path], tmp_path: Path, fault: Damage
+) -> None:
+    run, wanted = planted(recorded, tmp_path, fault)
+    (verdict,) = judge([run])
+    assert told(verdict) == wanted, str(verdict)
+    assert verdict.status == "violated"
+    assert not verdict.unsure
+    assert not verdict.notes
+
+
+@pytest.mark.parametrize("bad", FILES, ids=[bad.name for bad in FILES])
+def test_bad_data_is_named_and_never_a_violation(
+    recorded: dict[str, Path], tmp_path: Path, bad: BadFile
+) -> None:
+    run = copied(recorded, RUNS[FILES.index(bad) % 2], tmp_path)
+    named = bad.do(run)
+    (verdict,) = judge([run])
+    assert not verdict.findings, str(verdict)
+    assert any(named in note for note in verdict.notes), (named, str(verdict))
+    assert verdict.status == bad.status, str(verdict)
+    if bad.status == "ok":
+        assert not verdict.unsure
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.xdist_group("spark")
+def test_many_runs_in_one_session(spark: Any, recorded: dict[str, Path], tmp_path: Path) -> None:
+    """Each a task of one job; the verdicts are the same as without Spark."""
+    runs = list(recorded.values())
+    runs += [planted(recorded, tmp_path / fault.name, fault)[0] for fault in DAMAGES[::4]]
+    for bad in FILES[::4]:
+        runs.append(copied(recorded, RUNS[1], tmp_path / bad.name))
+        bad.do(runs[-1])
+    assert judge(runs, spark) == judge(runs)
+
+
+def test_a_run_at_an_embedded_node_is_clean(tmp_path: Path) -> None:
+    (verdict,) = judge([lived.embedded(tmp_path, 4, steps=80)])
+    assert verdict.clean, str(verdict)
+
+
+def test_an_audit_that_fails_does_not_take_the_others_along(
+    recorded: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text, JSON and HTML show the failure beside what the others found; without a violation it is inconclusive, exit 3."""
+
+    def fails(context: Context) -> Result:
+        raise ValueError("no such column")
+
+    monkeypatch.setitem(AUDITS, "interest", fails)
+    context = Context(None, open_for_review(recorded[RUNS[0]]), None, orders=("CO", "CT"))
+    found = run_audits(context, lambda text: None)
+    assert list(found.audits) == ["causal", "time", "delivery", "deadlines"]
+    assert (found.failures, found.status) == ({"interest": "no such column"}, "inconclusive")
+    assert EXITS[found.status] == 3
+    assert "interest   failed: no such column" in as_text(found)
+    assert found.as_data()["audits"]["interest"]["failed"] == "no such column"
+    assert "no such column" in html_report(found)
+
+
+def test_a_relative_path_is_made_absolute_before_it_goes_to_workers(
+    recorded: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = recorded[RUNS[0]]
+    monkeypatch.chdir(run.parent)
+    assert all(file.path.is_absolute() for file in open_for_review(run.name).run.files)

@@ -1,0 +1,96 @@
+"""The same random calls in every world: the same results, exceptions and callbacks; and what was recorded is clean."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from weft.prove import (
+    Campaign,
+    Certificate,
+    MakeWorld,
+    Outcome,
+    OwnNodes,
+    Served,
+    Simulated,
+    proving_model,
+    read_script,
+    words_of,
+)
+
+WORDS = words_of([proving_model()])
+SEEDS = Path(__file__).parent / "seeds"
+KINDS = ["server", "async", "websocket", "tls", "nodes", "simulated"]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run([*command.split(), *names], check=True, capture_output=True)
+    return Certificate(str(cert), str(key))
+
+
+def maker(kind: str, certificate: Certificate) -> MakeWorld:
+    made: dict[str, MakeWorld] = {
+        "server": lambda record: Served(record=record),
+        "async": lambda record: Served(waits=False, record=record),
+        "websocket": lambda record: Served("ws", record=record),
+        "tls": lambda record: Served("tls", record=record, certificate=certificate),
+        "nodes": OwnNodes,
+        "simulated": Simulated,
+    }
+    return made[kind]
+
+
+def told(outcome: Outcome) -> str:
+    return "\n\n".join(
+        f"seed {one.seed}, {one.world}: {one.what}\n{one.script}" for one in outcome.findings[:3]
+    )
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_world_agrees_with_the_embedded_node(kind: str, certificate: Certificate) -> None:
+    """Items 2.1: also after a save and a restore in the middle; no RTIinternalError, no hang."""
+    outcome = Campaign(WORDS, [maker(kind, certificate)], 90, record=False).run(range(1, 9))
+    assert outcome.proven, told(outcome)
+    assert outcome.callbacks > 200
+    assert outcome.restored > 4
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", sorted(SEEDS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_what_once_failed_does_not(path: Path, certificate: Certificate) -> None:
+    """Each of these scripts showed a defect when it was found, told at its head."""
+    makers = [maker(kind, certificate) for kind in ("server", "simulated")]
+    outcome = Campaign(WORDS, makers, record=False).replay(read_script(path.read_text(), path.name))
+    assert outcome.proven, told(outcome)
+
+
+@pytest.mark.timeout(600)
+def test_what_is_recorded_is_judged() -> None:
+    """Item 2.2: a run without faults comes out clean, at one node and over three."""
+    path = SEEDS / "recorded_mom_report_held_by_a_save.jsonl"
+    outcome = Campaign(WORDS, [Simulated]).replay(read_script(path.read_text(), path.name))
+    assert outcome.proven, told(outcome)
+    assert outcome.runs == 2
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_seeds(kind: str, certificate: Certificate) -> None:
+    """Item 2.2: as many as ten minutes allow, from other seeds on each day, which are told if they fail."""
+    deadline = time.monotonic() + 600
+    first = int(time.time() // 86400) * 100_000
+    campaign = Campaign(WORDS, [maker(kind, certificate)], 150, record=False)
+    while time.monotonic() < deadline:
+        campaign.run(range(first, first + 10))
+        first += 10
+    assert campaign.outcome.proven, told(campaign.outcome)
