@@ -82,7 +82,7 @@ PUBLIC = {
     ],
     "weft.kernel": [
         "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SECTIONS", "SERVICES", "LEAST_URGENT",
-        "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Effect", "Fetch", "Lane", "LastMile", "Listen",
+        "Absence", "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Effect", "Fetch", "Lane", "LastMile", "Listen",
         "Named", "Node", "Notice", "Record", "Refuse", "Remember", "Reply", "Store", "Surroundings", "Transmit",
         "UrgentCallback", "Wish",
     ],
