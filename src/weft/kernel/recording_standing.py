@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from weft.interest import SpaceTime, Wish
 from weft.kernel.placing import OwnedRegion
+from weft.kernel.queueing import wrapped
 from weft.kernel.recording import note
 from weft.kernel.recording_shapes import bounds_of, plain
 from weft.kernel.recording_told import lookahead
@@ -66,7 +67,12 @@ class _Standing:
         self._times()
 
     def _row(
-        self, kind: str, service: str, *pairs: tuple[str, Any], time: Any = None, more: dict[str, Any] | None = None
+        self,
+        kind: str,
+        service: str,
+        *pairs: tuple[str, Any],
+        time: Any = None,
+        more: dict[str, Any] | None = None,
     ) -> None:
         row = plain(kind, service, self.member, *pairs)
         note(self.turn, self.recorder, row, time=time, more={"detail": IN_FORCE, **(more or {})})
@@ -107,7 +113,9 @@ class _Standing:
             self._row("declare", _INTERACTION, ("class", name), ("items", ()))
         for object_class in declared.directed:
             name = catalog.object_classes[object_class].name
-            self._row("declare", "subscribe_object_class_directed_interactions", ("class", name), ("items", ()))
+            self._row(
+                "declare", "subscribe_object_class_directed_interactions", ("class", name), ("items", ())
+            )
 
     def _declared_with_regions(self) -> None:
         declared, catalog = self.member.declared, self.federation.catalog
@@ -137,24 +145,33 @@ class _Standing:
                 if not said:
                     continue  # not yet
                 way = service if how else f"un{service}"
-                more: dict[str, Any] = {"region": region.number, **(_rate(how) if isinstance(how, Wish) else {})}
+                more: dict[str, Any] = {
+                    "region": region.number,
+                    **(_rate(how) if isinstance(how, Wish) else {}),
+                }
                 self._row(
-                    "declare", f"{way}_with_regions", ("class", entry.name), ("items", items), time=time, more=more
+                    "declare",
+                    f"{way}_with_regions",
+                    ("class", entry.name),
+                    ("items", items),
+                    time=time,
+                    more=more,
                 )
 
     # --- logical time -------------------------------------------------------------------------------------------
 
     def _times(self) -> None:
         timing = self.member.timing
+        time = wrapped(self.federation, timing.time).value
         more = lookahead(timing.lookahead) if timing.regulating else {}
         if timing.regulation_pending:
             self._row("request", "enable_time_regulation", more=lookahead(timing.asked_lookahead))
         if timing.constrained_pending:
             self._row("request", "enable_time_constrained")
         if timing.regulating:
-            self._row("grant", "time_regulation_enabled", time=timing.time, more=more)
+            self._row("grant", "time_regulation_enabled", time=time, more=more)
         if timing.constrained:
-            self._row("grant", "time_constrained_enabled", time=timing.time, more=more)
+            self._row("grant", "time_constrained_enabled", time=time, more=more)
         if timing.mode != GRANTED:
             up_to = timing.requested if timing.flushing is None else timing.flushing
             self._row("request", _REQUESTS[timing.mode], time=up_to, more=more)
