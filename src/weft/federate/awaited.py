@@ -130,7 +130,7 @@ class Awaited:
 
     def forget(self, object_instance: Any) -> None:
         """It is gone, and nothing is to be told of it any more."""
-        gone = [one for one in self.changing if isinstance(one, tuple) and one[0] == object_instance]
+        gone = [one for one in tuple(self.changing) if isinstance(one, tuple) and one[0] == object_instance]
         self.changing.difference_update(gone)
 
 
