@@ -21,7 +21,9 @@ class Members:
         self.node: dict[int, str] = {}
         self.left: set[int] = set()
         self.granted: dict[int, Any] = {}
-        self.sent_before: dict[int, int] = {}  # the last message before the recording began, of who was joined
+        self.sent_before: dict[
+            int, int
+        ] = {}  # the last message before the recording began, of who was joined
         self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
         self._moves: dict[int, array[int]] = {}
         self._ends: dict[int, list[tuple[str, int]]] = {}
