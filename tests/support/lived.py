@@ -22,7 +22,7 @@ from support.timed import REQUESTS
 from weft import CallbackModel, EmbeddedNode, OrderType, ResignAction, RTIambassador, RtiConfiguration
 from weft.host.recording import NodeRecordings
 from weft.host.recording_writers import Writer
-from weft.host.runs import find_runs
+from weft.host.runs import find_runs, open_run
 from weft.host.simulated import LinkProfile, SimulatedNetwork
 from weft.host.simulated_fabric import FabricNetwork, FabricProfile
 from weft.model.errors import RTIexception
@@ -404,9 +404,13 @@ def _moment(seconds: float) -> None:
     clocks.sleep(min(seconds, 0.002))
 
 
+def runs(directory: Path) -> list[Path]:
+    """In the order of their beginnings: a restore begins another run."""
+    return sorted(find_runs(directory), key=lambda run: int(open_run(run).info["start_ns"]))
+
+
 def _first(directory: Path) -> Path:
-    """A restore begins another run."""
-    return find_runs(directory)[0]
+    return runs(directory)[0]
 
 
 def _warn(text: str) -> None:
