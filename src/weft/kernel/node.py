@@ -358,7 +358,7 @@ class Node(Commands):
         effects = self._hold(turn)
         if self.recordings is not None:
             try:
-                self._attend(self.recordings, turn)
+                self._attend(self.recordings, turn, effects)
             except Exception as error:
                 effects.append(faults.fault(error, "recording"))
             self._note(turn, effects)
@@ -378,7 +378,7 @@ class Node(Commands):
         """From now on, also what is already here."""
         self.stop_recording()
         self.recordings = recordings
-        self._attend(recordings, Turn(self.name, now))
+        self._attend(recordings, Turn(self.name, now), [])
 
     @property
     def watched(self) -> bool:
@@ -393,7 +393,7 @@ class Node(Commands):
         self._recorded.clear()
         self.recordings = None
 
-    def _attend(self, recordings: recording.Recordings, turn: Turn) -> None:
+    def _attend(self, recordings: recording.Recordings, turn: Turn, effects: list[Effect]) -> None:
         """Federations that have come are recorded from now on, those that have gone no more."""
         for name, federation in list(self._recorded.items()):
             if self.federations.get(name) is not federation:
@@ -405,7 +405,7 @@ class Node(Commands):
                 recorder = federation.recorder = recordings.begin(federation, self.name)
                 if recorder is not None:
                     recorder.first = federation.first_shape
-                    recording_standing.stands(turn, federation, recorder)
+                    recording_standing.stands(turn, federation, recorder, effects)
 
     def _note(self, turn: Turn, effects: list[Effect]) -> None:
         """The callbacks that this turn has led to, but for those that were recorded with what caused them."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from weft.interest import SpaceTime, Wish
+from weft.kernel.effects import Callback, Effect
 from weft.kernel.placing import OwnedRegion
 from weft.kernel.queueing import wrapped
 from weft.kernel.recording import note
@@ -31,16 +32,20 @@ _REQUESTS: Final = {
     NMRA: "next_message_request_available",
     FLUSH: "flush_queue_request",
 }
+_GRANTED: Final = {
+    "time_advance_grant": "time_advance_request",
+    "flush_queue_grant": "flush_queue_request",
+}
 _ATTRIBUTES, _INTERACTION = "subscribe_object_class_attributes", "subscribe_interaction_class"
 
 
-def stands(turn: Turn, federation: Federation, recorder: Recorder) -> None:
-    """All members; of those elsewhere only that their nodes take part."""
+def stands(turn: Turn, federation: Federation, recorder: Recorder, effects: list[Effect]) -> None:
+    """All members; of those elsewhere only that their nodes take part.  `effects`: what is recorded next."""
     for member in federation.members.values():
         try:
             recorder.took_part(member.node)
             if member.node == turn.node:
-                _Standing(turn, federation, recorder, member).enter()
+                _Standing(turn, federation, recorder, member).enter(effects)
         except Exception as error:
             recorder.fail(error)
 
@@ -54,7 +59,7 @@ class _Standing:
         self.recorder = recorder
         self.member = member
 
-    def enter(self) -> None:
+    def enter(self, effects: list[Effect]) -> None:
         member = self.member
         row = plain("join", "join_federation_execution", member, ("source", member.handle.number))
         # Deliveries of what it has sent up to then have no sends in this run.
@@ -64,7 +69,7 @@ class _Standing:
                 self._region(region)
         self._declared()
         self._declared_with_regions()
-        self._times()
+        self._times(effects)
 
     def _row(
         self,
@@ -160,7 +165,7 @@ class _Standing:
 
     # --- logical time -------------------------------------------------------------------------------------------
 
-    def _times(self) -> None:
+    def _times(self, effects: list[Effect]) -> None:
         timing = self.member.timing
         time = wrapped(self.federation, timing.time).value
         more = lookahead(timing.lookahead) if timing.regulating else {}
@@ -175,6 +180,14 @@ class _Standing:
         if timing.mode != GRANTED:
             up_to = timing.requested if timing.flushing is None else timing.flushing
             self._row("request", _REQUESTS[timing.mode], time=up_to, more=more)
+            return
+        for (
+            effect
+        ) in effects:  # a grant that was held while the federation was saved: what it had asked for is over
+            if isinstance(effect, Callback) and effect.session == self.member.session:
+                service = _GRANTED.get(effect.method)
+                if service is not None:
+                    self._row("request", service, time=effect.arguments[0].value, more=more)
 
 
 def _history(line: SpaceTime[Any] | None, last: Any) -> list[tuple[Any, Any]]:
