@@ -299,7 +299,7 @@ class Federate:
             placed = self._attributes(object_class, self._regions.attributes(full, where, published))
         if instance_name is not None:
             # The RTI has decided when the call returns.  The callback that says so is not awaited, since this may be within one.
-            self.rti._call("reserve_object_instance_name", (instance_name,))
+            self.rti._reserve_at_once(instance_name)
         if where is None:
             handle = self.rti.register_object_instance(object_class, instance_name)
         else:
