@@ -75,14 +75,14 @@ export default {
         {
           id: "federation",
           title: "Federations",
-          width: 96,
+          width: 100,
           value: (row) => federationsOf(row.run),
           say: (row) => federationsOf(row.run),
         },
         {
           id: "started",
           title: "Started",
-          width: 160,
+          width: 156,
           value: (row) => moment(row.run.started),
           say: (row) => moment(row.run.started),
         },
