@@ -65,7 +65,7 @@ export default {
         {
           id: "run",
           title: "Run",
-          width: 246,
+          width: 232,
           value: (row) => row.name,
           show: cell(
             (row) => [row.name, row.run.path],
@@ -125,7 +125,7 @@ export default {
         {
           id: "do",
           title: "",
-          width: 160,
+          width: 174,
           show: cell(
             (row) => [row.name, review(row).state, reportOf(review(row)), this.may],
             (row) => this.deeds(row, review(row)),
