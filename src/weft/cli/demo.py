@@ -35,6 +35,7 @@ class Story:
 
     quiet: bool = False
     started: float = field(default_factory=time.monotonic)
+    took: float = 0.0  # until the last has resigned; writing the recording comes after
     lock: threading.Lock = field(default_factory=threading.Lock)
     updates_seen: int = 0
     fires: list[int] = field(default_factory=list)
@@ -127,6 +128,7 @@ def play(story: Story, node: weft.EmbeddedNode, steps: int, step: float, fire_ev
         thread.start()
     for thread in threads:
         thread.join()
+    story.took = time.monotonic() - story.started
 
 
 def _guarded(story: Story, role: Callable[[], None], federate: weft.Federate) -> None:
@@ -218,10 +220,9 @@ def conclude(story: Story, steps: int, fire_every: int) -> int:
     print()
     for failure in story.failures:
         print(f"A federate failed: {failure}")
-    took = time.monotonic() - story.started
     print(
         f"The observer saw {story.updates_seen} updates, {len(story.fires)} shots and {len(story.hits)} hits "
-        f"in {took:.1f} s."
+        f"in {story.took:.1f} s."
     )
     if story.early_hits:
         print(f"Rounds {story.early_hits} were seen to hit before they were fired.")
