@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -41,14 +42,16 @@ def test_what_is_for_a_stopped_federate_gathers_without_writes() -> None:
             talker.say(sent.to_bytes(4, "big") + bytes(100_000))
             sent += 1
             assert sent < 1000
-        queued, bundles = running.ask(lambda _: (session.line.queued(), len(session.wire._history._bundles)))
+        line = session.line
+        assert line is not None
+        queued, bundles = running.ask(lambda _: (line.queued(), len(session.wire._history._bundles)))
         unread = running.ask(lambda _: session.unread)
         for _ in range(500):
             talker.say(sent.to_bytes(4, "big") + bytes(SIZE))
             sent += 1
         assert len(listener.listen(sent)) == sent  # nobody else waits
         assert running.ask(lambda _: session.held)
-        assert running.ask(lambda _: session.line.queued()) == queued
+        assert running.ask(lambda _: line.queued()) == queued
         assert running.ask(lambda _: len(session.wire._history._bundles)) <= bundles + 4
         assert running.ask(lambda _: session.unread) >= unread + 500 * SIZE
         assert running.ask(lambda _: session.wire.unacknowledged) >= 500  # HLAROlength counts them
@@ -64,7 +67,7 @@ def test_what_is_for_a_stopped_federate_gathers_without_writes() -> None:
 
 @pytest.mark.parametrize("how", ["lost", "dropped"])
 def test_a_federate_that_is_held_may_go_away(how: str) -> None:
-    limits = {"queue_bytes": 4 << 20, "slow_bytes": 1 << 20} if how == "dropped" else {}
+    limits: dict[str, Any] = {"queue_bytes": 4 << 20, "slow_bytes": 1 << 20} if how == "dropped" else {}
     with serving(reconnect_seconds=0.2, **limits) as running:
         talker = Talker(running.address())
         deaf = Gunner(running.ports["tcp"], receive_buffer=4096)

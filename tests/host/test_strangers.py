@@ -200,7 +200,9 @@ def test_guesses_of_one_address_are_slowed_down_and_those_of_others_are_not(
     """However many it makes at once: a few are checked, few wait, the rest is refused unchecked."""
     monkeypatch.setattr(admission_module, "_FIRST", 3600.0)
     monkeypatch.setattr(admission_module, "_NAME", 0.0)
-    guard, answers, reports = Counting(), [], []
+    guard = Counting()
+    answers: list[str] = []
+    reports: list[str] = []
 
     async def main() -> None:
         admission = Admission(guard, reports.append)

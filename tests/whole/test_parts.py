@@ -190,7 +190,7 @@ class _Forgetful(Embedded):
             ear.hear = lambda method, given: None if method == "receive_interaction" else hear(method, given)
             return connect(ear, *more)
 
-        made.connect = deaf  # type: ignore[method-assign]
+        setattr(made, "connect", deaf)  # noqa: B010
         return made
 
 

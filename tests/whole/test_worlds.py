@@ -73,6 +73,15 @@ def test_what_once_failed_does_not(path: Path, certificate: Certificate) -> None
     assert outcome.proven, told(outcome)
 
 
+@pytest.mark.timeout(600)
+def test_what_is_recorded_is_judged() -> None:
+    """Item 2.2: a run without faults comes out clean, at one node and over three."""
+    path = SEEDS / "recorded_mom_report_held_by_a_save.jsonl"
+    outcome = Campaign(WORDS, [Simulated]).replay(read_script(path.read_text(), path.name))
+    assert outcome.proven, told(outcome)
+    assert outcome.runs == 2
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", KINDS)

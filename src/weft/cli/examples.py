@@ -110,9 +110,9 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft services": _examples("weft services", "weft services --json"),
     "weft errors": _examples("weft errors NameNotFound", "weft errors retract"),
     "weft prove": (
-        Example("weft prove --seeds 2 --calls 40 --world server --no-review"),
+        Example("weft prove --seeds 2 --calls 40 --world server"),
         Example("weft prove --seeds 20 --fom harbour.xml", LONG),
-        Example("weft prove 127.0.0.1:15164 --seeds 1 --calls 30 --no-review", LIVE),
+        Example("weft prove 127.0.0.1:15164 --seeds 1 --calls 30", LIVE),
     ),
     "weft status": _examples(
         "weft status", "weft status 127.0.0.1:15164 localhost:15164 --check --patience 30", kind=LIVE

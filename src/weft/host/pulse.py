@@ -53,8 +53,8 @@ def is_unanswered(info: bytes) -> bool:
     if len(info) < _INFO.size:
         return False
     told = _INFO.unpack_from(info)
-    retransmits, probes = told[2], told[3]
-    return probes > 0 or (retransmits > 0 and told[_SINCE_RECEIVED] > told[_SINCE_SENT])
+    retransmits, probes = int(told[2]), int(told[3])
+    return probes > 0 or (retransmits > 0 and int(told[_SINCE_RECEIVED]) > int(told[_SINCE_SENT]))
 
 
 class Pulse:

@@ -26,10 +26,14 @@ def places(script: Script, seen: Sequence[Seen]) -> list[tuple[int, list[int]]]:
     """Before which steps it can stand, with who is joined then."""
     known = Knowledge(script.federates)
     found = []
+    scheduled = False  # a save at a time, which a further request would take the place of
     for number, one in enumerate(seen):
         known.saw(one)
+        if one.step.call == "request_federation_save" and not one.error:
+            scheduled = len(one.step.arguments) > 1
         joined = known.joined()
-        calm = not (known.is_saving() or known.is_restoring() or one.step.hurry)
+        scheduled = scheduled and not known.is_saving()
+        calm = not (scheduled or known.is_saving() or known.is_restoring() or one.step.hurry)
         if calm and joined and all(known.of[who].connected for who in joined):
             found.append((number + 1, joined))
     return found

@@ -37,6 +37,7 @@ COLUMNS = (
 BLOCK_BITS = 8
 CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
 CONSTRAINED = "time_constrained_enabled"
+ADVANCED = ("time_advance_grant", "flush_queue_grant")
 
 
 @dataclass
@@ -46,11 +47,13 @@ class Stay:
     left: bool = False  # it resigned or was lost
     granted: Any = None  # its greatest grant
     left_at: int | None = None
-    asked_at: int | None = None  # where it last asked for time
+    asked_at: int | None = None  # where it was last seen to advance: it asks, or is granted
     asked_ns: int | None = None  # and when
     constrained: bool = False  # was it ever?
     last: tuple[int, int, int] | None = None
     """Its last delivery: place, source and block."""
+    sent_before: int = 0
+    """Its last message before the recording began, if it was joined then: of those there are no sends."""
 
     def joined(self, later: Stay) -> Stay:
         known = [time for time in (self.granted, later.granted) if time is not None]
@@ -63,6 +66,7 @@ class Stay:
             asked.asked_ns,
             self.constrained or later.constrained,
             later.last or self.last,
+            max(self.sent_before, later.sent_before),
         )
 
 
@@ -171,10 +175,15 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
     )
     leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "link")
     granted = arrow.is_one_of(table, "kind", "grant") & arrow.present(table, time_column)
-    asked = arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)
+    # Until it is granted it is handed what comes, so a grant says as much as a request.
+    asked = (arrow.is_one_of(table, "kind", "request") & arrow.present(table, time_column)) | (
+        granted & arrow.is_one_of(table, "service", *ADVANCED)
+    )
     constrained = granted & arrow.is_one_of(table, "service", CONSTRAINED)
     delivered = arrow.is_one_of(table, "kind", "deliver") & (arrow.numbers(table, "source") != RTI)
-    source, block = arrow.numbers(table, "source"), arrow.numbers(table, "message") >> BLOCK_BITS
+    source, message = arrow.numbers(table, "source"), arrow.numbers(table, "message")
+    block = message >> BLOCK_BITS
+    joins = arrow.is_one_of(table, "kind", "join")
     acting = arrow.is_one_of(table, "kind", *ACTING) & (federate != RTI)
     rows = np.flatnonzero(acting)
     for who, places in by_value(federate[rows]):
@@ -189,6 +198,7 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
             int(epoch[requests[-1]]) if len(requests) else None,
             bool(constrained[inside].any()),
             (int(seq[got[-1]]), int(source[got[-1]]), int(block[got[-1]])) if len(got) else None,
+            int(message[inside[joins[inside]]].max(initial=0)),
         )
         stay = seen.members.get(int(who), Stay()).joined(stay)
         seen.members[int(who)] = stay
