@@ -55,7 +55,13 @@ _NEXT_RUN = (
     '--federate "tower=python light.py" --federate "quay=python tug.py" > next.txt'
 )
 LAST = FOLLOWED["tutorial"][-1]
-EXAMPLES = ("README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md", "docs/proving.md")
+EXAMPLES = (
+    "README.md",
+    "docs/object-models.md",
+    "docs/simulation-testing.md",
+    "docs/ddm-sync.md",
+    "docs/proving.md",
+)
 COMMANDS = {
     ("docs/console.md", "weft serve"),
     ("docs/joining-from-cpp-and-java.md", "weft serve --host 0.0.0.0"),
