@@ -92,6 +92,16 @@ LEFT_OUT: dict[tuple[str, str], str] = {
     ): "a C++ federate and its toolchain; tests/host/test_settings.py has the variable",
     (
         "docs/joining-from-cpp-and-java.md",
+        (
+            "g++ -std=c++14 -I fedpro/cpp/api/HLA_1516-2025 federate.cpp -L fedpro/build/src -l:librti1516_2025gcc12.so"
+            " -l:libfedtime1516_2025gcc12.so -Wl,-rpath,$PWD/fedpro/build/src"
+        ),
+    ): "a C++ federate and its toolchain",
+    ("docs/joining-from-cpp-and-java.md", "weft serve --modules foms"): (
+        "needs a folder of modules; tests/host/test_module_directory.py serves one"
+    ),
+    (
+        "docs/joining-from-cpp-and-java.md",
         "keytool -importcert -alias weft -file cert.pem -keystore trust.jks",
     ): "a Java federate and its key store",
     ("docs/review.md", "weft review runs/Range/20261116T103831Z-11508a1e0b"): SPARK,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,9 +105,38 @@ def test_many_runs_in_one_session(spark: Any, recorded: dict[str, Path], tmp_pat
     assert judge(runs, spark) == judge(runs)
 
 
-def test_a_run_at_an_embedded_node_is_clean(tmp_path: Path) -> None:
-    (verdict,) = judge([lived.embedded(tmp_path, 4, steps=80)])
-    assert verdict.clean, str(verdict)
+WORLDS: dict[str, Callable[..., Path]] = {
+    "embedded": lived.embedded,
+    "server": lived.served,
+    "mesh": lived.over_nodes,
+    "fabric": partial(lived.over_nodes, time="HLAfloat64Time", fabric=True),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_restore_begins_a_run_that_says_what_holds(world: str, tmp_path: Path) -> None:
+    """4.35: what was declared, placed and asked before the save is in force again; both runs are clean."""
+    WORLDS[world](tmp_path, 4, steps=80, restore=True)
+    before, after = lived.runs(tmp_path)
+    for verdict in judge([before, after]):
+        assert verdict.clean, str(verdict)
+    rows = Rows(after)
+    assert {row["federate"] for row in rows.all("join")} >= {row["federate"] for row in rows.all("send")}
+    in_force = {row["kind"] for row in rows.all(detail="in force")}
+    assert in_force == {"declare", "region", "grant", "request"}
+
+
+def test_faults_of_a_restored_run_are_found(tmp_path: Path) -> None:
+    """What is in force by a restore is held against those who do otherwise."""
+    lived.embedded(tmp_path, 4, steps=80, restore=True)
+    run = lived.runs(tmp_path)[-1]
+    rows = Rows(run)
+    asked = rows.all("request", detail="in force")[0]
+    grant = next(row for row in rows.all("grant", federate=asked["federate"]) if row["seq"] > asked["seq"])
+    grant[rows.time] += 1
+    rows.write()
+    (verdict,) = judge([run])
+    assert ("time", "grant not as requested", asked["federate"]) in told(verdict), str(verdict)
 
 
 def test_an_audit_that_fails_does_not_take_the_others_along(

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from fabric.topologies import of
+from host.served import serving
 from support.fom import DIMENSION, LANES, fom, parameters_of
 from support.recorder import Recorder
 from support.timed import REQUESTS
-from weft import CallbackModel, EmbeddedNode, OrderType, ResignAction, RTIambassador
+from weft import CallbackModel, EmbeddedNode, OrderType, ResignAction, RTIambassador, RtiConfiguration
 from weft.host.recording import NodeRecordings
 from weft.host.recording_writers import Writer
-from weft.host.runs import find_runs
+from weft.host.runs import find_runs, open_run
 from weft.host.simulated import LinkProfile, SimulatedNetwork
 from weft.host.simulated_fabric import FabricNetwork, FabricProfile
 from weft.model.errors import RTIexception
@@ -67,6 +68,7 @@ class Life:
         self.times: dict[int, Any] = {}
         self.asked: dict[int, Any] = {}
         self.saves = 0
+        self.saved: tuple[set[int], dict[int, Any], dict[int, list[Any]]] = (set(), {}, {})
         self.deleting = 0.5
         for i in range(self.count):
             self.join(i)
@@ -134,20 +136,26 @@ class Life:
         for i in sorted(self.present):
             while self.rti[i].evoke_callback(0.0):
                 pass
-            for method, arguments in self.logs[i].take():
-                if method in ("time_advance_grant", "flush_queue_grant"):
-                    self.advancing.discard(i)
-                    self.times[i] = arguments[0].value
-                elif method in ("time_regulation_enabled", "time_constrained_enabled"):
-                    self.times[i] = arguments[0].value
+            self.granted(i, self.logs[i].take())
+
+    def granted(self, i: int, taken: list[tuple[str, tuple[Any, ...]]]) -> None:
+        for method, arguments in taken:
+            if method in ("time_advance_grant", "flush_queue_grant"):
+                self.advancing.discard(i)
+                self.times[i] = arguments[0].value
+            elif method in ("time_regulation_enabled", "time_constrained_enabled"):
+                self.times[i] = arguments[0].value
 
     # --- what they do -------------------------------------------------------------------------------------------
 
-    def run(self, steps: int, save: bool = True, rejoin: bool = True) -> None:
+    def run(self, steps: int, save: bool = True, rejoin: bool = True, restore: bool = False) -> None:
+        """`restore`: in the middle of an advance, which is under way again some steps later."""
         for number in range(steps):
             self.step()
             if save and number == steps // 2:
-                self.save()
+                self.save(meeting=not restore)
+            if restore and number == 7 * steps // 12:
+                self.restore()
             if rejoin and number == 2 * steps // 3:
                 self.leave(3)
                 self.rest(2.0)
@@ -248,16 +256,28 @@ class Life:
             with suppress(RTIexception):  # its time may have passed
                 self.rti[i].retract(handle)
 
-    def save(self) -> None:
+    def save(self, meeting: bool = True) -> None:
         """All together; while it lasts, what is sent waits."""
         first, label = min(self.present), f"save {self.saves}"
         self.saves += 1
-        self.meet()
+        if meeting:
+            self.meet()
+        self.rest(0.2)
+        self.saved = self.advancing.copy(), self.asked.copy(), {i: o.copy() for i, o in self.objects.items()}
         self.rti[first].request_federation_save(label)
         self.until("initiate_federate_save", lambda i: self.rti[i].federate_save_begun())
         for i in sorted(self.present):
             self.rti[i].federate_save_complete()
         self.until("federation_saved", lambda i: None)
+
+    def restore(self) -> None:
+        """From the last save."""
+        self.meet()
+        self.rti[min(self.present)].request_federation_restore(f"save {self.saves - 1}")
+        self.until("initiate_federate_restore", lambda i: self.rti[i].federate_restore_complete())
+        self.advancing, self.asked, self.objects = self.saved
+        self.retractable.clear()
+        self.until("federation_restored", lambda i: None)
 
     def until(self, method: str, then: Callable[[int], None]) -> None:
         waiting = set(self.present)
@@ -265,7 +285,9 @@ class Life:
             for i in sorted(waiting):
                 while self.rti[i].evoke_callback(0.0):
                     pass
-                if any(one == method for one, _ in self.logs[i].take()):
+                taken = self.logs[i].take()
+                self.granted(i, taken)
+                if any(one == method for one, _ in taken):
                     waiting.discard(i)
                     then(i)
             if not waiting:
@@ -344,17 +366,37 @@ def over_nodes(
     finally:
         for recordings in kept:
             recordings.close()
-    return _one(directory)
+    return _first(directory)
 
 
 def embedded(
-    directory: Path, seed: int, steps: int = 120, time: str = "HLAinteger64Time", federates: int = 4
+    directory: Path,
+    seed: int,
+    steps: int = 120,
+    time: str = "HLAinteger64Time",
+    federates: int = 4,
+    **more: Any,
 ) -> Path:
     node = EmbeddedNode(save_directory=directory / "saves")
     node.record(directory, payloads=False)
-    Life(seed, [node] * federates, _moment, time).run(steps)
+    Life(seed, [node] * federates, _moment, time).run(steps, **more)
     node.stop_recording()
-    return _one(directory)
+    return _first(directory)
+
+
+def served(
+    directory: Path,
+    seed: int,
+    steps: int = 120,
+    time: str = "HLAinteger64Time",
+    federates: int = 4,
+    **more: Any,
+) -> Path:
+    """At a server on loopback."""
+    with serving(run_directory=str(directory / "server"), record=str(directory)) as running:
+        configuration = RtiConfiguration("", running.address())
+        Life(seed, [None] * federates, _moment, time, configuration).run(steps, **more)
+    return _first(directory)
 
 
 def _moment(seconds: float) -> None:
@@ -362,9 +404,13 @@ def _moment(seconds: float) -> None:
     clocks.sleep(min(seconds, 0.002))
 
 
-def _one(directory: Path) -> Path:
-    (run,) = find_runs(directory)
-    return run
+def runs(directory: Path) -> list[Path]:
+    """In the order of their beginnings: a restore begins another run."""
+    return sorted(find_runs(directory), key=lambda run: int(open_run(run).info["start_ns"]))
+
+
+def _first(directory: Path) -> Path:
+    return runs(directory)[0]
 
 
 def _warn(text: str) -> None:

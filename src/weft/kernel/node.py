@@ -38,6 +38,7 @@ from weft.kernel import (
     rates,
     recording,
     recording_calls,
+    recording_standing,
     recording_told,
     require,
     steering,
@@ -357,7 +358,7 @@ class Node(Commands):
         effects = self._hold(turn)
         if self.recordings is not None:
             try:
-                self._attend(self.recordings)
+                self._attend(self.recordings, turn, effects)
             except Exception as error:
                 effects.append(faults.fault(error, "recording"))
             self._note(turn, effects)
@@ -377,11 +378,7 @@ class Node(Commands):
         """From now on, also what is already here."""
         self.stop_recording()
         self.recordings = recordings
-        self._attend(recordings)
-        for federation in self.federations.values():
-            for member in federation.members.values():
-                if federation.recorder is not None:
-                    recording_calls.came(Turn(self.name, now), federation.recorder, member)
+        self._attend(recordings, Turn(self.name, now), [])
 
     @property
     def watched(self) -> bool:
@@ -396,7 +393,7 @@ class Node(Commands):
         self._recorded.clear()
         self.recordings = None
 
-    def _attend(self, recordings: recording.Recordings) -> None:
+    def _attend(self, recordings: recording.Recordings, turn: Turn, effects: list[Effect]) -> None:
         """Federations that have come are recorded from now on, those that have gone no more."""
         for name, federation in list(self._recorded.items()):
             if self.federations.get(name) is not federation:
@@ -408,6 +405,7 @@ class Node(Commands):
                 recorder = federation.recorder = recordings.begin(federation, self.name)
                 if recorder is not None:
                     recorder.first = federation.first_shape
+                    recording_standing.stands(turn, federation, recorder, effects)
 
     def _note(self, turn: Turn, effects: list[Effect]) -> None:
         """The callbacks that this turn has led to, but for those that were recorded with what caused them."""

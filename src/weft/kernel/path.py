@@ -269,6 +269,7 @@ def _send_update(
 ) -> tuple[str, ...]:
     """Returns the other nodes that it goes to."""
     if stamp and time_services.is_stamped(stamp) and routes.is_placed(federation, instance, sent):
+        turn.number = 0  # what was recorded of its other attributes says nothing of these
         return federation.distribution.updates(turn, federation, member, instance, values, sent, tag, stamp)
     where = None
     if instance.placement is not None:

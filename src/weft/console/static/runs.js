@@ -65,7 +65,7 @@ export default {
         {
           id: "run",
           title: "Run",
-          width: 188,
+          width: 236,
           value: (row) => row.name,
           show: cell(
             (row) => [row.name, row.run.path],

@@ -342,7 +342,7 @@ class Judged:
         return found
 
     def _strange(self, pairs: Array) -> None:
-        """Delivered to a federate that its send does not name, or never sent.
+        """Delivered to a federate that its send does not name, or never sent; but for what was sent before the run began.
 
         A node that crashed takes the last second of its rows with it: what its federates may have sent then is unsure.
         """
@@ -351,6 +351,9 @@ class Judged:
             key, row = self._told_of(pair)
             sends = self._send_rows.get(key[:2])
             if not sends:
+                sender = self.known.members.get(key[0])
+                if sender is not None and key[1] <= sender.stay.sent_before:
+                    continue
                 told = self.known.sent_up_to.get(key[0])
                 self._tell(
                     UNSENT, key, row, self.known.is_gap(key[0]) or (told is not None and key[1] > told)

@@ -52,6 +52,8 @@ class Stay:
     constrained: bool = False  # was it ever?
     last: tuple[int, int, int] | None = None
     """Its last delivery: place, source and block."""
+    sent_before: int = 0
+    """Its last message before the recording began, if it was joined then: of those there are no sends."""
 
     def joined(self, later: Stay) -> Stay:
         known = [time for time in (self.granted, later.granted) if time is not None]
@@ -64,6 +66,7 @@ class Stay:
             asked.asked_ns,
             self.constrained or later.constrained,
             later.last or self.last,
+            max(self.sent_before, later.sent_before),
         )
 
 
@@ -178,7 +181,9 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
     )
     constrained = granted & arrow.is_one_of(table, "service", CONSTRAINED)
     delivered = arrow.is_one_of(table, "kind", "deliver") & (arrow.numbers(table, "source") != RTI)
-    source, block = arrow.numbers(table, "source"), arrow.numbers(table, "message") >> BLOCK_BITS
+    source, message = arrow.numbers(table, "source"), arrow.numbers(table, "message")
+    block = message >> BLOCK_BITS
+    joins = arrow.is_one_of(table, "kind", "join")
     acting = arrow.is_one_of(table, "kind", *ACTING) & (federate != RTI)
     rows = np.flatnonzero(acting)
     for who, places in by_value(federate[rows]):
@@ -193,6 +198,7 @@ def _add_members(seen: Seen, table: Any, time_column: str) -> None:
             int(epoch[requests[-1]]) if len(requests) else None,
             bool(constrained[inside].any()),
             (int(seq[got[-1]]), int(source[got[-1]]), int(block[got[-1]])) if len(got) else None,
+            int(message[inside[joins[inside]]].max(initial=0)),
         )
         stay = seen.members.get(int(who), Stay()).joined(stay)
         seen.members[int(who)] = stay

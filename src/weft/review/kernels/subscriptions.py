@@ -110,9 +110,11 @@ def _named(histories: _Histories, row: Mapping[str, Any], service: str) -> list[
     region = row["region"] or 0
     if "interaction" in service:
         return [(row["class"], "", region)]
-    if row["items"]:
-        return [(row["class"], item, region) for item in row["items"]]
-    return [key for key in histories.subscriptions if key[0] == row["class"] and key[2] == region]
+    if service == "unsubscribe_object_class":
+        return [key for key in histories.subscriptions if key[0] == row["class"] and key[2] == region]
+    return [
+        (row["class"], item, region) for item in row["items"] or ()
+    ]  # those of no attributes change nothing
 
 
 def _bounds(row: Mapping[str, Any]) -> Bounds | None:

@@ -284,6 +284,8 @@ class Handovers:
         for place in places[~self._sends_of(places)[1]].tolist():
             handovers["told"][place] |= TOLD_UNSENT
             source = int(handovers["source"][place])
+            if int(handovers["message"][place]) <= self._members.sent_before.get(source, 0):
+                continue
             if int(handovers["message"][place]) <= self._forgotten.get(source, 0):
                 self.left_out += 1
                 continue

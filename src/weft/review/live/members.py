@@ -21,6 +21,9 @@ class Members:
         self.node: dict[int, str] = {}
         self.left: set[int] = set()
         self.granted: dict[int, Any] = {}
+        self.sent_before: dict[
+            int, int
+        ] = {}  # the last message before the recording began, of who was joined
         self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
         self._moves: dict[int, array[int]] = {}
         self._ends: dict[int, list[tuple[str, int]]] = {}
@@ -32,6 +35,8 @@ class Members:
         for federate in np.unique(arrow.numbers(acting, "federate")).tolist():
             if federate != RTI:
                 self.node[federate] = min(node, self.node.get(federate, node))
+        joins = of_kinds(table, "join").select(["federate", "message"]).to_pylist()
+        self.sent_before |= {row["federate"]: row["message"] for row in joins if row["message"]}
         self._waiting.add(
             of_kinds(table, "grant", "resign", "lost").select(
                 ["kind", "federate", "epoch_ns", self._time_column]
