@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+import weft
 from review.planted import BLAMED, DAMAGES, FILES, BadFile, Damage, Found, NoPlace, Rows
 from support import lived
+from weft import EmbeddedNode
+from weft.cli.data import object_model
 from weft.cli.review import EXITS, as_text
 from weft.review import AUDITS, Verdict, judge
 from weft.review.audits.context import Context, Result
@@ -20,6 +23,7 @@ from weft.review.reading import open_for_review
 from weft.review.report import html_report
 from weft.review.review import run_audits
 
+RANGE = object_model("range.xml")
 RUNS = ("mesh, integer time", "fabric, float time")
 
 
@@ -164,3 +168,32 @@ def test_a_relative_path_is_made_absolute_before_it_goes_to_workers(
     run = recorded[RUNS[0]]
     monkeypatch.chdir(run.parent)
     assert all(file.path.is_absolute() for file in open_for_review(run.name).run.files)
+
+
+def test_a_missed_deadline_is_found_and_nothing_else(tmp_path: Path) -> None:
+    """An event of a federate that ends after its deadline, where the run has none that does."""
+    node = EmbeddedNode()
+    node.record(tmp_path)
+    with (
+        weft.join("F", "north", fom=RANGE, host=node) as north,
+        weft.join("F", "tower", fom=RANGE, host=node) as tower,
+    ):
+        tower.subscribe("Hit", urgency=2, deadline=1000.0)
+        for _ in range(3):
+            north.send("Hit", Target="one")
+        while tower.rti.evoke_callback(0.0):
+            pass
+    node.stop_recording()
+    (run,) = lived.runs(tmp_path)
+    (verdict,) = judge([run])
+    assert verdict.clean, str(verdict)
+    rows = Rows(run)
+    done = rows.all("done")[1]
+    for row in rows.all("push", "dispatch", "done", deadline_ns=done["deadline_ns"]):
+        row["deadline_ns"] = done["mono_ns"] - 1
+    rows.write()
+    (verdict,) = judge([run])
+    (found,) = verdict.findings
+    assert (found["audit"], found["name"], found["seq"]) == ("deadlines", "tower", done["seq"])
+    assert (found["late_ns"], found["priority"]) == (1, 2)
+    assert (verdict.status, verdict.unsure, verdict.notes) == ("violated", {}, [])

@@ -2,7 +2,8 @@
 
 A recording begins with a federation, and then there is nothing.  But a federation that is restored is another execution, and so
 another run, in which federates are joined, have declared, and wait for time; and a node may be told to record while it
-runs.  Then the rows that would have said so come first: join, region, declare, grant, request, with what is in force now.
+runs.  Then the rows that would have said so come first: join, region, declare, call (of instances deleted locally), grant,
+request, with what is in force now.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from weft.interest import SpaceTime, Wish
+from weft.kernel import asof, discovery
 from weft.kernel.effects import Callback, Effect
 from weft.kernel.placing import OwnedRegion
 from weft.kernel.queueing import wrapped
@@ -69,6 +71,7 @@ class _Standing:
                 self._region(region)
         self._declared()
         self._declared_with_regions()
+        self._forgotten()
         self._times(effects)
 
     def _row(
@@ -162,6 +165,21 @@ class _Standing:
                     time=time,
                     more=more,
                 )
+
+    def _forgotten(self) -> None:
+        """Instances that it would know, had it not deleted them locally."""
+        federation, member = self.federation, self.member
+        for instance in federation.instances.values():
+            if instance.knowledge.mask & member.bit:
+                continue
+            where = asof.ever_at(federation, instance)
+            if (
+                discovery.would_discover(federation, member, instance.entry, instance.owners, where)
+                is not None
+            ):
+                row = plain("call", "local_delete_object_instance", member, ("class", instance.entry.name))
+                more = {"detail": IN_FORCE}
+                note(self.turn, self.recorder, row, thing=instance.handle.number, more=more)
 
     # --- logical time -------------------------------------------------------------------------------------------
 

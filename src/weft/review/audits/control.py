@@ -1,4 +1,4 @@
-"""Who wanted what: the rows by which subscriptions and regions change, as a frame."""
+"""Who wanted what: the rows by which subscriptions, regions and knowledge of instances change, as a frame."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from weft.review.audits.context import RTI, Context
 from weft.review.tasks import Part, read_part, spread
 
 KINDS = ("declare", "region", "resign", "lost")
+FORGETS = "local_delete_object_instance"
+"""6.16: a call by which a federate gets no more of an instance, until it discovers it again."""
 WORDS = ("node", "kind", "service", "class")
-COLUMNS = (*WORDS, "seq", "federate", "items", "region", "dimensions", "lower", "upper", "epoch_ns")
+COLUMNS = (*WORDS, "seq", "federate", "items", "region", "dimensions", "lower", "upper", "epoch_ns", "object")
 SCHEMA = (
     "node string, kind string, service string, class string, seq bigint, federate bigint, items array<string>, "
-    "region bigint, dimensions array<string>, lower array<bigint>, upper array<bigint>, epoch_ns bigint, time {time}"
+    "region bigint, dimensions array<string>, lower array<bigint>, upper array<bigint>, epoch_ns bigint, "
+    "object bigint, time {time}"
 )
 
 
@@ -28,7 +31,7 @@ def control(context: Context) -> Any:
         parts = [
             part
             for part, seen in zip(context.parts, context.survey, strict=True)
-            if any(seen.kinds[kind] for kind in KINDS)
+            if any(seen.kinds[kind] for kind in (*KINDS, "call"))
         ]
         schema = SCHEMA.format(time="bigint" if column == "time_int" else "double")
         works = [partial(choose, part, column) for part in parts]
@@ -46,5 +49,7 @@ def choose(part: Part, time_column: str) -> Iterator[Any]:
 
 
 def _chosen(table: Any) -> Any:
-    rows = arrow.is_one_of(table, "kind", *KINDS) & (arrow.numbers(table, "federate") != RTI)
+    forgets = arrow.is_one_of(table, "kind", "call") & arrow.is_one_of(table, "service", FORGETS)
+    forgets &= arrow.present(table, "object")  # or it was refused
+    rows = (arrow.is_one_of(table, "kind", *KINDS) | forgets) & (arrow.numbers(table, "federate") != RTI)
     return pick.filtered(table, rows)

@@ -16,9 +16,10 @@ import numpy as np
 from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Member
+from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.kernels.standing import Message, Standing, boxes_of
+from weft.review.kernels.standing import NEVER, Message, Standing, boxes_of
 from weft.review.kernels.subscriptions import ticks
 
 KEY = ("source", "message", "federate")
@@ -65,6 +66,21 @@ class Known:
         if federate not in kept:
             kept[federate] = Standing(self._control.get(federate, []))
         return kept[federate]
+
+    @cached_property
+    def _forgotten(self) -> dict[tuple[int, int], int]:
+        """By federate and instance when it was first deleted locally."""
+        found: dict[tuple[int, int], int] = {}
+        for federate, rows in self._control.items():
+            for row in rows:
+                if row["service"] == FORGETS:
+                    key = (federate, row["object"])
+                    found[key] = min(row["epoch_ns"], found.get(key, row["epoch_ns"]))
+        return found
+
+    def may_not_know(self, federate: int, instance: int, until: int) -> bool:
+        """Had it deleted the instance locally by then?  When it discovered it again is not asked."""
+        return self._forgotten.get((federate, instance), until + 1) <= until
 
     def is_gap(self, federate: int) -> bool:
         """May rows of it be missing?  Of somebody nobody has heard of, all are."""
@@ -218,6 +234,11 @@ class Judged:
         source, message, federate = key
         member = self.known.members.get(federate)
         if self._given_up(key, member):
+            return None
+        instance = self.table["object"][row].as_py()
+        if instance is not None and self.known.may_not_know(
+            federate, instance, NEVER if addressed else int(self.epoch[row]) + GRACE
+        ):
             return None
         order, granted = self.text("order", row), None if member is None else member.granted
         stamped = order == "TSO" and bool(self.timed[row]) and granted is not None

@@ -269,8 +269,10 @@ class Handovers:
         said = ((source, message), (source, message, federate), (source, message, 0, there))
         if any(key in self._given_up for key in said):
             return None
+        class_name = self.words.texts[handovers["class_name"][place]] or ""
+        if members.may_not_know(federate, class_name):
+            return None
         if is_lost and node is not None and there != handovers["node"][place]:
-            class_name = self.words.texts[handovers["class_name"][place]] or ""
             placed, sent = bool(handovers["placed"][place]), int(handovers["epoch"][place])
             if members.changed_its_mind(federate, class_name, placed, sent):
                 return None

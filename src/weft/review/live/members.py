@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.review import arrow
 from weft.review.audits.context import ACTING, RTI
+from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
 from weft.review.live.columns import Waiting, of_kinds
 
@@ -27,6 +28,7 @@ class Members:
         self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
         self._moves: dict[int, array[int]] = {}
         self._ends: dict[int, list[tuple[str, int]]] = {}
+        self._forgets: set[tuple[int, str]] = set()  # who has deleted instances locally, and of which classes
         self._waiting = Waiting()
 
     def feed(self, node: str, table: Any) -> None:
@@ -46,6 +48,10 @@ class Members:
             ["kind", "service", "federate", "class", "epoch_ns"]
         ).to_pylist():  # fmt: skip
             self._changed(row)
+        calls = of_kinds(table, "call").select(["service", "federate", "class", "object"]).to_pylist()
+        for row in calls:
+            if row["service"] == FORGETS and row["object"] is not None:
+                self._forgets.add((row["federate"], row["class"] or ""))
 
     def _changed(self, row: dict[str, Any]) -> None:
         service = row["service"] or ""
@@ -64,6 +70,10 @@ class Members:
                 self.left.add(federate)
             elif time is not None:
                 self.granted[federate] = max(time, self.granted.get(federate, time))
+
+    def may_not_know(self, federate: int, class_name: str) -> bool:
+        """An instance of that class: which, is left to the review of the whole run."""
+        return (federate, class_name) in self._forgets
 
     def changed_its_mind(self, federate: int, class_name: str, placed: bool, sent: int) -> bool:
         """While a message of that class was under way to it from another node."""
