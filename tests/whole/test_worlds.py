@@ -69,7 +69,7 @@ def test_a_world_agrees_with_the_embedded_node(kind: str, certificate: Certifica
 @pytest.mark.parametrize("path", sorted(SEEDS.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_what_once_failed_does_not(path: Path, certificate: Certificate) -> None:
     """Each of these scripts showed a defect when it was found, told at its head."""
-    makers = [maker(kind, certificate) for kind in ("server", "simulated")]
+    makers = [maker(kind, certificate) for kind in ("server", "async", "simulated")]
     outcome = Campaign(WORDS, makers).replay(read_script(path.read_text(), path.name))
     assert outcome.proven, told(outcome)
 

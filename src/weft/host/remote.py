@@ -158,6 +158,8 @@ class RemoteConnection:
         self._unwatched: dict[int, int] = {}  # calls nobody waits for: the number of the call
         self._late: dict[int, weakref.ref[LateAnswer]] = {}  # of those, with a time: who may want the answer
         self._complaint: Exception | None = None  # what became of one of those
+        self._advance = 0  # of those, the last request to advance
+        self._advance_refused = False
         self._gathered = 0
         self._attempt = ""  # how the last attempt to connect again failed
         self.names_causes = (
@@ -208,6 +210,7 @@ class RemoteConnection:
             if self._settings.async_updates and len(arguments) <= 4 and service in _UNAWAITED:
                 self._unwatched[sequence] = number
                 if service in _ADVANCES:
+                    self._advance = sequence
                     self._send()
                 elif self._gathered > _GATHER:
                     self._send()
@@ -257,6 +260,11 @@ class RemoteConnection:
                 f"{service} was not answered, since the session with {self._settings.where} is over: "
                 f"{self._session.ending}"
             )
+
+    def advance_refused(self) -> bool:
+        """Was the last request to advance refused, which nobody has waited for?  Told once."""
+        found, self._advance_refused = self._advance_refused, False
+        return found
 
     def complaint(self) -> Exception | None:
         """What became of an earlier call that nobody has waited for, if it was refused; told once."""
@@ -490,6 +498,7 @@ class RemoteConnection:
             except RTIexception as error:
                 error.add_note("from an earlier call, made without waiting for its answer (asyncUpdates)")
                 self._complaint = error
+                self._advance_refused |= sequence == self._advance
 
     def _called_back(self, frame: FrameReader) -> None:
         hot = self._hot

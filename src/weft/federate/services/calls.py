@@ -58,10 +58,10 @@ class Calls:
         connection = self._connection
         if connection is None or self._paused is not None:
             return None
-        if self._awaited.grant and isinstance(connection, RemoteConnection):
-            complaint = connection.complaint()  # of the very request, perhaps, which nobody has waited for
+        if self._awaited.grant and isinstance(connection, RemoteConnection) and connection.advance_refused():
+            self._awaited.grant = False
+            complaint = connection.complaint()  # unless another call has told of it
             if complaint is not None:
-                self._awaited.grant = False
                 raise complaint
         return self._awaited
 
