@@ -235,3 +235,17 @@ def test_all_these_errors_are_weft_errors() -> None:
     """One root for all errors."""
     assert issubclass(NameNotFound, WeftError)
     assert issubclass(EncodingError, WeftError)
+
+
+def test_a_named_object_is_registered_where_the_federate_is_called(one: Federate) -> None:
+    """6.2, 6.8: by name, within a handler, where no other callback could tell that the name is reserved."""
+    with weft.join("Range", "two", fom=RANGE, host=one.rti._host) as two:
+        made: list[str] = []
+        two.on_interaction("Fire")(lambda _: made.append(two.register("Tank", "Rhino").name))
+        one.send("Fire")
+        two.poll()
+        assert made == ["Rhino"]
+        with pytest.raises(ObjectInstanceNameInUse):
+            two.register("Tank", "Rhino")
+        two.poll()
+        assert two.register("Tank", "Hippo").name == "Hippo"

@@ -226,7 +226,7 @@ def test_a_refused_request_leaves_nothing_pending(sites: list[Site]) -> None:
 
 
 def test_within_the_callback_it_is_told(sites: list[Site]) -> None:
-    """8.13: a federate may ask for the next step in the very callback that grants one."""
+    """8.14: a federate may ask for the next step in the very callback that grants one."""
     site = sites[0]
     rti = site.rti
     rti.enable_time_regulation(ONE)
@@ -303,7 +303,7 @@ def test_nothing_is_pending_after_resigning_or_restoring(sites: list[Site]) -> N
 
 
 def test_an_advance_over_a_save_goes_on(sites: list[Site]) -> None:
-    """4.16: a grant that was not delivered when the federation was saved still ends the advance."""
+    """4.19, 8.14: a grant that was not delivered when the federation was saved still ends the advance."""
     site = sites[0]
     sites[1].rti.resign_federation_execution(ResignAction.NO_ACTION)
     rti = site.rti
@@ -364,7 +364,7 @@ def test_who_is_not_connected_is_told_that(places: list[Callable[..., None]]) ->
 
 
 def test_an_advance_outlives_a_restore_that_is_aborted(sites: list[Site]) -> None:
-    """4.31, 8.8: whoever waits for its grant when a restore begins and is given up is granted afterwards, or may ask again."""
+    """4.33, 8.8: whoever waits for its grant when a restore begins and is given up is granted afterwards, or may ask again."""
     one, two = sites
     one.rti.request_federation_save("noon")
     for site in sites:

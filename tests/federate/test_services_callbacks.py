@@ -1,4 +1,4 @@
-"""When callbacks run (clause 10.57 to 10.60): the two models, threads, errors, and what a callback may do."""
+"""When callbacks run (clauses 4.2, 10.57 to 10.60): the two models, threads, errors, and what a callback may do."""
 
 from __future__ import annotations
 

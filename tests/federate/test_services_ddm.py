@@ -1,4 +1,4 @@
-"""Data distribution management by the standard's ambassadors (clause 9; S2-1 to S2-3, S2-20): a test for each effect."""
+"""Data distribution management by the standard's ambassadors (9.2 to 9.13; S2-1 to S2-3, S2-20): a test for each effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing spaces above the standard's services: regions of extents, closed bounds, default regions (S2-1, S2-2, S2-20)."""
+"""Routing spaces above the standard's services: regions of extents, closed bounds, default regions (9.2; S2-1, S2-2, S2-20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions and subscriptions as of a logical time (paper 004; S4-1, S4-2, S4-12, S4-13): a test for each effect."""
+"""Regions and subscriptions as of a logical time (9.3, 9.8 to 9.11; paper 004; S4-1, S4-2, S4-12, S4-13): each effect."""
 
 from __future__ import annotations
 

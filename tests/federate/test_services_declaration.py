@@ -1,4 +1,4 @@
-"""Declaration management (clause 5): what publishing and subscribing lead to."""
+"""Declaration management (clauses 5.2 to 5.13): what publishing and subscribing lead to."""
 
 from __future__ import annotations
 

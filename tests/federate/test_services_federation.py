@@ -1,4 +1,4 @@
-"""Federation management (clause 4): connecting, federations, joining and resigning, synchronization points."""
+"""Federation management (clauses 4.2 to 4.18): connecting, federations, joining and resigning, synchronization points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delay Subscription Evaluation for messages that wait for logical time, at one node and over three (docs/time.md)."""
+"""Delay Subscription Evaluation for messages that wait for logical time, at one node and over three (10.53; docs/time.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object management (clause 6): names, instances, updates, interactions, transportation."""
+"""Object management (clauses 6.2 to 6.33): names, instances, updates, interactions, transportation."""
 
 from __future__ import annotations
 

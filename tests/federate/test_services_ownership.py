@@ -1,4 +1,4 @@
-"""Ownership management (clause 7), by example.
+"""Ownership management (clauses 7.2 to 7.19), by example.
 
 Three federates publish and subscribe tanks; federate 0 owns one.  Callbacks are compared whole: method, attributes and tag.
 """

@@ -1,4 +1,4 @@
-"""Every exception of every implemented service: provoked, or with the reason why it cannot be.
+"""Every exception of every implemented service (clauses 4 to 10): provoked, or with the reason why it cannot be.
 
 What the standard says of each service is in `tests/data/services`.
 """

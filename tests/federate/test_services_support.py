@@ -1,4 +1,4 @@
-"""Support services (clause 10): names and handles, rates, orders, dimensions, normalization, switches, factories."""
+"""Support services (clauses 10.2 to 10.56): names and handles, rates, orders, dimensions, normalization, switches, factories."""
 
 from __future__ import annotations
 

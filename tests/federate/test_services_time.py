@@ -1,4 +1,4 @@
-"""Time management (clause 8), also with federates on three nodes: who waits for whom, and the standard's corner cases by name."""
+"""Time management (clauses 8.2 to 8.26), also with federates on three nodes: who waits for whom, and corner cases by name."""
 
 from __future__ import annotations
 

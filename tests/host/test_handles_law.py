@@ -1,7 +1,7 @@
 """What the kernel keeps for a handle is a handle, whatever way it came in; so a federation can be written down at any time.
 
 Bytes are equal to the handle that they stand for, so code that keeps the bytes it has read works until somebody asks what they
-are: a save (IEEE 1516.1-2025, 4.16 to 4.23), or the snapshot that a node's first member begins with.
+are: a save (IEEE 1516.1-2025, 4.19 to 4.23), or the snapshot that a node's first member begins with.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def two_nodes() -> Iterator[list[Running]]:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("place", [one_server, two_nodes])
 def test_all_that_a_federation_keeps_for_a_handle_is_one(place: Any, seed: int) -> None:
-    """4.16 to 4.23, and what handles are (6.1, 10.1): also after messages that no federate's own process has decoded."""
+    """4.19 to 4.23, and what handles are (6.1, 10.1): also after messages that no federate's own process has decoded."""
     with place() as servers:
         world = World([server.address() for server in servers], seed)
         world.join(0)
@@ -122,7 +122,7 @@ def test_all_that_a_federation_keeps_for_a_handle_is_one(place: Any, seed: int) 
 
 @pytest.mark.parametrize("place", [one_server, two_nodes])
 def test_a_save_after_one_interaction_succeeds(place: Any) -> None:
-    """4.16 Request Federation Save to 4.20 Federation Saved, at the home and over nodes, after traffic."""
+    """4.19 Request Federation Save to 4.23 Federation Saved, at the home and over nodes, after traffic."""
     with place() as servers:
         world = World([server.address() for server in servers], 0)
         world.join(0)

@@ -1,6 +1,6 @@
 """An error of the RTI's own costs the call it is in, at most the federates of the node that made it, and nothing else.
 
-Every call is answered, whatever goes wrong at another node: with an RTIinternalError that says where (IEEE 1516.1-2025, 1.5 and
+Every call is answered, whatever goes wrong at another node: with an RTIinternalError that says where (IEEE 1516.1-2025, 4 to 10:
 the exceptions of each service).  The log of that node has it as an internal error, and its links and its other federates go on.
 """
 
@@ -199,7 +199,7 @@ def test_a_node_that_cannot_carry_out_what_all_do_loses_that_federation_only(
 def test_a_save_that_cannot_be_made_fails_and_everybody_is_told(
     nodes: dict[str, Running], plant: Plant, function: str, where: str
 ) -> None:
-    """4.21 Federation Not Saved: not a federation that is being saved for ever."""
+    """4.23 Federation Not Saved: not a federation that is being saved for ever."""
     made = [connected(nodes[name]) for name in ("S1", "S2")]
     made[0][0].create_federation_execution(NAME, [fom()])
     for rti, _ in made:
@@ -222,7 +222,7 @@ def test_a_save_that_cannot_be_made_fails_and_everybody_is_told(
 
 
 def test_an_error_in_a_message_costs_that_message(nodes: dict[str, Running], plant: Plant) -> None:
-    """6.12 Receive Interaction: what comes after it is heard, over the same link."""
+    """6.13 Receive Interaction: what comes after it is heard, over the same link."""
     made = [
         Talker(nodes[name].address(), federation=NAME, fom=object_model("range.xml")) for name in ("S1", "S2")
     ]
@@ -236,7 +236,7 @@ def test_an_error_in_a_message_costs_that_message(nodes: dict[str, Running], pla
 
 
 def test_an_error_in_an_embedded_call_is_an_rti_exception(plant: Plant) -> None:
-    """1.5: what a service raises is one of the standard's exceptions."""
+    """Clauses 4 to 10: what a service raises is one of the exceptions that the standard lists for it."""
     rti = RTIambassador(EmbeddedNode())
     rti.connect(Recorder(), CallbackModel.EVOKED)
     rti.create_federation_execution(NAME, [fom()])

@@ -1,4 +1,4 @@
-"""Delay Subscription Evaluation for messages in time stamp order, by law: random federates that subscribe and unsubscribe.
+"""Delay Subscription Evaluation (10.53) for messages in time stamp order, by law: random federates subscribe and unsubscribe.
 
 heard       only while subscribed, each message once, in order between two flushes
 not heard   after a grant, a message up to that time was heard, unless the federate was not subscribed at some moment since

@@ -1,4 +1,4 @@
-"""The MOM's counters against a count of everything that was called and heard."""
+"""The MOM's counters (clause 11) against a count of everything that was called and heard."""
 
 from __future__ import annotations
 

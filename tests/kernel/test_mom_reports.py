@@ -1,4 +1,4 @@
-"""What the RTI reports unasked: service invocations, exceptions, lost federates."""
+"""What the RTI reports unasked: service invocations, exceptions, lost federates (clause 11; the switches: 10.46 to 10.51)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every HLArequest and the reports that answer it."""
+"""Every HLArequest and the reports that answer it (clause 11)."""
 
 from __future__ import annotations
 

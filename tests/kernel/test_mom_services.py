@@ -1,4 +1,4 @@
-"""Adjustments, and services that the MOM invokes on a federate's behalf."""
+"""Adjustments, and services that the MOM invokes on a federate's behalf (clause 11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Periodic reports on a virtual clock, and the MOM over a mesh."""
+"""Periodic reports on a virtual clock, and the MOM over a mesh (clause 11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Random runs against the oracle with all advisories on, and with auto-provide (rule 10 of `support.oracle`)."""
+"""Random runs against the oracle with all advisories on, and with auto-provide (rule 10 of `support.oracle`).
+
+Clauses 5.14 to 5.17, 6.19 to 6.24, 10.34 to 10.41, 10.52.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Same callbacks, same exceptions: random runs against the brute-force oracle (rules 1 to 9 of `support.oracle`)."""
+"""Same callbacks, same exceptions: random runs against the brute-force oracle (4 to 6; rules 1 to 9 of `support.oracle`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data distribution against its definitions: random calls, every callback predicted (`support.oracle_regions`; S2-1, S2-2)."""
+"""Data distribution against its definitions: random calls, every callback predicted (9; `support.oracle_regions`; S2-1, S2-2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of ownership, whatever the calls; Hypothesis chooses them and shrinks what fails."""
+"""Laws of ownership (clause 7), whatever the calls; Hypothesis chooses them and shrinks what fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random runs against the oracle in which attributes change hands all the time (rule 11 of `support.oracle`).
+"""Random runs against the oracle in which attributes change hands all the time (clause 7; rule 11 of `support.oracle`).
 
 After every call, what `support.invariants` says holds at every node.
 """

@@ -1,4 +1,4 @@
-"""Update rates (clause 5.8 and 6.11): no subscriber is handed more than it asked for, and none misses the newest value.
+"""Update rates (clauses 5.8, 6.11, 10.11): no subscriber is handed more than it asked for, and none misses the newest value.
 
 On a virtual clock; the model below says by brute force what each subscriber must hear, and when.
 """

@@ -1,4 +1,4 @@
-"""What a sender may still take back is forgotten when it no longer may, in whatever order the messages were sent."""
+"""What a sender may still take back (8.22) is forgotten when it no longer may, in whatever order the messages were sent."""
 
 from __future__ import annotations
 

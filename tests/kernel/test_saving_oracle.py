@@ -1,4 +1,4 @@
-"""Save and restore against a brute-force model: random federates that save, fail, resign, crash, abort and restore."""
+"""Save and restore (4.19 to 4.35) against a brute-force model: random federates that save, fail, resign, crash and restore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All switches of HLA 4: from the object model, by service, through the MOM, and what each does.
+"""All switches of HLA 4 (clauses 10.34 to 10.56, 11): from the object model, by service, through the MOM, and what each does.
 
 What the advisory, auto-provide and reporting switches do is held by the random runs and by the tests of the MOM.
 """
