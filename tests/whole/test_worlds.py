@@ -76,10 +76,20 @@ def test_what_once_failed_does_not(path: Path, certificate: Certificate) -> None
 @pytest.mark.timeout(600)
 def test_what_is_recorded_is_judged() -> None:
     """Item 2.2: a run without faults comes out clean, at one node and over three."""
-    path = SEEDS / "recorded_mom_report_held_by_a_save.jsonl"
-    outcome = Campaign(WORDS, [Simulated]).replay(read_script(path.read_text(), path.name))
+    for name in ("recorded_mom_report_held_by_a_save", "an_update_in_two_orders"):
+        path = SEEDS / f"{name}.jsonl"
+        outcome = Campaign(WORDS, [Simulated]).replay(read_script(path.read_text(), path.name))
+        assert outcome.proven, told(outcome)
+        assert outcome.runs == 2
+
+
+@pytest.mark.timeout(600)
+def test_what_is_recorded_across_a_restore_is_judged() -> None:
+    """Item 2.2: also where the federation is saved and restored in the middle."""
+    outcome = Campaign(WORDS, [Simulated]).run(range(1, 5))
     assert outcome.proven, told(outcome)
-    assert outcome.runs == 2
+    assert outcome.restored > 2
+    assert outcome.runs > 12
 
 
 @pytest.mark.soak
