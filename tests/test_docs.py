@@ -55,7 +55,13 @@ _NEXT_RUN = (
     '--federate "tower=python light.py" --federate "quay=python tug.py" > next.txt'
 )
 LAST = FOLLOWED["tutorial"][-1]
-EXAMPLES = ("README.md", "docs/object-models.md", "docs/simulation-testing.md", "docs/ddm-sync.md", "docs/proving.md")
+EXAMPLES = (
+    "README.md",
+    "docs/object-models.md",
+    "docs/simulation-testing.md",
+    "docs/ddm-sync.md",
+    "docs/proving.md",
+)
 COMMANDS = {
     ("docs/console.md", "weft serve"),
     ("docs/joining-from-cpp-and-java.md", "weft serve --host 0.0.0.0"),
@@ -84,6 +90,16 @@ LEFT_OUT: dict[tuple[str, str], str] = {
         "docs/joining-from-cpp-and-java.md",
         "FEDPRO_CLIENT_OVERRIDES=connect.hostname=simhost,connect.port=15164 ./federate",
     ): "a C++ federate and its toolchain; tests/host/test_settings.py has the variable",
+    (
+        "docs/joining-from-cpp-and-java.md",
+        (
+            "g++ -std=c++14 -I fedpro/cpp/api/HLA_1516-2025 federate.cpp -L fedpro/build/src -l:librti1516_2025gcc12.so"
+            " -l:libfedtime1516_2025gcc12.so -Wl,-rpath,$PWD/fedpro/build/src"
+        ),
+    ): "a C++ federate and its toolchain",
+    ("docs/joining-from-cpp-and-java.md", "weft serve --modules foms"): (
+        "needs a folder of modules; tests/host/test_module_directory.py serves one"
+    ),
     (
         "docs/joining-from-cpp-and-java.md",
         "keytool -importcert -alias weft -file cert.pem -keystore trust.jks",

@@ -26,7 +26,7 @@ PUBLIC = {
         "LocalObject", "LocalRegion", "RTIambassador", "RemoteObject", "RoutingRegion", "RoutingSpaces",
         "QOS_MODULE", "Undecoded", "Update", "heard", "join",
     ],
-    "weft.review": ["AUDITS", "Review", "ReviewError", "follow", "register", "review"],
+    "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review"],
     "weft.prove": [
         "AtAddress", "Campaign", "Certificate", "Embedded", "Finding", "MakeWorld", "Outcome", "OwnNodes", "Played", "Script",
         "Served", "Simulated", "Stage", "Step", "Words", "World", "judged", "proving_model", "read_script", "shrunk",
@@ -82,7 +82,7 @@ PUBLIC = {
     ],
     "weft.kernel": [
         "DURING_RESTORE", "DURING_SAVE", "INTERNAL", "PAUSES", "SECTIONS", "SERVICES", "LEAST_URGENT",
-        "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Effect", "Fetch", "Lane", "LastMile", "Listen",
+        "Absence", "Alarm", "Callback", "Carried", "Cast", "ClassSchedule", "Effect", "Fetch", "Lane", "LastMile", "Listen",
         "Named", "Node", "Notice", "Record", "Refuse", "Remember", "Reply", "Store", "Surroundings", "Transmit",
         "UrgentCallback", "Wish",
     ],

@@ -144,6 +144,7 @@ def test_the_page_of_exceptions_is_complete() -> None:
 def test_causes_name_services_and_settings_that_there_are() -> None:
     """What is in the text as code is a service, a callback, a setting, a command, or a word of Python or an object model."""
     words = {name for kind in (RTIambassador, FederateAmbassador) for name in dir(kind)} | set(dir(weft))
+    words |= set(dir(weft.Federate))
     words |= {one.name for one in all_errors()}
     words |= {f"{section}.{one.name}" for section, kind in settings._SECTIONS.items() for one in fields(kind)}
     for family in FAMILIES:

@@ -18,6 +18,7 @@ from weft.model.errors import (
     FederationExecutionDoesNotExist,
     InconsistentFOM,
     NotConnected,
+    ObjectInstanceNameInUse,
 )
 from weft.model.handles import FederateHandle
 
@@ -239,3 +240,25 @@ def test_a_federation_that_is_always_gone(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(FederationExecutionDoesNotExist):
         one.join()
     assert 1 < len(tried) < 100
+
+
+def test_an_object_gets_its_name_at_once_also_within_a_handler(host: NodeHost) -> None:
+    """Clauses 6.2 and 6.8: `register` reserves the name itself, and waits for no callback."""
+    with (
+        weft.join("Range", "tank", fom=RANGE, host=host) as tank,
+        weft.join("Range", "aircraft", fom=RANGE, host=host) as aircraft,
+    ):
+        wrecks: list[str] = []
+
+        @tank.on_interaction("Fire")
+        def fired_at(shot: weft.Interaction) -> None:
+            wrecks.append(tank.register("Tank", "Wreck").name)
+
+        assert aircraft.register("Aircraft", "Falcon").name == "Falcon"
+        arrive(tank)
+        aircraft.publish("Fire")
+        aircraft.send("Fire", Target="Rhino", Round=1)
+        arrive(tank)
+        assert wrecks == ["Wreck"]
+        with pytest.raises(ObjectInstanceNameInUse, match="Wreck"):
+            aircraft.register("Tank", "Wreck")

@@ -321,6 +321,37 @@ def test_an_advance_over_a_save_goes_on(sites: list[Site]) -> None:
     sites[1].rti.join_federation_execution("F1", "kind", NAME)
 
 
+def test_an_advance_is_pending_again_after_a_restore(sites: list[Site]) -> None:
+    """4.32, 8.20: what was asked for at the save is asked for again, and ends with its grant."""
+    waiting, other = sites
+    other.rti.enable_time_regulation(ONE)
+    other.until("time_regulation_enabled")
+    waiting.rti.enable_time_constrained()
+    waiting.until("time_constrained_enabled")
+    waiting.rti.time_advance_request(at(5))
+    waiting.rti.request_federation_save("noon")
+    for site in sites:
+        site.until("initiate_federate_save")
+        site.rti.federate_save_begun()
+        site.rti.federate_save_complete()
+    for site in sites:
+        site.until("federation_saved")
+    other.rti.time_advance_request(at(7))
+    waiting.until("time_advance_grant")
+    other.until("time_advance_grant")
+    waiting.rti.request_federation_restore("noon")
+    for site in sites:
+        site.until("initiate_federate_restore")
+        site.rti.federate_restore_complete()
+    for site in sites:
+        site.until("federation_restored")
+    with pytest.raises(InTimeAdvancingState):
+        waiting.rti.modify_lookahead(ONE)
+    other.rti.time_advance_request(at(7))
+    waiting.until("time_advance_grant")
+    waiting.rti.time_advance_request(at(6))
+
+
 def test_who_is_not_connected_is_told_that(places: list[Callable[..., None]]) -> None:
     """4.3: what was pending ends with the connection."""
     site = Site(places[0], CallbackModel.EVOKED)
@@ -330,3 +361,46 @@ def test_who_is_not_connected_is_told_that(places: list[Callable[..., None]]) ->
     site.rti._lose_connection()
     with pytest.raises(NotConnected):
         site.rti.enable_time_regulation(ONE)
+
+
+def test_an_advance_outlives_a_restore_that_is_aborted(sites: list[Site]) -> None:
+    """4.31, 8.8: whoever waits for its grant when a restore begins and is given up is granted afterwards, or may ask again."""
+    one, two = sites
+    one.rti.request_federation_save("noon")
+    for site in sites:
+        site.until("initiate_federate_save")
+        site.rti.federate_save_begun()
+        site.rti.federate_save_complete()
+    for site in sites:
+        site.until("federation_saved")
+    two.rti.enable_time_regulation(ONE)
+    two.until("time_regulation_enabled")
+    one.rti.enable_time_constrained()
+    one.until("time_constrained_enabled")
+    one.rti.time_advance_request(at(5))
+    one.rti.request_federation_restore("noon")
+    for site in sites:
+        site.until("initiate_federate_restore")
+    two.rti.abort_federation_restore()
+    for site in sites:
+        site.until("federation_not_restored")
+    with pytest.raises(InTimeAdvancingState):
+        one.rti.time_advance_request(at(6))
+    two.rti.time_advance_request(at(9))
+    one.until("time_advance_grant")
+    one.rti.time_advance_request(at(6))
+    one.until("time_advance_grant")
+
+
+@pytest.mark.parametrize("odd", [5, [{}], [[]]])
+def test_before_all_else_one_is_connected(odd: object) -> None:
+    """6.2, 6.5, 6.25: NotConnected, whatever is asked for."""
+    rti, h = RTIambassador(), handles()
+    with pytest.raises(NotConnected):
+        rti.reserve_object_instance_name(odd)  # type: ignore[arg-type]
+    with pytest.raises(NotConnected):
+        rti.reserve_multiple_object_instance_names(odd)  # type: ignore[arg-type]
+    with pytest.raises(NotConnected):
+        rti.request_interaction_transportation_type_change(odd, odd)  # type: ignore[arg-type]
+    with pytest.raises(NotConnected):
+        rti.request_attribute_transportation_type_change(odd, h.set_of("Name"), odd)  # type: ignore[arg-type]

@@ -293,6 +293,69 @@ def test_attributes_that_come_to_be_wanted_are_one_message_with_the_others() -> 
         assert reflected(f, 1) == [(10, ["Position"]), (10, ["Ammo"]), 20]
 
 
+def test_what_waits_goes_by_its_own_region_when_another_attribute_comes_late() -> None:
+    """9.1: Position waits, Ammo of the same update comes late, from elsewhere; then Position is not wanted any more."""
+    for late in (True, False):
+        f = Regions()
+        here, there = f.region(0), f.region(0, THERE)
+        blue, green = f.region(1), f.region(1, THERE)
+        made = tank(f, here, there)
+        look(f, 1, blue, None, "Position")
+        f.rti[1].set_convey_region_designator_sets_switch(True)
+        if not late:
+            look(f, 1, green, 8, "Ammo")
+        update(f, made, 10, "Position", "Ammo")
+        update(f, made, 12, "Position", "Ammo")
+        if late:
+            look(f, 1, green, 8, "Ammo")
+        f.move(1, blue, (7, 9), 11)
+        f.step(20)
+        told = [
+            (arguments[6].value, f.rti[1].get_range_bounds(min(arguments[5]), f.lane))
+            for _, arguments in f.take(1, REFLECT)
+        ]
+        assert told == [(10, RangeBounds(*HERE)), (10, RangeBounds(*THERE)), (12, RangeBounds(*THERE))]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_a_change_without_a_time_left_waiting_comes_also_if_another_attribute_comes_late(
+    saved: bool,
+) -> None:
+    """Position stays, because it waited when it came not to be wanted; Ammo, which came late, is dropped as of a time."""
+    f = Regions()
+    here, blue, green = f.region(0), f.region(1), f.region(1)
+    made = tank(f, here, here)
+    look(f, 1, blue, 2, "Position")
+    update(f, made, 10, "Position", "Ammo")
+    f.move(1, blue, THERE)
+    look(f, 1, green, 8, "Ammo")
+    if saved:
+        save(f, "waits")
+        restore(f, "waits")
+        f.quiet()
+    f.move(1, green, THERE, 9)
+    f.step(20)
+    assert reflected(f, 1) == [(10, ["Position"]), 20]
+
+
+def test_of_an_update_that_waits_only_what_a_change_without_a_time_concerns_stays() -> None:
+    """Of one callback Position stays; Speed is still wanted, until it is not as of a time."""
+    f = Regions()
+    here, blue, green = f.region(0), f.region(1), f.region(1)
+    f.publish(0, TANK, "Position", "Speed")
+    both = f.attributes(TANK, "Position", "Speed")
+    made = f.rti[0].register_object_instance_with_regions(f.object_class(TANK), [(both, {here})])
+    f.rti[0].change_attribute_order_type(made, both, OrderType.TIMESTAMP)
+    look(f, 1, blue, 2, "Position")
+    look(f, 1, green, 2, "Speed")
+    for time in (10, 15):
+        update(f, made, time, "Position", "Speed")
+    f.move(1, blue, THERE)
+    f.move(1, green, THERE, 12)
+    f.step(20)
+    assert reflected(f, 1) == [(10, ["Position", "Speed"]), (15, ["Position"]), 20]
+
+
 def test_attributes_that_come_not_to_be_wanted_are_left_out() -> None:
     f = Regions()
     red, blue, green = f.region(0), f.region(1), f.region(1)

@@ -150,9 +150,9 @@ def test_order_and_transportation_are_the_object_models() -> None:
         ways = {
             name.rpartition(".")[2]: (one.get("order"), one.get("transport")) for name, one in classes.items()
         }
-        assert ways["Vehicle"] == ("RECEIVE", "mixed")
-        assert ways["Building"] == ("RECEIVE", "HLAreliable")
-        assert ways["Fire"] == ("RECEIVE", "HLAbestEffort")
+        assert ways["Vehicle"] == ("Receive", "mixed")
+        assert ways["Building"] == ("Receive", "HLAreliable")
+        assert ways["Fire"] == ("Receive", "HLAbestEffort")
         assert ways["HLAobjectRoot"] == (None, None)
 
 

@@ -102,6 +102,7 @@ def far(home: str = "A") -> tuple[FabricNetwork, Side, Side]:
         side.join()
         side.timed()
     network.settle()
+    red.told()
     red.send(10)
     red.ask(30)
     network.settle()
@@ -198,6 +199,8 @@ def test_memory_stays_bounded_in_a_long_run() -> None:
     sides = [Side("blue", network.at("A")), Side("red", network.at("C"))]
     duel(*sides)
     network.settle()
+    for side in sides:
+        side.told()
     sides[0].hear(1)
     sizes = []
     for time in range(1, 321):

@@ -16,7 +16,7 @@ from weft.model.errors import (
     NameNotFound,
     ReportServiceInvocationsAreSubscribed,
     RTIexception,
-    RTIinternalError,
+    SynchronizationPointLabelNotAnnounced,
 )
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
 from weft.model.records import MessageRetractionReturn, RangeBounds
@@ -165,13 +165,13 @@ def test_exceptions_are_reported_while_the_switch_is_on(f: Federation) -> None:
         f.rti[1].set_exception_reporting_switch(on)
         with refused(NameNotFound):
             f.rti[1].get_object_class_handle("Submarine")
-    with refused(RTIinternalError):
-        f.rti[1].register_federation_synchronization_point("x", "text")  # type: ignore[arg-type]
+    with refused(SynchronizationPointLabelNotAnnounced):
+        f.rti[1].synchronization_point_achieved("x")
     first, second = [found for _, found in mom.reports()]
     assert first["HLAfederate"] == f.handle(1)
     assert first["HLAservice"] == "getObjectClassHandle"
     assert first["HLAexception"].startswith("NameNotFound: ")
-    assert second["HLAservice"] == "registerFederationSynchronizationPoint"
+    assert second["HLAservice"] == "synchronizationPointAchieved"
 
 
 @pytest.mark.parametrize("target", ["tank", 5, None, b"?"])
@@ -217,12 +217,12 @@ def test_a_value_that_cannot_be_told_exactly_is_told_nearly(f: Federation) -> No
     mom = Mom(f)
     mom.watch(FEDERATE, "HLAfederateName", "HLAupdatesSent")
     f.resign(2)
-    f.rti[2].join_federation_execution("lone \ud800", "test", "range")
-    f.handles[2] = f.rti[2].get_federate_handle("lone \ud800")
+    f.rti[2].join_federation_execution("far \U0001f6f0", "test", "range")
+    f.handles[2] = f.rti[2].get_federate_handle("far \U0001f6f0")
     member = f.node._node.federations["range"].members[f.handle(2)]
     member.tally.updates = 1 << 40
     found = mom.request(mom.instance(2), FEDERATE, ["HLAfederateName", "HLAupdatesSent"])
-    assert found == {"HLAfederateName": "lone \ud800", "HLAupdatesSent": (1 << 31) - 1}
+    assert found == {"HLAfederateName": "far \U0001f6f0", "HLAupdatesSent": (1 << 31) - 1}
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from host.mesh import DELETE, FOM, NAME
 from support.federation import Federation, refused
 from support.mom import FEDERATE, FEDERATION, THE_FEDERATION, Mom, whole_model
 from support.recorder import Recorder
-from weft import CallbackModel, RTIambassador
+from weft import CallbackModel, ResignAction, RTIambassador
 from weft.host.simulated import LinkProfile, SimulatedNetwork
-from weft.model.errors import InvalidResignAction
+from weft.model.errors import FederateOwnsAttributes
 
 
 class Simulated(Federation):
@@ -122,8 +122,8 @@ def test_requests_and_orders_cross_the_mesh() -> None:
     f.network.settle()
     assert f.rti[1].get_service_reporting_switch()
     f.publish(1, "Building", "Height")
-    with refused(InvalidResignAction):
-        f.rti[1].resign_federation_execution(None)  # type: ignore[arg-type]
+    with refused(FederateOwnsAttributes):
+        f.rti[1].resign_federation_execution(ResignAction.NO_ACTION)
     told = mom.reports()
     assert ("publishObjectClassAttributes", True) in [
         (r["HLAservice"], r["HLAsuccessIndicator"])

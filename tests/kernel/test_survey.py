@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from host.mesh import FOM, NAME
+from support.middleware import take_all
 from support.surveys import asked
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador, Source
 from weft.host.simulated import SimulatedNetwork
@@ -37,6 +38,8 @@ def test_who_holds_up_the_others_is_asked_once_for_all(monkeypatch: pytest.Monke
     for rti in rtis:
         rti.enable_time_regulation(factory.make_interval(1))
         rti.enable_time_constrained()
+    for rti in rtis:
+        take_all(rti)
     for rti in rtis[1:]:
         rti.time_advance_request(factory.make_time(5))
     looks: list[str] = []

@@ -44,13 +44,13 @@ def a_class(kind: str, publishers: str, subscribers: str, rates: tuple[float, fl
 
 def classes() -> Json:
     root = "HLAobjectRoot"
-    stamped: Json = {"order": "TIMESTAMP"}
+    stamped: Json = {"order": "TimeStamp"}
     return {
         root: a_class("object", "", "", (0, 0), instances=0),
         f"{root}.Vehicle": a_class("object", "", "observer", (0, 118), instances=0, **stamped),
         f"{root}.Vehicle.Tank": a_class("object", "tank lance", "radar", (118, 236), instances=42, **stamped),
         f"{root}.Vehicle.Aircraft": a_class("object", "", "radar", (0, 0), instances=0, **stamped),
-        f"{root}.Cloud": a_class("object", "weather", "", (3.4, 0), instances=12, order="RECEIVE"),
+        f"{root}.Cloud": a_class("object", "weather", "", (3.4, 0), instances=12, order="Receive"),
         "HLAinteractionRoot": a_class("interaction", "", "", (0, 0)),
         SHOT: a_class("interaction", "tank", "observer radar lance", (0.6, 1.8), order="CAUSAL"),
         "HLAinteractionRoot.Hit": a_class(

@@ -44,6 +44,11 @@ from weft.model.time import HLAfloat64Time
 __all__ = ["Oracle", "Refused"]
 
 
+def check_time(time: Any) -> None:
+    """Of the wrong kind, which a federate cannot even send: it is refused before all that the RTI looks at."""
+    refuse_if(InvalidLogicalTime=time is not None and not isinstance(time, HLAfloat64Time))
+
+
 class Oracle(Owning):
     """Each service returns the callbacks (seat, method, arguments) it leads to, or raises `Refused`."""
 
@@ -54,11 +59,11 @@ class Oracle(Owning):
 
     def send(self, seat: int, cls: str, names: set[str], tag: bytes, time: Any) -> Out:
         me = self.me(seat)
+        check_time(time)
         refuse_if(InteractionClassNotDefined=cls == "?")
         refuse_if(
             InteractionClassNotPublished=cls not in me.sends,
             InteractionParameterNotDefined=bool(names - set(parameters_of(cls))),
-            InvalidLogicalTime=time is not None and not isinstance(time, HLAfloat64Time),
         )
         out: Out = []
         for other in self.who.values():
@@ -99,8 +104,9 @@ class Oracle(Owning):
 
     def update(self, seat: int, handle: Any, names: set[str], tag: bytes, time: Any) -> Out:
         me = self.me(seat)
+        check_time(time)
         thing, _ = self.known(me, handle)
-        self.check_owned(me, thing, names, time)
+        self.check_owned(me, thing, names)
         out: Out = []
         for other, at in thing.known.items():
             wanted = names & set(other.subscribed.get(at, {}))
@@ -111,12 +117,11 @@ class Oracle(Owning):
                     out.append((other.seat, "reflect_attribute_values", arguments))
         return out
 
-    def check_owned(self, me: Who, thing: Thing, names: set[str], time: Any = None, way: str = "") -> None:
+    def check_owned(self, me: Who, thing: Thing, names: set[str], way: str = "") -> None:
         there = set(attributes_of(thing.known[me]))
         refuse_if(
             AttributeNotDefined=bool(names - there),
             AttributeNotOwned=any(thing.owners.get(a) is not me for a in names & there),
-            InvalidLogicalTime=time is not None and not isinstance(time, HLAfloat64Time),
             InvalidTransportationTypeHandle=way == "?",
         )
 
@@ -168,11 +173,9 @@ class Oracle(Owning):
 
     def delete(self, seat: int, handle: Any, tag: bytes, time: Any) -> Out:
         me = self.me(seat)
+        check_time(time)
         thing, _ = self.known(me, handle)
-        refuse_if(
-            DeletePrivilegeNotHeld=thing.owners.get(PRIVILEGE) is not me,
-            InvalidLogicalTime=time is not None and not isinstance(time, HLAfloat64Time),
-        )
+        refuse_if(DeletePrivilegeNotHeld=thing.owners.get(PRIVILEGE) is not me)
         return self.advised(self.removed(thing, me, tag, self.stamp(time)))
 
     def local_delete(self, seat: int, handle: Any) -> Out:
@@ -202,7 +205,7 @@ class Oracle(Owning):
     def change_way(self, seat: int, handle: Any, names: set[str], way: str) -> Out:
         me = self.me(seat)
         thing, _ = self.known(me, handle)
-        self.check_owned(me, thing, names, None, way)
+        self.check_owned(me, thing, names, way)
         thing.transportations.update(dict.fromkeys(names, way))
         arguments = (thing.handle, frozenset(names), way)
         return [(seat, "confirm_attribute_transportation_type_change", arguments)]

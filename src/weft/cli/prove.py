@@ -76,8 +76,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--script", metavar="FILE", help="run this script instead, as one was printed")
     parser.add_argument(
         "--review",
-        action="store_true",
-        help="record what happens in worlds of this process, and let the review judge it",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="record what happens in worlds of this process, and let the review judge it (default: yes)",
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.set_defaults(func=run)

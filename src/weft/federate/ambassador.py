@@ -438,11 +438,9 @@ class RTIambassador(
             self._time_name = None
             self._paused = None
             self._awaited = Awaited()
-        elif callback.method in _PAUSING:
-            self._paused = _PAUSING[callback.method]
-            if callback.method == "federation_restored":
-                self._awaited = Awaited()  # what it had asked for since the save
         elif callback.method not in _CONVEYING:
+            if callback.method in _PAUSING:
+                self._paused = _PAUSING[callback.method]
             self._awaited.told(callback.method, callback.arguments)
         arguments = callback.arguments
         if callback.method in _OWN:

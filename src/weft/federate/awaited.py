@@ -6,6 +6,8 @@ answer comes when the callback has been handled, in which a federate may well as
 callbacks are delivered, and the RTI remains the judge of all else.
 
 A thread that asks and one that delivers callbacks both change what is kept here; each change is one step.
+
+A restore brings back what was asked for at the save.  A federate that has joined since does not know it, and the RTI judges.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ class Awaited:
         self.names: set[Hashable] = set()  # reservations
         # Whose transportation is being changed: instance and attribute, or interaction class.
         self.changing: set[Hashable] = set()
+        self._at_saves: dict[str, Awaited] = {}  # by label, of the time since this federate joined
+        self._restoring = ""  # the label
 
     # --- what is refused --------------------------------------------------------------------------------------
 
@@ -112,10 +116,21 @@ class Awaited:
             self.changing.discard(arguments[0])
         elif method == "remove_object_instance":
             self.forget(arguments[0])
+        elif method == "initiate_federate_save":
+            self._at_saves[arguments[0]] = kept = Awaited()
+            kept._take(self)
+        elif method == "initiate_federate_restore":
+            self._restoring = arguments[0]
+        elif method == "federation_restored":
+            self._take(self._at_saves.get(self._restoring) or Awaited())
+
+    def _take(self, other: Awaited) -> None:
+        self.grant, self.regulation, self.constrained = other.grant, other.regulation, other.constrained
+        self.names, self.changing = set(other.names), set(other.changing)
 
     def forget(self, object_instance: Any) -> None:
         """It is gone, and nothing is to be told of it any more."""
-        gone = [one for one in self.changing if isinstance(one, tuple) and one[0] == object_instance]
+        gone = [one for one in tuple(self.changing) if isinstance(one, tuple) and one[0] == object_instance]
         self.changing.difference_update(gone)
 
 

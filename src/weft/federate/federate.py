@@ -298,7 +298,8 @@ class Federate:
             published = sorted(self._published[object_class])
             placed = self._attributes(object_class, self._regions.attributes(full, where, published))
         if instance_name is not None:
-            self.rti.reserve_object_instance_name(instance_name)
+            # The RTI has decided when the call returns.  The callback that says so is not awaited, since this may be within one.
+            self.rti._reserve_at_once(instance_name)
         if where is None:
             handle = self.rti.register_object_instance(object_class, instance_name)
         else:

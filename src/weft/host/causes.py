@@ -12,6 +12,7 @@ A server sees callbacks leave and calls come, and not what happens between.  Wha
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from typing import Final
 
@@ -19,7 +20,8 @@ from weft.wire.frames import HALF, LAST_NUMBER, NONE
 
 RECORDED: Final = "Weft, recording"
 """What `connect` answers a client that is to name causes."""
-_SLOTS: Final = 4096  # callbacks of which is known what they were
+_FEW: Final = 16
+_SLOTS: Final = 4096  # callbacks of which is known what they were, if there are so many
 _NOBODY: Final = (0, 0)
 
 
@@ -43,17 +45,37 @@ class NamedCauses(Causes):
     """The client names them."""
 
     def __init__(self) -> None:
-        self._frames = [NONE] * _SLOTS
-        self._sources = [0] * _SLOTS
-        self._messages = [0] * _SLOTS
+        # By the number of a frame, modulo how many there are; they are as many as a session needs, since there may be a thousand.
+        self._slots = _FEW
+        self._frames = array("i", [NONE]) * _FEW
+        self._sources = array("q", [0]) * _FEW
+        self._messages = array("q", [0]) * _FEW
         self._answered = NONE
         self._named = NONE
 
     def put(self, frame: int, source: int, message: int) -> None:
-        slot = frame % _SLOTS
+        slot = frame % self._slots
+        if self._slots < _SLOTS and self._frames[slot] != NONE:
+            self._grow()
+            self.put(frame, source, message)
+            return
         self._frames[slot] = frame
         self._sources[slot] = source
         self._messages[slot] = message
+
+    def _grow(self) -> None:
+        """Twice as many: what was in one slot is in this one or its double, so nobody loses his."""
+        frames, sources, messages = self._frames, self._sources, self._messages
+        self._slots *= 2
+        self._frames = array("i", [NONE]) * self._slots
+        self._sources = array("q", [0]) * self._slots
+        self._messages = array("q", [0]) * self._slots
+        for old, frame in enumerate(frames):
+            if frame != NONE:
+                slot = frame % self._slots
+                self._frames[slot] = frame
+                self._sources[slot] = sources[old]
+                self._messages[slot] = messages[old]
 
     def answered(self, frame: int, ended: bool) -> None:
         if ended:
@@ -68,7 +90,7 @@ class NamedCauses(Causes):
         if named == NONE:
             return _NOBODY
         self._named = NONE
-        slot = named % _SLOTS
+        slot = named % self._slots
         if self._frames[slot] != named:
             return _NOBODY  # too long ago
         return self._sources[slot], self._messages[slot]

@@ -16,13 +16,19 @@ class Peak:
 
     def __init__(self) -> None:
         self._most = 0
+        self._last = 0
 
     def is_over(self, kept: int) -> bool:
-        """To be told now and then how many bytes are kept.  Was there a peak that is over?  Said once for each."""
+        """To be told now and then how many bytes are kept.  Was there a peak that is over?  Said once for each.
+
+        Not while they are still becoming fewer: the rest would be left to the C library.
+        """
+        falls = kept < self._last
+        self._last = kept
         if kept >= self._most:
             self._most = kept
             return False
-        if self._most < _WORTH_IT or kept > self._most // 4:
+        if falls or self._most < _WORTH_IT or kept > self._most // 4:
             return False
         self._most = kept
         return True

@@ -325,7 +325,9 @@ class Outbox:
                     if parts and not line.queued():
                         self.drain(served)
         for served in self._held:
-            if served.wire.untaken_bytes >= served.look_at:  # so much more: it may be slow by now, or too slow
+            if (
+                served.wire.untaken_bytes >= served.look_at
+            ):  # so much more: it may be slow by now, or too slow
                 served.look_at += _HELD
                 busy.append(served)
         return busy

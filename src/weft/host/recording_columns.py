@@ -23,6 +23,7 @@ from weft.host.recording_parquet import (
     Shifted,
     parquet_file,
 )
+from weft.model.recording import rows_in, spread
 from weft.recorder import COLUMNS, Batch
 from weft.recorder.book import FLOAT, PACKED, SIZED, TIMED, VALUES
 
@@ -60,10 +61,10 @@ class _Rows:
         shape = entries["shape"]
         used = np.flatnonzero(np.bincount(shape))
         groups = [batch.shapes[number] for number in used.tolist()]
-        lengths = np.array([len(group) for group in groups], np.int64)
+        lengths = np.array([rows_in(group) for group in groups], np.int64)
         begins = np.cumsum(lengths) - lengths  # the first pattern of each shape
         self.entries = entries
-        self.patterns = [dict(pattern) for group in groups for pattern in group]
+        self.patterns = [row for group in groups for row in spread(group)]
         self._rows_of: Any = None  # how many rows each entry is; None: one
         if len(used) == 1:
             self._rows_of = repeats = int(lengths[0])

@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from weft.host.recording_files import write_file
+from weft.model.recording import rows_in
 from weft.recorder import Batch
+from weft.recorder.book import ROWS
 
 _HEAD = 4
 _PATIENCE = 30.0  # seconds for what is being written when it is to end
@@ -78,7 +80,8 @@ class ProcessWriter(Writer):
         self._alone = not sys.executable
         self._proven = False  # has one written?
         self._shared = -1  # memory that both have, as a file
-        self._sent: dict[int, tuple[list[Any], int]] = {}  # by its id: a list of shapes, and how many of them
+        # By its id: a list of shapes, how many of them, and how many rows these are.
+        self._sent: dict[int, tuple[list[Any], int, int]] = {}
 
     def prepare(self) -> None:
         self._start()
@@ -155,17 +158,25 @@ class ProcessWriter(Writer):
     def _told(self, part: Part) -> tuple[Any, ...]:
         batch = part.batch
         which = id(batch.shapes)
-        shapes, known = self._sent.pop(which, (batch.shapes, 0))
+        shapes, known, rows = self._sent.pop(which, (batch.shapes, 0, 0))
         fresh = shapes[known:]
-        self._sent[which] = (shapes, known + len(fresh))  # as the latest
+        rows += sum(map(rows_in, fresh))
+        self._sent[which] = (shapes, known + len(fresh), rows)  # as the latest
         sizes = [len(piece) for piece in _pieces(batch)]
         return part.sequence, batch.rows, batch.more, which, fresh, sizes
 
     def _forgotten(self) -> list[int]:
-        """Lists that no book has any more, as far as can be told: those that were used longest ago."""
-        gone = list(self._sent)[:-_LISTS]
-        for which in gone:
-            del self._sent[which]
+        """Lists that no book has any more, as far as can be told: those that were used longest ago.
+
+        One that is used again is sent again.
+        """
+        gone: list[int] = []
+        rows = sum(rows for _, _, rows in self._sent.values())
+        for which in list(self._sent)[:-1]:
+            if len(self._sent) <= _LISTS and rows <= ROWS:
+                break
+            rows -= self._sent.pop(which)[2]
+            gone.append(which)
         return gone
 
     def _ended(self) -> str:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from weft.kernel import advancing, asof, distributing, matching, path, rates, time_services, timetable
-from weft.kernel.distributing import LATE_INTERACTION, LATE_UPDATE, NEVER
+from weft.kernel.distributing import LATE_INTERACTION, LATE_UPDATE, NEVER, Condition
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data, Settled
 from weft.kernel.snapshot_times import sent_from
@@ -150,7 +150,18 @@ def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
             if message.condition.untimed == timing.untimed:
                 content = _still(federation, member, message)
                 if content is not message.content:
-                    message.condition = message.condition._replace(untimed=NEVER)
+                    message.condition = _keeping(message, content)
+
+
+def _keeping(message: Stamped, content: tuple[str, tuple[Any, ...]] | None) -> Condition:
+    """All of it stays, though the federate wants only so much of it now."""
+    condition: Condition = message.condition
+    method, arguments = message.content
+    if content is None or method == "receive_interaction":
+        return condition._replace(untimed=NEVER)
+    still = _handles(content[1][1])
+    kept = frozenset([attribute for attribute in _handles(arguments[1]) if attribute not in still])
+    return condition._replace(kept=condition.kept | kept)
 
 
 def _enter(
@@ -250,6 +261,9 @@ def _still(federation: Federation, member: Member, message: Stamped) -> tuple[st
         return content
     sent = _handles(values)
     wanted = asof.wanted(federation, member, instance, sent, where, message.key[0])
+    kept = message.condition.kept
+    if kept:
+        wanted = [attribute for attribute in sent if attribute in kept or attribute in wanted]
     if not wanted:
         return None
     if len(wanted) == len(sent):

@@ -11,6 +11,7 @@ sent to, and so what has to be dropped there:
 A node listens to the channels of what its members subscribe to.  Declarations and regions are known everywhere, so every node
 knows who listens to what; nothing more is said between them.  A node that listens to several channels of a message gets it once.
 Best-effort messages may go to multicast groups instead, one for each channel (`Cast`): then there is a copy for each.
+They may also go over the links, like reliable ones; the callback still names their own transportation.
 
 Messages in causal or total order go to exactly those who get them under any strategy, because their stamps say who these are; so
 do directed interactions and what the RTI itself sends.
@@ -31,7 +32,7 @@ from typing import Any, Final
 
 from weft.fom import ObjectModel, parse_rid
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
-from weft.interest.ddm_settings import EXACT, MULTICAST, SIMPLE, DdmSettings, read_ddm_settings
+from weft.interest.ddm_settings import EXACT, MULTICAST, SIMPLE, TCP, DdmSettings, read_ddm_settings
 from weft.interest.regions import DEFAULT_REGION, Region
 from weft.interest.spaces import Space, Spaces
 from weft.interest.strategies import StaticGridPartitioned, make_strategy
@@ -60,6 +61,7 @@ class Channels(Spread):
         super().__init__(
             self._strategy.name, self._strategy.matches_at_sender, self._settings.best_effort == MULTICAST
         )
+        self.over_links = self._settings.best_effort == TCP
         self.tbound = self._settings.tbound
         self._valid = (-1, -1)
         self._listeners: dict[int, dict[str, None]] = {}

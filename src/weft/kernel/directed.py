@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
-from weft.kernel import in_time, overrides, queueing, recording, require, time_services
+from weft.kernel import in_time, overrides, queueing, recording, require, spreading, time_services
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data
 from weft.kernel.routes import DELAYED
@@ -97,7 +97,7 @@ def direct(
         arguments,
         recording.carried(number, arguments[5]),
     )
-    reliable = federation.catalog.is_reliable(arguments[4])
+    reliable = spreading.goes_reliably(federation, arguments[4])
     for node in nodes:
         turn.effects.append(Transmit(node, message, reliable))
     return tuple(nodes)

@@ -19,13 +19,14 @@ from weft.interest import SpaceTime
 from weft.kernel import asof, legs, matching, overrides, queueing, rates, recording, routes, time_services
 from weft.kernel.effects import Transmit
 from weft.kernel.parcels import Data, unshared
-from weft.kernel.placing import Extents, OwnedRegion
+from weft.kernel.placing import Extents, OwnedRegion, Where
 from weft.kernel.state import Federation, Instance, Member, add
 from weft.kernel.topics import EVERYWHERE, Distribution, Name, Sent, Topic
 from weft.kernel.turn import Turn
 from weft.model.errors import InvalidLogicalTime
 from weft.model.handles import AttributeHandle, DimensionHandle, InteractionClassHandle
 from weft.model.packed import PackedValues
+from weft.ordering.stamped import Stamped
 
 LATE_INTERACTION = "late_interaction"
 LATE_UPDATE = "late_update"
@@ -39,6 +40,8 @@ class Condition(NamedTuple):
     where: Any
     # No longer asked when the federate has changed something without a time since (`Timing.untimed`); NEVER: it is not.
     untimed: int
+    # Of an update: attributes for which it is not asked, because such a change found them waiting.
+    kept: frozenset[AttributeHandle] = frozenset()
 
 
 def require_before_tbound(federation: Federation, member: Member, time: Any) -> None:
@@ -326,17 +329,21 @@ def _take_update(
     if not wanted:
         return
     values = rates.part_of(message.values, tuple(wanted))
+    condition = Condition(message.where, timing.untimed)
     waiting = timing.queue.parts(retraction)
     if waiting:
         values = _merged(values, [part.content[1][1] for part in waiting])
+        condition = _joined(condition, waiting)
         timing.queue.retract(retraction)
+    counted = [part.content[1][3] for part in waiting]
     instance.reflected |= member.bit
-    condition = Condition(message.where, timing.untimed)
     chosen = sorted(values if isinstance(values, dict) else values.handles)
-    for part, leg in enumerate(legs.legs_of(instance, member, chosen, message.where)):
+    for part, leg in enumerate(legs.legs_of(instance, member, chosen, condition.where)):
         kept = rates.part_of(values, leg.attributes or ())
         content = (instance.handle, kept, message.tag, leg.transportation, sender.handle, leg.regions)
-        if not waiting:
+        if leg.transportation in counted:
+            counted.remove(leg.transportation)
+        else:
             add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
         queueing.arrived(
             turn,
@@ -361,6 +368,22 @@ def _merged(values: Any, others: list[Any]) -> dict[Any, bytes]:
         else:
             found.update(one)
     return found
+
+
+def _joined(late: Condition, waiting: list[Stamped]) -> Condition:
+    """Of an update some of which waits: each attribute was sent where its own part says, whichever came first."""
+    where: Where = {}
+    kept = late.kept
+    for part in waiting:
+        values = part.content[1][1]
+        if part.condition is None or part.condition.untimed != late.untimed:
+            kept |= frozenset(values if isinstance(values, dict) else values.handles)
+        else:
+            kept |= part.condition.kept
+        if part.condition is not None:
+            where.update(part.condition.where or {})
+    where.update(late.where or {})
+    return Condition(where or None, late.untimed, kept)
 
 
 # --- topics -----------------------------------------------------------------------------------------------------

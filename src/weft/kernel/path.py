@@ -50,6 +50,7 @@ from weft.kernel import (
     recording,
     require,
     routes,
+    spreading,
     time_services,
 )
 from weft.kernel.effects import Cast, Transmit
@@ -158,7 +159,7 @@ def send_interaction(
             arguments,
             recording.carried(number, stamp),
         )
-        reliable = federation.catalog.is_reliable(transportation)
+        reliable = spreading.goes_reliably(federation, transportation)
         if audience.groups and not time_services.is_stamped(stamp):
             turn.effects.append(Cast(tuple(audience.nodes), audience.groups, message))
         else:

@@ -10,7 +10,7 @@ from weft.kernel.state import Audience, Federation, Instance, Member, Route
 from weft.kernel.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import DimensionHandle
-from weft.model.recording import Pattern, Recorder
+from weft.model.recording import EACH, Pattern, Recorder
 
 if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry
@@ -72,6 +72,28 @@ def first_of(
     if here:
         return plain("send", service, sender, *what)
     return (("kind", "arrive"), ("service", service), ("federate", 0), *what, ("link", sender.node))
+
+
+def deliveries_of(
+    service: str,
+    receivers: list[Member],
+    source: int,
+    name: str,
+    items: tuple[str, ...],
+    order: str,
+    transport: str,
+) -> Pattern:
+    """The same to several, in one."""
+    return (
+        ("kind", "deliver"),
+        ("service", service),
+        ("source", source),
+        ("class", name),
+        ("items", items),
+        ("order", order),
+        ("transport", transport),
+        (EACH, tuple([member.who for member in receivers])),
+    )
 
 
 def delivery(
@@ -138,10 +160,17 @@ def interaction_rows(
         return _whole(turn, sender, first, None)
     source = sender.handle.number
     deliveries: list[Pattern] = []
-    for received, member in audience.ears:
+    ears = audience.ears
+    at = 0
+    while at < len(ears):
+        received = ears[at][0]
+        alike: list[Member] = []
+        while at < len(ears) and ears[at][0] is received:
+            alike.append(ears[at][1])
+            at += 1
         kept = tuple([received.parameters[item].name for item in items if item in received.parameters])
         deliveries.append(
-            delivery("deliver", "receive_interaction", member, source, received.name, kept, order, transport)
+            deliveries_of("receive_interaction", alike, source, received.name, kept, order, transport)
         )
     return _whole(turn, sender, first, deliveries)
 
@@ -169,13 +198,23 @@ def update_rows(
         return _whole(turn, sender, first, None)
     source = sender.handle.number
     deliveries: list[Pattern] = []
-    for leg in route.legs:
+    legs = route.legs
+    at = 0
+    while at < len(legs):
+        attributes = legs[at].attributes
+        transportation = legs[at].transportation
+        alike: list[Member] = []
+        while (
+            at < len(legs) and legs[at].attributes == attributes and legs[at].transportation == transportation
+        ):
+            alike.append(legs[at].member)
+            at += 1
         kept = names
-        if leg.attributes is not None:
-            kept = tuple([entry.attributes[item].name for item in leg.attributes])
-        way = transport_of(federation, leg.transportation)
+        if attributes is not None:
+            kept = tuple([entry.attributes[item].name for item in attributes])
+        way = transport_of(federation, transportation)
         deliveries.append(
-            delivery("deliver", "reflect_attribute_values", leg.member, source, entry.name, kept, order, way)
+            deliveries_of("reflect_attribute_values", alike, source, entry.name, kept, order, way)
         )
     return _whole(turn, sender, first, deliveries)
 
@@ -192,7 +231,7 @@ def hearers(
 ) -> list[int]:
     """All who get an interaction of this class, wherever they are."""
     return [
-        member.handle.number
+        member.who[0][1]
         for member in federation.members.values()
         if member is not sender and matching.hears(federation, member, entry, at) is not None
     ]
@@ -209,7 +248,7 @@ def reflectors(
                 continue
             subscribed = matching.wishes(federation, member, known, where)
             if subscribed and any(item in subscribed for item in items):
-                found[member.handle.number] = None
+                found[member.who[0][1]] = None
     return list(found)
 
 

@@ -57,13 +57,16 @@ def find_audience(
     """Kept for what is sent without regions."""
     entry = federation.catalog.interaction_classes[interaction_class]
     delayed = federation.switch(DELAYED)
-    ears = []
+    ears: list[tuple[InteractionClassEntry, Member]] = []
     nodes: dict[str, None] = {}
     for member in federation.members.values():
         if member is not sender:
             received = matching.hears(federation, member, entry, at)
             if received is not None and member.node == turn.node:
-                ears.append((received, member))
+                ear = member.ear
+                if ear is None or ear[0] is not received:
+                    ear = member.ear = (received, member)
+                ears.append(ear)
             elif member.node != turn.node and (received is not None or delayed):
                 nodes[member.node] = None
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation

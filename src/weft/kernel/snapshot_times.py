@@ -101,7 +101,7 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
 
 
 def _condition_data(message: Stamped, timing: Timing) -> list[Any] | None:
-    """None: it waits on none.  The last of it says whether that is still asked."""
+    """None: it waits on none.  The last of it says whether that is still asked, and for which attributes it is not."""
     condition = message.condition
     if condition is None:
         return None
@@ -109,17 +109,20 @@ def _condition_data(message: Stamped, timing: Timing) -> list[Any] | None:
     if message.content[0] == "receive_interaction":
         sent_class, at = condition.where
         return [sent_class.number, where_data(at), asked]
-    return [None, where_data(condition.where), asked]
+    kept = [AttributeHandle(attribute).number for attribute in sorted(condition.kept)]
+    return [None, where_data(condition.where), asked, kept]
 
 
 def _condition_from(data: list[Any] | None) -> Condition | None:
     if data is None:
         return None
-    number, placed, *asked = data
+    number, placed, *rest = data
     where = where_from(placed)
     if number is not None:
         where = InteractionClassHandle.of(number), where
-    return Condition(where, NEVER if asked == [False] else 0)
+    kept = rest[1] if len(rest) > 1 else ()  # what was saved by an earlier version has none
+    attributes = frozenset([AttributeHandle.of(one) for one in kept])
+    return Condition(where, NEVER if rest[:1] == [False] else 0, attributes)
 
 
 def where_data(where: Any) -> list[Any] | None:

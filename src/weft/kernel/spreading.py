@@ -11,7 +11,12 @@ from weft.kernel.placing import Extents, Where
 from weft.kernel.state import Federation, Instance, Member, Post, Route
 from weft.kernel.traffic import EVERYBODY, Footprint
 from weft.kernel.turn import Turn
-from weft.model.handles import AttributeHandle
+from weft.model.handles import AttributeHandle, TransportationTypeHandle
+
+
+def goes_reliably(federation: Federation, transportation: TransportationTypeHandle) -> bool:
+    """Between nodes; what is best effort does too if the RID file says so (BestEffortChannelType TCP)."""
+    return federation.channels.over_links or federation.catalog.is_reliable(transportation)
 
 
 def spread_interaction(
@@ -101,10 +106,10 @@ def _posts(
     wanted: list[AttributeHandle],
     sent: int,
 ) -> list[Post]:
-    """What goes to other nodes, reliable and best-effort attributes apart."""
+    """What goes to other nodes, attributes that go reliably and others apart."""
     parts: dict[bool, list[AttributeHandle]] = {}
     for handle in wanted:
-        reliable = federation.catalog.is_reliable(overrides.transportation_of(instance, handle))
+        reliable = goes_reliably(federation, overrides.transportation_of(instance, handle))
         parts.setdefault(reliable, []).append(handle)
     return [
         Post(nodes, None if len(part) == sent else tuple(part), reliable) for reliable, part in parts.items()

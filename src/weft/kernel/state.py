@@ -36,7 +36,7 @@ from weft.model.handles import (
     RegionHandle,
     TransportationTypeHandle,
 )
-from weft.model.recording import Recorder
+from weft.model.recording import Pattern, Recorder
 from weft.model.records import RangeBounds, Source
 from weft.model.time import LogicalTime, LogicalTimeFactory
 from weft.ordering.galt import Bound
@@ -133,7 +133,9 @@ class Member:
     ) -> None:
         self.handle = handle
         self.name = name
+        self.who: Pattern = (("federate", handle.number), ("name", name))  # in rows (`weft.kernel.recording`)
         self.kind = kind  # the federate type
+        self.ear: tuple[InteractionClassEntry, Member] | None = None  # that all audiences share (`routes`)
         self.node = node
         self.session = session  # means something at that node only
         self.seat = seat

@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
+from weft.fom.orders import NAMES
 from weft.kernel.state import Counts, Federation, Tally
 from weft.model.handles import Handle
 
 Facts = dict[str, Any]
+_ORDERS = {order: name for name, order in NAMES.items()}
 _MOM = ("HLAobjectRoot.HLAmanager.HLAfederate", "HLAobjectRoot.HLAmanager.HLAfederation")
 
 
@@ -96,11 +98,11 @@ def _sum(total: dict[Handle, int], counts: Counts) -> None:
 def _ways(catalog: Catalog, entry: ObjectClassEntry | InteractionClassEntry) -> dict[str, str]:
     """Order and transportation as the object model has them; "mixed" where attributes differ, none where there are none."""
     if isinstance(entry, InteractionClassEntry):
-        return {"order": entry.order.name, "transport": catalog.transportations[entry.transportation]}
+        return {"order": _ORDERS[entry.order], "transport": catalog.transportations[entry.transportation]}
     own = [one for one in entry.attributes.values() if one.handle != catalog.privilege]
     if not own:
         return {}
-    orders = {one.order.name for one in own}
+    orders = {_ORDERS[one.order] for one in own}
     ways = {catalog.transportations[one.transportation] for one in own}
     return {
         "order": orders.pop() if len(orders) == 1 else "mixed",

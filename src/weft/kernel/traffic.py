@@ -24,6 +24,7 @@ class Spread:
         self.tbound: Any = 0  # of regions as of a time (`weft.kernel.topics`)
         self.exact = exact
         self.multicast = multicast
+        self.over_links = False  # also best-effort messages, whose loss the federation does not want
 
     def of_interaction(self, entry: InteractionClassEntry, extents: Extents | None) -> tuple[int, ...]:
         raise NotImplementedError

@@ -7,12 +7,40 @@ only its number and what is different each time.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 Pattern = tuple[tuple[str, Any], ...]
 """What rows of a shape have in common: columns and values, lists as tuples.  Only hashable values."""
 
+EACH: Final = "each"
+"""In place of a column, last in a pattern: patterns that differ.  It stands for as many rows, each with one of these besides.
+
+Messages from everybody to everybody have as many deliveries as there are pairs; so a delivery costs a shape no more than a
+reference to what its receiver's rows have in common.
+"""
+
 NO_OBJECT = -1
+
+
+def rows_in(patterns: tuple[Pattern, ...]) -> int:
+    """How many rows a shape is."""
+    count = 0
+    for pattern in patterns:
+        last = pattern[-1]
+        count += len(last[1]) if last[0] == EACH else 1
+    return count
+
+
+def spread(patterns: tuple[Pattern, ...]) -> list[dict[str, Any]]:
+    """The rows of a shape, one by one."""
+    found: list[dict[str, Any]] = []
+    for pattern in patterns:
+        last = pattern[-1]
+        if last[0] == EACH:
+            found += [dict(one + pattern[:-1]) for one in last[1]]
+        else:
+            found.append(dict(pattern))
+    return found
 
 
 class Recorder:

@@ -35,7 +35,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from weft.model.packed import PackedValues
-from weft.model.recording import NO_OBJECT, Pattern, Recorder
+from weft.model.recording import NO_OBJECT, Pattern, Recorder, rows_in
 
 try:
     from librt.strings import BytesWriter, write_f64_le, write_i32_le, write_i64_le
@@ -52,7 +52,8 @@ SIZED: Final = 16
 _KEPT: Final = SIZED | VALUES
 _KEPT_PACKED: Final = SIZED | PACKED
 SHAPES: Final = 50_000
-"""So many are remembered; then all are forgotten, and those still in use learnt again."""
+ROWS: Final = 4_000_000
+"""So many, of so many rows in all, are remembered; then all are forgotten, and those still in use learnt again."""
 _pack: Final = struct.Struct("<iidqqii").pack
 _ADDITION: Final = struct.Struct("<iiqqqii")
 _FLOAT_ADDITION: Final = struct.Struct("<iiqqdii")
@@ -111,6 +112,7 @@ class Book(Recorder):
         self._taking = False
         self._shapes: list[tuple[Pattern, ...]] = []
         self._lengths: list[int] = []
+        self._remembered = 0  # rows of shapes
         self._clear(False)
 
     def _clear(self, again: bool) -> None:
@@ -145,11 +147,13 @@ class Book(Recorder):
         return self.first + len(self._shapes)
 
     def learn(self, key: Any, rows: tuple[Pattern, ...]) -> int:
-        if len(self.shapes) >= SHAPES:
+        if len(self.shapes) >= SHAPES or self._remembered >= ROWS:
             self._turn_over()
         number = self.next_shape()
         self._shapes.append(rows)
-        self._lengths.append(len(rows))
+        length = rows_in(rows)
+        self._lengths.append(length)
+        self._remembered += length
         self.shapes[key] = number
         return number
 
@@ -170,6 +174,7 @@ class Book(Recorder):
         self.shapes.clear()
         self._shapes = []
         self._lengths = []
+        self._remembered = 0
 
     def took_part(self, node: str) -> None:
         self.others[node] = None

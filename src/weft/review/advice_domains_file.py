@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from weft.fabric import Domains, Topology
 from weft.fabric.plans import FIRST_PORT
 
-NOTE = "journals belong to their domains: start all servers with empty ones after a change"
+NOTE = (
+    "journals belong to their domains: after a change start every server once with --new-journal, which sets the old one aside"
+    " (`weft run` does so by itself if nothing was under way)"
+)
 
 
 def write_domains_file(topology: Topology, old: Domains | None, comments: Sequence[str] = ()) -> str:

@@ -1,7 +1,8 @@
 """What a session has sent and the peer may not have received: kept for the day it has to be sent again.
 
 HLA frames go in as they went out, in bundles of what was written together, as the very bytes; a large payload that many
-sessions share is kept once.  Bundlees leave whole, in two ways:
+sessions share is kept once.  Small bundles of a peer that acknowledges nothing for a while become one: a bundle, its list and its
+bytes take several times the memory of a small frame.  Bundles leave whole, in two ways:
 
 - acknowledged: the peer said it has received a number, so it has received everything up to it;
 - shed: the history is full, by frames or by bytes, and the oldest go.  What was shed and is not acknowledged later is `lost`, and
@@ -13,8 +14,12 @@ The newest bundle is always kept, however long it is.
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from weft.wire.frames import HALF, LAST_NUMBER, NONE, following, is_later, number_of, split
+
+_SMALL: Final = 4096  # bytes: none of it is shared
+_LOOSE: Final = 16  # small bundles that become one
 
 
 class Bundle:
@@ -39,6 +44,7 @@ class History:
         self._max_frames = max_frames
         self._max_bytes = max_bytes
         self._frames = 0
+        self._loose = 0  # small bundles at the end, less than that are to become one
         self._bundles: deque[Bundle] = deque()
 
     def __len__(self) -> int:
@@ -51,8 +57,33 @@ class History:
             self._oldest = bundle.last
         self._frames += bundle.frames
         self.size += bundle.size
+        if bundle.size > _SMALL:
+            self._loose = 0
+        else:
+            self._loose += 1
+            if self._loose >= _LOOSE:
+                self._join()
         if self.size > self._max_bytes or self._frames > self._max_frames:
             self._shed()
+
+    def _join(self) -> None:
+        """Make one of the loose bundles.  If that is the oldest, too, it leaves with its last."""
+        self._loose = 0
+        bundles = self._bundles
+        last: list[Bundle] = []
+        while len(last) < _LOOSE:
+            last.append(bundles.pop())
+        last.reverse()
+        parts: list[bytes] = []
+        frames = 0
+        size = 0
+        for bundle in last:
+            parts += bundle.parts
+            frames += bundle.frames
+            size += bundle.size
+        joined = Bundle([b"".join(parts)], last[-1].last, frames, size)
+        bundles.append(joined)
+        self._oldest = bundles[0].last
 
     def acknowledge(self, number: int) -> None:
         """The peer has received everything up to `number`.  What it cannot know, or has said before, changes nothing."""
@@ -116,5 +147,6 @@ class History:
 
     def _drop(self) -> None:
         bundle = self._bundles.popleft()
+        self._loose = min(self._loose, len(self._bundles))
         self.size -= bundle.size
         self._frames -= bundle.frames

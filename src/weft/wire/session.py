@@ -152,6 +152,7 @@ class Session:
         """End the session on this side; nothing is sent."""
         self._writer.take()
         self._outgoing = []
+        self._outgoing_bytes = 0
         self._step(Step.DISCARD, why)
 
     # Receiving

@@ -102,6 +102,7 @@ class ServerSession(Session):
         """
         self._close_bundle()
         self._outgoing = []
+        self._outgoing_bytes = 0
         if self.state is _TERMINATED:
             self._outgoing = [refuse_resume(greeting.session_id, INVALID_SESSION)]
             return INVALID_SESSION

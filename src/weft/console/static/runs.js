@@ -65,7 +65,7 @@ export default {
         {
           id: "run",
           title: "Run",
-          width: 188,
+          width: 246,
           value: (row) => row.name,
           show: cell(
             (row) => [row.name, row.run.path],
@@ -75,14 +75,14 @@ export default {
         {
           id: "federation",
           title: "Federations",
-          width: 118,
+          width: 100,
           value: (row) => federationsOf(row.run),
           say: (row) => federationsOf(row.run),
         },
         {
           id: "started",
           title: "Started",
-          width: 160,
+          width: 156,
           value: (row) => moment(row.run.started),
           say: (row) => moment(row.run.started),
         },
@@ -105,7 +105,7 @@ export default {
         {
           id: "runstate",
           title: "State",
-          width: 132,
+          width: 124,
           value: (row) => row.run.state,
           show: cell(
             (row) => row.run.state,
@@ -115,7 +115,7 @@ export default {
         {
           id: "review",
           title: "Review",
-          width: 176,
+          width: 160,
           value: (row) => review(row).state,
           show: cell(
             (row) => review(row),
@@ -125,7 +125,7 @@ export default {
         {
           id: "do",
           title: "",
-          width: 180,
+          width: 160,
           show: cell(
             (row) => [row.name, review(row).state, reportOf(review(row)), this.may],
             (row) => this.deeds(row, review(row)),

@@ -80,11 +80,11 @@ class Calls:
         refusal: tuple[type[RTIexception], str] | None = None,
     ) -> None:
         """A call whose outcome is told by a callback: until then these are kept, and asked for again they are refused."""
-        if self._connection is not None:
-            self._look_at(service, arguments)
-        pending = self._pending()
+        if self._connection is None:
+            raise NotConnected(self._absent)
+        self._look_at(service, arguments)
         new = [one for one in asked if one not in kept]
-        if refusal is not None and pending is not None:
+        if refusal is not None and self._pending() is not None:
             for one in asked:
                 if one in kept:
                     kind, why = refusal

@@ -29,6 +29,10 @@ class ObjectManagement(Calls):
             "reserve_object_instance_name", (object_instance_name,), asked, [object_instance_name]
         )
 
+    def _reserve_at_once(self, object_instance_name: str) -> None:
+        """For who registers by that name at once: whether it could be reserved is told by the registration."""
+        self._call("reserve_object_instance_name", (object_instance_name,))
+
     def release_object_instance_name(self, object_instance_name: str) -> None:
         """Clause 6.4."""
         self._require_told((object_instance_name,))

@@ -79,7 +79,7 @@ def grid_html(grid: Mapping[str, Any]) -> Iterator[str]:
     for row in list(once.values())[:MOST_SHOWN]:
         new, old = row["setting"] == grid["new"]["setting"], row["setting"] == grid["old"]["setting"]
         marks = [word for word, is_it in (("as recorded", old), ("advised", new)) if is_it]
-        told = f"{row['setting']}{f' ({chr(44).join(marks)})' if marks else ''}"
+        told = row["setting"] + (f" ({', '.join(marks)})" if marks else "")
         bar = _bar([(row["wanted"], "a"), (row["unwanted"], "c")], most)
         counts = (row["copies"], row["wanted"], row["unwanted"])
         kind = ' class="chosen"' if new else ""
