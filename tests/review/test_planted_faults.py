@@ -32,8 +32,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Three nodes and five federates, once with each logical time."""
     folder = tmp_path_factory.mktemp("recorded")
     return {
-        RUNS[0]: lived.over_nodes(folder / "mesh", 4, steps=300),
-        RUNS[1]: lived.over_nodes(folder / "fabric", 5, steps=300, time="HLAfloat64Time", fabric=True),
+        RUNS[0]: lived.over_nodes(folder / "mesh", 6, steps=200),
+        RUNS[1]: lived.over_nodes(folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True),
     }
 
 
@@ -101,11 +101,11 @@ def test_bad_data_is_named_and_never_a_violation(
 @pytest.mark.xdist_group("spark")
 def test_many_runs_in_one_session(spark: Any, recorded: dict[str, Path], tmp_path: Path) -> None:
     """Each a task of one job; the verdicts are the same as without Spark."""
-    runs = list(recorded.values())
-    runs += [planted(recorded, tmp_path / fault.name, fault)[0] for fault in DAMAGES[::4]]
-    for bad in FILES[::4]:
-        runs.append(copied(recorded, RUNS[1], tmp_path / bad.name))
-        bad.do(runs[-1])
+    lived.embedded(tmp_path / "restored", 4, steps=80, restore=True)
+    runs = [*recorded.values(), *lived.runs(tmp_path / "restored")]
+    runs += [planted(recorded, tmp_path / fault.name, fault)[0] for fault in DAMAGES[::16]]
+    runs.append(copied(recorded, RUNS[1], tmp_path / FILES[0].name))
+    FILES[0].do(runs[-1])
     assert judge(runs, spark) == judge(runs)
 
 
