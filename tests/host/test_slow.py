@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from host.process import OWN_QUEUE, STAMP, Process
+from host.raw import connected, create, frame, join, join_named
 from host.served import Listener, Running, Talker, eventually, serving
 from host.test_killed import Observer
 
@@ -126,12 +127,21 @@ def test_one_that_goes_on_in_time_loses_nothing_and_knows_that_it_was_slow() -> 
 
 
 def test_a_name_cannot_forge_a_line_of_the_log() -> None:
+    """Not even by a client that lets every name pass: names with a line break are refused, and no line of the log has one."""
     with serving(slow_bytes=100_000) as running:
         name = "F\n12:00:00 all is well"
-        talker, deaf = (Talker(running.address(), federation=name) for _ in range(2))
+        with connected(running.ports["tcp"]) as raw:
+            assert b"cannot be the name of a federation execution" in raw.call(create(name))
+            assert b"FederationExecutionDoesNotExist" in raw.call(join(name))
+            raw.call(create("F"))
+            assert b"cannot be the name of a federate" in raw.call(join_named("F", name))
+            raw.send(frame(99, 1, raw.session, payload=name.encode()))  # no such kind: the session is over
+            assert raw.is_closed()
+        talker, deaf = (Talker(running.address(), federation="F") for _ in range(2))
         for _ in range(200):
             talker.say(bytes(60_000))
         assert reported(running, "is slow")
+        assert reported(running, "broke the protocol")
         assert all("\n" not in line for line in running.reports)
         deaf.rti.leave()
         talker.leave()

@@ -29,11 +29,17 @@ STEPS = st.lists(
 )
 
 
-@given(STEPS, st.integers(0, LAST_NUMBER), st.integers(1, 12), st.integers(1, 600))
+FEW = st.tuples(st.integers(1, 12), st.integers(1, 600))
+MANY = st.tuples(st.integers(200, 800), st.integers(5_000, 50_000))  # small bundles become one
+
+
+@given(STEPS, st.integers(0, LAST_NUMBER), FEW | MANY)
 def test_it_replays_what_is_missing_or_says_that_it_cannot(
-    steps: list[tuple[str, int]], first: int, max_frames: int, max_bytes: int
+    steps: list[tuple[str, int]], first: int, most: tuple[int, int]
 ) -> None:
     """Positions count without wrapping: the model is exact where the history computes modulo 2^31."""
+    max_frames, max_bytes = most
+    longest = 5 if max_frames <= 12 else 16 * 5  # frames of a bundle
     history = History(first, max_frames, max_bytes)
     position, acknowledged, sent, newest = 0, 0, [0], 0
     for step, amount in steps:
@@ -52,7 +58,7 @@ def test_it_replays_what_is_missing_or_says_that_it_cannot(
             sent += made
             history.append(bundle([(first + each) % 2**31 for each in made], bytes(amount)))
         missed = numbers_in(history.replay(NONE))
-        assert len(missed) <= len(history) < len(missed) + 5  # of a bundle, some may be acknowledged
+        assert len(missed) <= len(history) < len(missed) + longest  # of a bundle, some may be acknowledged
         assert len(history) <= max_frames or len(history) == newest
         assert history.size <= max_bytes or len(history) == newest
         unacknowledged = [(first + each) % 2**31 for each in sent[1:] if each > acknowledged]
@@ -116,3 +122,28 @@ def test_what_is_acknowledged_is_let_go() -> None:
         history.append(bundle([number]))
         history.acknowledge(number)
         assert len(history) == history.size == len(history._bundles) == 0
+
+
+def test_small_bundles_that_nobody_acknowledges_take_little_more_than_their_bytes() -> None:
+    """One object for sixteen of them; what is acknowledged leaves, whatever has become one."""
+    history = History(0, 1 << 16, 64 << 20)
+    for number in range(1, 1001):
+        history.append(bundle([number], bytes(64)))
+    assert len(history._bundles) <= 1000 // 16 + 16
+    assert numbers_in(history.replay(NONE)) == list(range(1, 1001))
+    history.acknowledge(500)
+    assert len(history) < 500 + 16
+    assert numbers_in(history.replay(500)) == list(range(501, 1001))
+    history.acknowledge(1000)
+    assert (len(history), history.size, len(history._bundles)) == (0, 0, 0)
+
+
+def test_large_bundles_stay_as_they_are() -> None:
+    """What they share with other sessions is not copied."""
+    shared = bytes(10_000)
+    history = History(0, 1 << 16, 64 << 20)
+    for number in range(1, 101):
+        head = frame(number, shared)[:24]
+        history.append(Bundle([head, shared], number, 1, 24 + len(shared)))
+    parts = history.replay(NONE)
+    assert sum(part is shared for part in parts) == 100

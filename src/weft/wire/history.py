@@ -81,8 +81,10 @@ class History:
             parts += bundle.parts
             frames += bundle.frames
             size += bundle.size
-        joined = Bundle([b"".join(parts)], last[-1].last, frames, size)
-        bundles.append(joined)
+        if frames > self._max_frames // 8 or size > self._max_bytes // 8:
+            bundles.extend(last)  # of a short history, which is to be let go piece by piece
+            return
+        bundles.append(Bundle([b"".join(parts)], last[-1].last, frames, size))
         self._oldest = bundles[0].last
 
     def acknowledge(self, number: int) -> None:
