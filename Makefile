@@ -58,7 +58,7 @@ browser:
 
 test: build browser ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
-	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate
+	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate tests/host/test_own_errors.py tests/host/test_recorder_fate.py
 
 check: build ## ruff, mypy --strict, import-linter, the public surface, the site
 	$(BIN)/ruff check .

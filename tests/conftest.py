@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import middleware, own, spread
+from weft.kernel import node
 
 settings.register_profile(
     "weft", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -24,11 +25,21 @@ settings.load_profile("weft")
 os.environ["WEFT_CONSOLE_ON"] = "0"  # servers of tests have no console unless the test is about it
 
 ONE_NODE = "one_node"
+PLANTS = "plants"
 # Of those, the other groups say little more about a node inside the process, which has the same kernel.
 OWN_NODES = ("federation", "object", "ownership", "saving", "callbacks", "ddm", "sync", "urgency")
 PURE = bool(os.environ.get("WEFT_PURE"))
 BARE = "bare"
 CAUSAL = "causal middleware"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A fault can be planted only in modules that are not compiled: `make test` runs these in its pure part."""
+    if node.__file__.endswith(".py"):
+        return
+    planting = [item for item in items if item.get_closest_marker(PLANTS) is not None]
+    config.hook.pytest_deselected(items=planting)
+    items[:] = [item for item in items if item.get_closest_marker(PLANTS) is None]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

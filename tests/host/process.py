@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from host.served import WAIT, Talker, free_port, serving
-from weft import CallbackModel, FederateAmbassador, HLAinteger64Interval, ResignAction, RTIambassador
+from weft import CallbackModel, FederateAmbassador, HLAfloat64Interval, ResignAction, RTIambassador
 from weft.host.settings import Serve
 
 STAMP = struct.Struct(">Qq")  # number and time of a message; padding follows
@@ -81,6 +81,7 @@ class Process:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)  # it may go on for a while on a busy machine
 
     def go_on(self) -> None:
         self.process.send_signal(signal.SIGCONT)
@@ -214,7 +215,7 @@ def regulate(address: str, name: str) -> None:
     rti = RTIambassador()
     rti.connect(FederateAmbassador(), CallbackModel.EVOKED, address)
     rti.join_federation_execution(name, "regulator", "F")
-    rti.enable_time_regulation(HLAinteger64Interval(1))
+    rti.enable_time_regulation(HLAfloat64Interval(1.0))
     rti.evoke_multiple_callbacks(0.1, WAIT)
     say(ready=name)
     while True:

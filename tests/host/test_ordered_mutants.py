@@ -26,7 +26,11 @@ def fails(run: Callable[[], object]) -> bool:
     """By the oracle, or because a process refuses what cannot be."""
     try:
         run()
-    except (AssertionError, OrderingError):
+    except (
+        AssertionError,
+        OrderingError,
+        RuntimeError,
+    ):  # the last: of the simulated network, an error of the RTI's own
         return True
     return False
 

@@ -22,9 +22,7 @@ from weft.host.embedded import EmbeddedNode
 from weft.kernel import commands, homes, node, path, pausing
 from weft.model.errors import RTIexception, RTIinternalError
 
-pytestmark = pytest.mark.skipif(
-    not node.__file__.endswith(".py"), reason="a fault can be planted only in modules that are not compiled"
-)
+pytestmark = pytest.mark.plants
 NAME = "F"
 
 

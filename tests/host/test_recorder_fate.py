@@ -120,11 +120,6 @@ BOOK: list[tuple[Any, str]] = [
     (Book, "took_part"),
 ]
 
-pure = pytest.mark.skipif(
-    not str(recording.__file__).endswith(".py"),
-    reason="a fault can be planted only in modules that are not compiled",
-)
-
 
 def life(seed: int, recordings: MemoryRecordings | None) -> tuple[list[Any], list[Any]]:
     """All results and callbacks of a run."""
@@ -149,7 +144,7 @@ def unrecorded() -> tuple[list[Any], list[Any]]:
     return life(1, None)
 
 
-@pure
+@pytest.mark.plants
 @pytest.mark.parametrize(("owner", "name"), ENTRIES + BOOK, ids=lambda one: getattr(one, "__name__", one))
 def test_an_error_in_the_recorder_costs_rows_and_nothing_else(
     owner: Any, name: str, unrecorded: Any, monkeypatch: pytest.MonkeyPatch
@@ -181,7 +176,7 @@ def test_recorded_or_not_a_run_is_the_same(unrecorded: Any) -> None:
     assert not any(book.failed for _, _, book in recordings.books)
 
 
-@pure
+@pytest.mark.plants
 def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
