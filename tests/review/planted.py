@@ -440,7 +440,9 @@ def a_grant_that_goes_back(rows: Rows) -> Found:
     before = grant[rows.time]
     grant[rows.time] = grants_before(rows, grant)[-1][rows.time] - 1
     if grant[rows.look] is not None:
-        grant[rows.look] += before - grant[rows.time]  # what it promises stays, or others were granted too much
+        grant[rows.look] += (
+            before - grant[rows.time]
+        )  # what it promises stays, or others were granted too much
     return {("time", "grant goes back", grant["federate"])}
 
 
