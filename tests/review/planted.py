@@ -731,8 +731,8 @@ def a_file_is_there_twice_under_a_name_of_its_own(run: Path) -> str:
 
 @bad_file("ok")
 def a_file_has_the_name_of_a_later_one(run: Path) -> str:
-    path = files_of(run)[2]
-    renamed = path.rename(path.with_name(path.name.replace("000003", "000099")))
+    path = files_of(run)[1]
+    renamed = path.rename(path.with_name(path.name.replace("000002", "000099")))
     return str(renamed)
 
 

@@ -29,7 +29,7 @@ from weft.model.errors import RTIexception
 from weft.model.records import RangeBounds
 
 NAME = "lived"
-INTERVAL = 15.0  # virtual seconds after which rows go to a file
+INTERVAL = 8.0  # virtual seconds after which rows go to a file
 TIMED = "Event.Hit"
 PLAIN = ("Command", "Command.Halt", "Event.Fire.BigFire")
 KIND = "Vehicle.GroundVehicle"
