@@ -69,8 +69,8 @@ def _called_rows(
     if service in SENDS or group == "support" or member is federation.rti:
         return
     if service in _REQUESTS:
-        more = lookahead(member.timing.lookahead) if member.timing.regulating else None
         time = arguments[0].value
+        more = lookahead(member.timing.lookahead_from(time)) if member.timing.regulating else None
         note(turn, recorder, plain("request", service, member), time=time, more=more, member=member)
     elif service in _TIMES:
         more = lookahead(arguments[0].value) if arguments else None

@@ -186,7 +186,7 @@ class _Standing:
     def _times(self, effects: list[Effect]) -> None:
         timing = self.member.timing
         time = wrapped(self.federation, timing.time).value
-        more = lookahead(timing.lookahead) if timing.regulating else {}
+        more = lookahead(timing.lookahead_from(time)) if timing.regulating else {}
         if timing.regulation_pending:
             self._row("request", "enable_time_regulation", more=lookahead(timing.asked_lookahead))
         if timing.constrained_pending:

@@ -146,16 +146,9 @@ def _dispatched_rows(
 
 def _granted(turn: Turn, recorder: Recorder, member: Member, effect: Callback) -> None:
     timing = member.timing
-    more: dict[str, Any] | None = None
-    if timing.regulating:
-        more = lookahead(timing.lookahead)
-    note(
-        turn,
-        recorder,
-        plain("grant", effect.method, member),
-        time=effect.arguments[0].value,
-        more=more,
-    )
+    time = effect.arguments[0].value
+    more = lookahead(timing.lookahead_from(time)) if timing.regulating else None
+    note(turn, recorder, plain("grant", effect.method, member), time=time, more=more)
 
 
 def lookahead(value: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ Times are plain numbers in here (`weft.model.time` wraps them for federates).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
@@ -163,6 +164,16 @@ class Timing:
 
     def actual_lookahead(self) -> Any:
         return max(self.lookahead, self.floor[0] - self.time)
+
+    def lookahead_from(self, time: Any) -> Any:
+        """What it promises by asking for this time, or being granted it, as a lookahead: exactly, whatever floats add up to."""
+        floor = self.floor[0]
+        if floor <= time + self.lookahead:
+            return self.lookahead
+        rest = floor - time
+        if isinstance(rest, float) and time + rest != floor:
+            rest = math.nextafter(rest, math.inf if time + rest < floor else 0.0)
+        return rest
 
 
 def bound_of(time: Any, lookahead: Any, exclusive: bool, floor: Bound) -> Bound:

@@ -31,7 +31,8 @@ REQUESTS = {
     "next_message_request_available": steps.NEXT,
     "flush_queue_request": steps.FLUSH,
 }
-CHANGED = ("modify_lookahead", "enable_time_regulation", "disable_time_regulation")
+REGULATES = "enable_time_regulation"
+CHANGED = ("modify_lookahead", REGULATES, "disable_time_regulation")
 REMOVED = "remove_object_instance"
 ORDER = ("what", "federate", "seq", "source", "message")
 FOUND = (
@@ -142,6 +143,9 @@ def ordered(columns: tuple[str, str], table: Any) -> Any:
     code = np.where(asked & (code < 0) & arrow.is_one_of(table, "kind", "grant"), kernel.GRANT, code)
     code = np.where(asked, code, -1)
     code[arrow.is_one_of(table, "service", *CHANGED)] = steps.UNKNOWN
+    code[arrow.is_one_of(table, "service", REGULATES) & arrow.is_one_of(table, "kind", "request")] = (
+        steps.REGULATES
+    )
     code[arrow.is_one_of(table, "kind", "callback") & arrow.is_one_of(table, "service", REMOVED)] = (
         steps.REMOVE
     )

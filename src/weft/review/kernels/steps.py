@@ -18,6 +18,7 @@ ADVANCE, NEXT, FLUSH = 3, 4, 5  # requests
 ENABLED = 6  # regulation or constraint, with a time
 UNKNOWN = 7  # its lookahead changes: until it is told again, nobody knows what it has promised
 SEND = 8  # in time stamp order
+REGULATES = 10  # it has asked to regulate: it may be given messages and be ahead when that is enabled (8.2)
 REMOVE = 9  # an object instance is removed: that may have been a message in time stamp order
 
 BEYOND = "beyond request"
@@ -55,7 +56,8 @@ def _told(rows: Array, what: str, bound: Array) -> list[Found]:
 def _beyond(code: Array, time: Array, asked: Array, base: Array, kind: Array) -> list[Found]:
     place = np.where(kind >= 0, asked, base)
     bound = time[np.maximum(place, 0)]
-    return _told((code == DELIVER) & (place >= 0) & (kind != FLUSH) & (time > bound), BEYOND, bound)
+    bounded = (place >= 0) & (kind != FLUSH) & (_last_before(code == REGULATES) < place)
+    return _told((code == DELIVER) & bounded & (time > bound), BEYOND, bound)
 
 
 def _grants(code: Array, time: Array, asked: Array, base: Array, kind: Array, grants: Array) -> list[Found]:
@@ -74,7 +76,12 @@ def _below(code: Array, time: Array, lookahead: Array, told: Array, state: tuple
     asked, base, pending, kind = state
     row = np.where(pending, asked, base)
     since = np.where(kind == ADVANCE, asked, base)
-    known = (row >= 0) & (since >= 0) & told[np.maximum(row, 0)] & (row > _last_before(code == UNKNOWN))
+    known = (
+        (row >= 0)
+        & (since >= 0)
+        & told[np.maximum(row, 0)]
+        & (row > _last_before(np.isin(code, (UNKNOWN, REGULATES))))
+    )
     bound = time[np.maximum(since, 0)] + lookahead[np.maximum(row, 0)]
     return _told((code == SEND) & known & (time < bound), BELOW, bound)
 
@@ -93,7 +100,15 @@ def _kept(code: Array, time: Array) -> list[int]:
     asks = np.isin(code, (ADVANCE, NEXT, FLUSH))
     grants = np.isin(code, (GRANT, FLUSH_GRANT))
     kept: list[int] = []
-    for rows in (asks, grants, code == ENABLED, code == UNKNOWN, code == REMOVE, code == FLUSH_GRANT):
+    for rows in (
+        asks,
+        grants,
+        code == ENABLED,
+        code == UNKNOWN,
+        code == REGULATES,
+        code == REMOVE,
+        code == FLUSH_GRANT,
+    ):
         places = np.flatnonzero(rows)
         kept += places[-1:].tolist()
     flushed: Any = np.flatnonzero(code == FLUSH_GRANT)
