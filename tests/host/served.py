@@ -12,11 +12,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from weft import CallbackModel, FederateAmbassador, ResignAction, RTIambassador, RtiConfiguration, Source
+from weft import (
+    CallbackModel,
+    FederateAmbassador,
+    HLAfloat64Interval,
+    ResignAction,
+    RTIambassador,
+    RtiConfiguration,
+    Source,
+)
 from weft.cli.data import object_model
 from weft.host.guard import Guard
 from weft.host.server import Server, run_loop
 from weft.host.settings import Channel, Limits, Record, Serve, Settings
+from weft.model.time import LogicalTime
 
 WAIT = 240.0  # a bound for waiting, far beyond what anything takes
 
@@ -109,6 +118,13 @@ class Listener(FederateAmbassador):
         self.heard: list[bytes] = []
         self.lost: list[str] = []
         self.resigned: list[str] = []
+        self.in_time = 0  # how many of regulation and constraint it has been told of
+
+    def time_regulation_enabled(self, time: LogicalTime) -> None:
+        self.in_time += 1
+
+    def time_constrained_enabled(self, time: LogicalTime) -> None:
+        self.in_time += 1
 
     def receive_interaction(self, *arguments: Any) -> None:
         self.heard += arguments[1].values()
@@ -153,6 +169,13 @@ class Talker:
         while len(self.ears.heard) < count and time.monotonic() < deadline and not self.ears.lost:
             self.rti.evoke_callback(0.5)
         return self.ears.heard
+
+    def take_part_in_time(self) -> None:
+        """It regulates with a lookahead of 1 and is constrained, and has been told so."""
+        self.rti.enable_time_regulation(HLAfloat64Interval(1.0))
+        self.rti.enable_time_constrained()
+        while self.ears.in_time < 2:
+            self.rti.evoke_callback(0.5)
 
     def leave(self) -> None:
         self.rti.resign_federation_execution(ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)

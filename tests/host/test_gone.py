@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.process import Process
-from host.served import WAIT, Cutter, Listener, Talker, eventually, serving
+from host.served import WAIT, Cutter, Talker, eventually, serving
 from host.test_serving import _certificate
-from weft import HLAfloat64Interval, HLAfloat64Time, ResignAction
+from weft import HLAfloat64Time, ResignAction
 from weft.cli.facts import Answer, picture_of
 from weft.cli.facts_lines import headline, state_texts
 from weft.host import server as server_module
@@ -25,7 +25,6 @@ from weft.host.pulse import GONE, Pulse, gone_by, is_unanswered
 from weft.host.settings import Limits
 from weft.host.streams import open_stream
 from weft.model.errors import ConnectionFailed, FederateNameAlreadyInUse, NotConnected
-from weft.model.time import LogicalTime
 from weft.wire.session_pipe import SessionPipe
 from weft.wire.session_state import Action, SessionSettings, State
 
@@ -142,30 +141,12 @@ def test_both_ends_let_the_system_ask() -> None:
 # --- a federate is killed ---------------------------------------------------------------------------------------
 
 
-class Clock(Listener):
-    """Hears that it regulates and is constrained."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told: list[LogicalTime] = []
-
-    def time_regulation_enabled(self, time: LogicalTime) -> None:
-        self.told.append(time)
-
-    def time_constrained_enabled(self, time: LogicalTime) -> None:
-        self.told.append(time)
-
-
 class Waiter(Talker):
     """It asks for a time that the other one keeps from it."""
 
     def __init__(self, address: str) -> None:
-        ears = Clock()
-        super().__init__(address, ears=ears)
-        self.rti.enable_time_regulation(HLAfloat64Interval(1.0))
-        self.rti.enable_time_constrained()
-        while len(ears.told) < 2:
-            self.rti.evoke_callback(1.0)
+        super().__init__(address)
+        self.take_part_in_time()
 
     def granted(self) -> bool:
         self.rti.evoke_callback(0.05)

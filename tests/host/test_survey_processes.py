@@ -13,7 +13,7 @@ from host.served import Talker, eventually
 from host.test_mesh_federation import PLACES, settled
 from host.test_survey_served import FIRE, watcher
 from support.surveys import asked
-from weft import HLAfloat64Interval, HLAfloat64Time, RTIambassador
+from weft import HLAfloat64Time, RTIambassador
 
 
 @pytest.fixture
@@ -60,8 +60,7 @@ def test_a_mesh_is_known_by_asking_all_its_nodes(looks: dict[str, tuple[str, RTI
         assert one["recording"] == {"on": False}
         assert one["fabric"]["unreachable"] == {}
     for talker in (home, far):
-        talker.rti.enable_time_regulation(HLAfloat64Interval(1.0))
-        talker.rti.enable_time_constrained()
+        talker.take_part_in_time()
     assert eventually(
         lambda: (
             not any(

@@ -13,7 +13,6 @@ from support.surveys import asked
 from weft import (
     CallbackModel,
     FederateAmbassador,
-    HLAfloat64Interval,
     HLAfloat64Time,
     RTIambassador,
     RtiConfiguration,
@@ -77,8 +76,7 @@ def test_callbacks_of_weft_s_own_have_names_too() -> None:
     with serving() as running:
         fast, slow = Talker(running.address()), Talker(running.address())
         for one in (fast, slow):
-            one.rti.enable_time_regulation(HLAfloat64Interval(1.0))
-            one.rti.enable_time_constrained()
+            one.take_part_in_time()
         fast.rti.set_time_advance_patience(0.01)
         fast.rti.time_advance_request(HLAfloat64Time(5.0))
 

@@ -62,6 +62,11 @@ def connected(*arguments: Any) -> tuple[RTIambassador, Recorder]:
     return rti, log
 
 
+def evoke_all(rti: RTIambassador) -> None:
+    while rti.evoke_callback(0.0):
+        pass
+
+
 def check_blocking(pair: Pair, node: str) -> None:
     fast, slow = pair.rti
     assert str(fast.query_blocking()) == "'fast' is granted 0 and waits for nobody"
@@ -124,6 +129,7 @@ def test_away_from_the_home_only_the_culprit_is_named() -> None:
         network.settle()
         rti.enable_time_constrained()
         network.settle()
+        evoke_all(rti)
     waiting = [rti for rti, _ in made[1:]]
     for step in (5.0, 6.0):
         for rti in waiting:
@@ -135,6 +141,8 @@ def test_away_from_the_home_only_the_culprit_is_named() -> None:
         network.settle()
         for rti in waiting:
             assert rti.query_blocking().blocked_by == ()
+        for rti, _ in made:
+            evoke_all(rti)
 
 
 def test_regulation_is_pending_until_all_nodes_have_answered() -> None:
@@ -230,8 +238,7 @@ def observed(order: OrderType) -> list[bytes]:
     (aircraft, _), (tank, tank_log), (observer, log) = members
     network.settle()
     for rti, _ in members:
-        while rti.evoke_callback(0.0):
-            pass
+        evoke_all(rti)
 
     def say(rti: RTIambassador, tag: bytes, time: float) -> None:
         if order is OrderType.TIMESTAMP:
@@ -248,8 +255,8 @@ def observed(order: OrderType) -> list[bytes]:
         tank.evoke_callback(0.01)
         observer.evoke_callback(0.01)
     if order is OrderType.TIMESTAMP:
-        for rti, _ in members:
-            while rti.query_logical_time() != HLAfloat64Time(1.5):
+        for rti, heard in members:
+            while not heard.count("time_advance_grant"):
                 rti.evoke_callback(0.05)
             rti.time_advance_request(HLAfloat64Time(4.0))
     for _ in range(300):

@@ -41,7 +41,10 @@ class Awaited:
         self.names: set[Hashable] = set()  # reservations
         # Whose transportation is being changed: instance and attribute, or interaction class.
         self.changing: set[Hashable] = set()
-        self._at_saves: dict[str, Awaited] = {}  # by label, of the time since this federate joined
+        self._saving: tuple[str, Awaited] | None = None  # the label, and what is awaited at that save
+        self._at_saves: dict[
+            str, Awaited
+        ] = {}  # by label, of saves since this federate joined that ended well
         self._restoring = ""  # the label
 
     # --- what is refused --------------------------------------------------------------------------------------
@@ -117,8 +120,11 @@ class Awaited:
         elif method == "remove_object_instance":
             self.forget(arguments[0])
         elif method == "initiate_federate_save":
-            self._at_saves[arguments[0]] = kept = Awaited()
-            kept._take(self)
+            self._saving = (arguments[0], Awaited())
+            self._saving[1]._take(self)
+        elif method == "federation_saved":
+            if self._saving is not None:
+                self._at_saves[self._saving[0]] = self._saving[1]
         elif method == "initiate_federate_restore":
             self._restoring = arguments[0]
         elif method == "federation_restored":

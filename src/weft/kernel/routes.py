@@ -8,7 +8,7 @@ those of an instance are kept with its `Placement`.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel import matching, overrides, spreading
@@ -57,16 +57,15 @@ def find_audience(
     """Kept for what is sent without regions."""
     entry = federation.catalog.interaction_classes[interaction_class]
     delayed = federation.switch(DELAYED)
-    ears: list[tuple[InteractionClassEntry, Member]] = []
+    ears: list[Any] = []  # pairs of class and member
     nodes: dict[str, None] = {}
     for member in federation.members.values():
         if member is not sender:
             received = matching.hears(federation, member, entry, at)
             if received is not None and member.node == turn.node:
-                ear = member.ear
-                if ear is None or ear[0] is not received:
-                    ear = member.ear = (received, member)
-                ears.append(ear)
+                if member.ear is None or member.ear[0] is not received:
+                    member.ear = (received, member)
+                ears.append(member.ear)
             elif member.node != turn.node and (received is not None or delayed):
                 nodes[member.node] = None
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
