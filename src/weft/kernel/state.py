@@ -135,7 +135,7 @@ class Member:
         self.name = name
         self.who: Pattern = (("federate", handle.number), ("name", name))  # in rows (`weft.kernel.recording`)
         self.kind = kind  # the federate type
-        # A class and this member, the one object that all audiences share (`routes`): typed, compiled code would make one for each.
+        # A class and this member, one object for all audiences (`routes`): typed, compiled code would make one for each.
         self.ear: Any = None
         self.node = node
         self.session = session  # means something at that node only
