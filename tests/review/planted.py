@@ -405,19 +405,25 @@ def grants_before(rows: Rows, grant: Row) -> list[Row]:
 def granted_less_than_asked_for(rows: Rows) -> Found:
     for request, grant in granted(rows, constrained=False):
         before = grants_before(rows, grant)
-        mine, place = rows.place(grant)
-        sends = [r for r in mine[place:] if r["kind"] == "send" and r["federate"] == grant["federate"]]
-        if before and request[rows.time] > before[-1][rows.time] and not sends:
-            grant[rows.time] = before[-1][rows.time]
+        if before and request[rows.time] > before[-1][rows.time]:
+            grant_instead(rows, grant, before[-1][rows.time])
             return {("time", "grant not as requested", grant["federate"])}
     raise NoPlace
 
 
 @damage
 def granted_more_than_asked_for(rows: Rows) -> Found:
+    """By no more than it asks for next."""
     _, grant = first_pair(granted(rows, constrained=False))
-    grant[rows.time] += 1
+    grant_instead(rows, grant, grant[rows.time] + (1 if rows.time == "time_int" else 0.5))
     return {("time", "grant not as requested", grant["federate"])}
+
+
+def grant_instead(rows: Rows, grant: Row, time: Any) -> None:
+    """What it promises stays, or it sent below that, or others were granted too much."""
+    if grant[rows.look] is not None:
+        grant[rows.look] += grant[rows.time] - time
+    grant[rows.time] = time
 
 
 def first_pair(pairs: Iterator[tuple[Row, Row]]) -> tuple[Row, Row]:
@@ -437,12 +443,7 @@ def granted_without_asking(rows: Rows) -> Found:
 @damage
 def a_grant_that_goes_back(rows: Rows) -> Found:
     _, grant = first_pair(granted(rows, constrained=False))
-    before = grant[rows.time]
-    grant[rows.time] = grants_before(rows, grant)[-1][rows.time] - 1
-    if grant[rows.look] is not None:
-        grant[rows.look] += (
-            before - grant[rows.time]
-        )  # what it promises stays, or others were granted too much
+    grant_instead(rows, grant, grants_before(rows, grant)[-1][rows.time] - 1)
     return {("time", "grant goes back", grant["federate"])}
 
 
@@ -656,6 +657,11 @@ def files_of(run: Path, node: int = 1) -> list[Path]:
     return sorted(folder.glob("*.parquet"))
 
 
+def numbered(path: Path, number: int) -> Path:
+    """The name its recorder would give the file of that number."""
+    return path.with_name(f"{path.stem.rpartition('-')[0]}-{number:06}.parquet")
+
+
 def node_of(run: Path, node: int = 1) -> Path:
     return sorted((run / "nodes").glob("*.json"))[node]
 
@@ -716,7 +722,7 @@ def a_file_of_something_else(run: Path) -> str:
 @bad_file("ok")
 def a_file_is_there_twice(run: Path) -> str:
     path = files_of(run)[2]
-    twin = path.with_name(path.name.replace("000003", "000099"))
+    twin = numbered(path, 99)
     shutil.copy(path, twin)
     return str(twin)
 
@@ -731,9 +737,9 @@ def a_file_is_there_twice_under_a_name_of_its_own(run: Path) -> str:
 
 @bad_file("ok")
 def a_file_has_the_name_of_a_later_one(run: Path) -> str:
-    path = files_of(run)[1]
-    renamed = path.rename(path.with_name(path.name.replace("000002", "000099")))
-    return str(renamed)
+    """Two are behind it, so that it is the one that is out of place, and not the last."""
+    path = files_of(run)[-3]
+    return str(path.rename(numbered(path, 99)))
 
 
 @bad_file("ok")
@@ -841,7 +847,7 @@ def nearly_all_rows_were_dropped(run: Path) -> str:
 def a_file_of_another_run(run: Path) -> str:
     path = files_of(run)[2]
     table = read(path)
-    other = path.with_name(path.name.replace("000003", "000098"))
+    other = numbered(path, 98)
     pq.write_table(
         table.replace_schema_metadata({**table.schema.metadata, b"weft.run": b"20200101T000000Z-0"}), other
     )

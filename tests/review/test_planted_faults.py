@@ -32,8 +32,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Three nodes and five federates, once with each logical time."""
     folder = tmp_path_factory.mktemp("recorded")
     return {
-        RUNS[0]: lived.over_nodes(folder / "mesh", 6, steps=200),
-        RUNS[1]: lived.over_nodes(folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True),
+        RUNS[0]: lived.over_nodes(folder / "mesh", 6, steps=200, parade=True),
+        RUNS[1]: lived.over_nodes(
+            folder / "fabric", 4, steps=200, time="HLAfloat64Time", fabric=True, parade=True
+        ),
     }
 
 

@@ -29,7 +29,7 @@ from weft.model.errors import RTIexception
 from weft.model.records import RangeBounds
 
 NAME = "lived"
-INTERVAL = 8.0  # virtual seconds after which rows go to a file
+INTERVAL = 5.0  # virtual seconds after which rows go to a file
 TIMED = "Event.Hit"
 PLAIN = ("Command", "Command.Halt", "Event.Fire.BigFire")
 KIND = "Vehicle.GroundVehicle"
@@ -148,8 +148,10 @@ class Life:
 
     # --- what they do -------------------------------------------------------------------------------------------
 
-    def run(self, steps: int, save: bool = True, rejoin: bool = True, restore: bool = False) -> None:
-        """`restore`: in the middle of an advance, which is under way again some steps later."""
+    def run(
+        self, steps: int, save: bool = True, rejoin: bool = True, restore: bool = False, parade: bool = False
+    ) -> None:
+        """`restore`: in the middle of an advance, which is under way again some steps later; `parade`: at the end."""
         for number in range(steps):
             self.step()
             if save and number == steps // 2:
@@ -161,6 +163,8 @@ class Life:
                 self.rest(2.0)
                 self.join(3)
                 self.rest(3.0)
+        if parade:
+            self.parade()
         self.end()
 
     def step(self) -> None:
@@ -307,6 +311,25 @@ class Life:
                     self.ask_for(i, "TAR", most)
         raise AssertionError(f"{sorted(self.advancing)} were never granted")
 
+    def parade(self) -> None:
+        """Nothing at random: twice all ask for the same time by Time Advance Request, and get what lies before it."""
+        for _ in range(2):
+            self.meet()
+            start = max(self.rti[i].query_logical_time().value for i in self.present)
+            for i in sorted(self.present):
+                if self.rti[i].query_logical_time().value < start:
+                    self.ask_for(i, "TAR", start)
+            self.meet()
+            for number, i in enumerate(sorted(self.present & set(self.regulating))):
+                hit = self.rti[i].get_interaction_class_handle(TIMED)
+                when = self.rti[i].get_time_factory().make_time(start + (2 + number) * self.step_of)
+                self.rti[i].send_interaction(hit, {}, b"", when)
+            self.rest(0.5)
+            for i in sorted(self.present):
+                self.ask_for(i, "TAR", start + 8 * self.step_of)
+            self.meet()
+            self.rest(0.5)
+
     def leave(self, i: int) -> None:
         self.meet()
         self.rti[i].resign_federation_execution(LEAVING)
@@ -359,6 +382,7 @@ def over_nodes(
             collected = network.clock.now
             for recordings in kept:
                 recordings.collect()
+                _taken(recordings)
 
     try:
         hosts = [network.at(names[number % 3]) for number in range(federates)]
@@ -367,6 +391,14 @@ def over_nodes(
         for recordings in kept:
             recordings.close()
     return _first(directory)
+
+
+def _taken(recordings: NodeRecordings) -> None:
+    """Until its thread has taken what was collected: the next is another file, also where the thread is slow."""
+    end = clocks.monotonic() + 30.0
+    while any(run.waiting for run in list(recordings.runs)):
+        assert clocks.monotonic() < end, "nothing is written"
+        clocks.sleep(0.001)
 
 
 def embedded(
