@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import middleware, own, spread
-from weft.kernel import node
+from weft.kernel.node import node
 
 settings.register_profile(
     "weft", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

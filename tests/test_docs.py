@@ -245,7 +245,7 @@ def test_commands_run(key: tuple[str, str], tmp_path: Path) -> None:
 
 def test_links_between_documents_lead_somewhere() -> None:
     """No dead links in the README and docs/, nor to headings that are not there."""
-    for name in ["CHANGELOG.md", *documents.documents()]:
+    for name in ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", *documents.documents()]:
         document = ROOT / name
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", document.read_text()):
             page = document.parent / target if target else document
@@ -273,22 +273,28 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 def test_the_list_of_services_is_true() -> None:
     """docs/services.md lists every service with its clause."""
-    from weft.cli.services import all_services, markdown
+    from weft.cli.reference.services import all_services, markdown
 
     assert (ROOT / "docs" / "services.md").read_text() == markdown(all_services()), "run: make docs"
 
 
 def test_the_list_of_exceptions_is_true() -> None:
     """docs/exceptions.md has every exception with its services."""
-    from weft.cli.errors import all_errors, markdown
+    from weft.cli.reference.errors import all_errors, markdown
 
     assert (ROOT / "docs" / "exceptions.md").read_text() == markdown(all_errors()), "run: make docs"
 
 
-@pytest.mark.parametrize("word", re.findall(r"make (\w+)$", (ROOT / "README.md").read_text(), re.M))
-def test_the_readme_names_commands_that_exist(word: str) -> None:
-    """Every `make …` of the README is a target."""
-    assert re.search(rf"^{word}:", (ROOT / "Makefile").read_text(), re.M)
+def test_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
+    """No figure without its floor and its ratio, and all three are in docs/benchmarks.md."""
+    measured = re.findall(r"\d[\d,.]*\d|\d", (ROOT / "docs" / "benchmarks.md").read_text())
+    table = (ROOT / "README.md").read_text().partition("## Figures")[2]
+    rows = re.findall(r"^\| [^|]+ \| (\d[^|]+) \| ([^|]+: [^|]+) \| ([^|]+) \|$", table, re.M)
+    assert len(rows) > 3
+    assert len(rows) == len(re.findall(r"^\|", table, re.M)) - 2
+    for row in rows:
+        for figure in re.findall(r"\d[\d,.]*\d|\d", " ".join(row)):
+            assert figure in measured, f"the README says {figure}"
 
 
 def _harbour() -> str:

@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 AT_WORK = re.compile(r"^ *\d+\.\d{3} s  (aircraft|tank|observer) ")
 GENEROUS = 3600
-HOT = ["src/weft/kernel/path.py", "src/weft/host/cbor.py"]
+HOT = ["src/weft/kernel/message/pipeline.py", "src/weft/host/files/cbor.py"]
 
 
 @pytest.fixture

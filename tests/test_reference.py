@@ -20,10 +20,11 @@ import weft
 from support.browser import WHY_NOT, Browser, find_browser
 from weft import FederateAmbassador, RTIambassador
 from weft.cli import COMMANDS, main, parser
-from weft.cli.errors import all_errors
-from weft.cli.errors_told import FAMILIES
+from weft.cli.reference.errors import all_errors
+from weft.cli.reference.errors_told import FAMILIES
 from weft.federate.refusals import errors_of
-from weft.host import client_settings, settings
+from weft.host import settings
+from weft.host.client import settings as client_settings
 from weft.model import errors
 from weft.recorder import schema
 

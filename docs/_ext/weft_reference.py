@@ -12,7 +12,8 @@ from dataclasses import fields
 from typing import Any
 
 from weft import cli
-from weft.host import client_settings, settings
+from weft.host import settings
+from weft.host.client import settings as client_settings
 from weft.recorder import schema
 
 

@@ -22,7 +22,7 @@ else:
         return lambda kind: kind
 
 
-WITNESS = "weft.kernel.path"
+WITNESS = "weft.kernel.message.pipeline"
 
 
 class _SourceOnly:

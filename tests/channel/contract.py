@@ -35,9 +35,9 @@ from weft.channel import (
     on,
 )
 from weft.fabric import Topology
-from weft.host.channel_process import ProcessChannel
 from weft.host.dispatch import OneThread, Preemptive, RealTimeChannel, ThreadPerConsumer
-from weft.host.own_node import OwnNode
+from weft.host.in_process.event_channel import ProcessChannel
+from weft.host.in_process.mesh_node import OwnNode
 
 A = 16
 BOUND = 60.0  # seconds, for what takes milliseconds

@@ -64,12 +64,18 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, name: str, path: object, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
         if name == self.package or name.startswith(f"{self.package}."):
-            return importlib.util.spec_from_loader(name, self, is_package=name == self.package)
+            return importlib.util.spec_from_loader(
+                name, self, is_package=self._source(name).name == "__init__.py"
+            )
         return None
 
+    def _source(self, name: str) -> Path:
+        place = SOURCE.joinpath(*name.removeprefix(self.package).split("."))
+        return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
     def exec_module(self, module: ModuleType) -> None:
-        short = module.__name__.removeprefix(self.package).lstrip(".") or "__init__"
-        text = (SOURCE / f"{short}.py").read_text()
+        short = module.__name__.rpartition(".")[2]
+        text = self._source(module.__name__).read_text()
         if short == self.module:
             assert text.count(self.old) == 1, f"{self.old!r} is {text.count(self.old)} times in {short}.py"
             text = text.replace(self.old, self.new)

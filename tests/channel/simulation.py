@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.channel.analysis import Task
+from weft.channel.scheduling.analysis import Task
 
 
 def responses(

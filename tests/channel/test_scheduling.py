@@ -33,7 +33,7 @@ from weft.channel import (
     recorded,
     write_schedule,
 )
-from weft.channel.analysis import (
+from weft.channel.scheduling.analysis import (
     Task,
     busy_period,
     meets_deadlines_first,
@@ -42,7 +42,7 @@ from weft.channel.analysis import (
     within_hyperbolic,
     within_liu_layland,
 )
-from weft.channel.rt_info import streams
+from weft.channel.scheduling.rt_info import streams
 from weft.model.errors import ScheduleError
 from weft.model.records import Source
 

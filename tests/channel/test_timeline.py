@@ -22,7 +22,7 @@ from weft.channel import (
     on,
     plan,
 )
-from weft.channel.analysis import Task
+from weft.channel.scheduling.analysis import Task
 
 RATES = (40, 20, 10)
 SUPPLIER = 0.0005

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,9 +70,7 @@ def test_a_measurement_of_something_broken_is_refused(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("build", [runner.COMPILED, runner.PURE])
 def test_a_child_runs_the_build_it_is_asked_for(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """WEFT_PURE decides in the child, whatever it is here."""
-    built = any(
-        name.endswith(".so") for name in os.listdir(os.path.dirname(str(bench.__file__)) + "/../kernel")
-    )
+    built = any((Path(str(bench.__file__)).parents[1] / "kernel").rglob("*.so"))
     for here in ("1", ""):
         monkeypatch.setenv("WEFT_PURE", here)
         found = runner.measure_there("weft.cli.benchmarks.runner:nothing", build)

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from weft.cli import bench_channel, bench_realtime, main
+from weft.cli import main
+from weft.cli.bench_commands import channel as bench_channel
+from weft.cli.bench_commands import realtime as bench_realtime
 from weft.cli.benchmarks import channel, realtime, runner, utilisation
 from weft.host.dispatch import OneThread, Standing, realtime_standing
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli import bench_channel_remote, main
+from weft.cli import main
+from weft.cli.bench_commands import channel_remote as bench_channel_remote
 from weft.cli.benchmarks import channel_remote, channel_utilisation, runner
 from weft.cli.benchmarks.utilisation import PERIODS, Trial
 

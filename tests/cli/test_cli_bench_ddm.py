@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from weft.cli import bench_ddm, main
+from weft.cli import main
+from weft.cli.bench_commands import ddm as bench_ddm
 from weft.cli.benchmarks import ddm
 
 SMALL = (

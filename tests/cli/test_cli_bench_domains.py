@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from weft.cli import bench_domains, main
+from weft.cli import main
+from weft.cli.bench_commands import domains as bench_domains
 from weft.cli.benchmarks import domains, fedpro
 
 

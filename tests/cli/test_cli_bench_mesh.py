@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from weft.cli import bench_mesh, main
+from weft.cli import main
+from weft.cli.bench_commands import mesh as bench_mesh
 from weft.cli.benchmarks import fedpro, mesh
 from weft.cli.benchmarks.runner import PURE
 

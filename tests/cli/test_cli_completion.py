@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli import main, parser
-from weft.cli.completion import SHELLS, commands_of, script
+from weft.cli.reference.completion import SHELLS, commands_of, script
 
 PROBE = """
 source {script}

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import weft
-from weft.cli import demo, demo_nodes, main
-from weft.host.runs import open_run
+from weft.cli import main
+from weft.cli.operate import demo, demo_nodes
+from weft.host.recording.runs import open_run
 
 SHORT = ["demo", "--steps", "20", "--step-ms", "0", "--fire-every", "5", "--no-record"]
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import weft
-from weft.cli import doctor, main
+from weft.cli import main
+from weft.cli.reference import doctor
 
 SUBJECTS = [
     "python",

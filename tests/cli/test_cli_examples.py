@@ -21,7 +21,6 @@ from host.served import Talker, serving
 from interest.paper import FED, GRID_OF_TWO
 from weft import EmbeddedNode
 from weft.cli import main, parser
-from weft.cli.demo import Story, play
 from weft.cli.examples import (
     ATTACHES,
     EXAMPLES,
@@ -34,10 +33,11 @@ from weft.cli.examples import (
     Example,
     parsers,
 )
+from weft.cli.operate.demo import Story, play
 from weft.fabric import parse_domains
-from weft.host.channel_run import write_run
-from weft.host.journal import Journal
-from weft.host.simulated_rates import PAPER, simulate
+from weft.host.event_channel.run import write_run
+from weft.host.mesh.journal import Journal
+from weft.host.simulated.rates import PAPER, simulate
 from weft.model.records import Source
 
 ROOT = Path(__file__).resolve().parent.parent.parent

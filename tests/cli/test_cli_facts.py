@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from weft.cli.facts import NOBODY, Answer, blocks, picture_of, survey_of_status, troubles
-from weft.cli.facts_lines import amount, clean, fit, headline, lasting, status_lines
-from weft.cli.status import as_data, texts
-from weft.cli.top_view import SORTS, View, frame
+from weft.cli.observe.status import as_data, texts
+from weft.cli.observe.top_view import SORTS, View, frame
+from weft.cli.terminal.facts import NOBODY, Answer, blocks, picture_of, survey_of_status, troubles
+from weft.cli.terminal.facts_lines import amount, clean, fit, headline, lasting, status_lines
 
 NODES = ("S1", "S2", "S3")
 

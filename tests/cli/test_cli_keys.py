@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from weft.cli import main
-from weft.host.guard import OPERATOR, OperatorKey
+from weft.host.conventions import OPERATOR
 from weft.host.operator_keys import key_of_run, newest_key, operator_credentials
+from weft.host.server.guard import OperatorKey
 from weft.model.errors import SettingsError
 
 COMMANDS = (

@@ -18,7 +18,7 @@ from support.documents import free_port
 from weft import cli
 from weft.cli import COMMANDS, main, parser
 from weft.cli.examples import parsers
-from weft.host.guard import hash_password, read_password_file
+from weft.host.server.guard import hash_password, read_password_file
 from weft.model.errors import SettingsError
 
 COMMAND = f"{sys.executable} -m weft.cli"

@@ -17,8 +17,8 @@ import pytest
 from host.mesh_nodes import wait_until, write_file
 from weft.cli import main
 from weft.fabric import Topology
-from weft.host.runs import Run, find_runs, open_run
-from weft.wire.packed import fields_of
+from weft.host.recording.runs import Run, find_runs, open_run
+from weft.wire.codec.packed import fields_of
 
 PATIENCE = (
     240.0  # for processes that start on a machine that is busy; nothing is asserted of how long they take
@@ -86,6 +86,9 @@ class Mesh:
 
     def said(self) -> str:
         return (self.folder / "out").read_text()
+
+    def processes_of(self, node: str) -> list[int]:
+        return [int(number) for number in re.findall(rf"{node}: running \(process (\d+)\)", self.said())]
 
     def log(self, name: str, what: str) -> list[str]:
         path = self.folder / name
@@ -177,8 +180,10 @@ def test_a_killed_node_leaves_what_it_has_written(tmp_path: Path, capsys: pytest
     mesh = Mesh(tmp_path, 1_000_000, "--record", "kept")
     try:
         wait_until(lambda: _has_files(tmp_path / "kept", "S2", 3), "rows of S2 are on the disk", PATIENCE)
-        (killed,) = re.findall(r"S2: running \(process (\d+)\)", mesh.said())
-        os.kill(int(killed), signal.SIGKILL)
+        # `weft run` looks at its nodes now and then: rows may be there before it has said who writes them.
+        wait_until(lambda: bool(mesh.processes_of("S2")), "weft run has said that S2 runs", PATIENCE)
+        (killed,) = mesh.processes_of("S2")
+        os.kill(killed, signal.SIGKILL)
         wait_until(lambda: _knows_loss(tmp_path / "kept"), "S1 has recorded it", PATIENCE)
         mesh.stop()
     finally:

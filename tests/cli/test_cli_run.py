@@ -16,12 +16,12 @@ import pytest
 
 from host.mesh_nodes import wait_until, write_file
 from weft.cli import main
-from weft.cli.journal import look
-from weft.cli.run_journals import make_way
-from weft.cli.run_nodes import Child
-from weft.cli.run_table import COLUMNS, PlainLines, cells, table
+from weft.cli.operate.journal import look
+from weft.cli.operate.run_journals import make_way
+from weft.cli.operate.run_nodes import Child
+from weft.cli.operate.run_table import COLUMNS, PlainLines, cells, table
 from weft.fabric import Topology
-from weft.host.journal import Journal, set_aside
+from weft.host.mesh.journal import Journal, set_aside
 from weft.model.errors import FabricError
 
 TOPOLOGY = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
@@ -239,7 +239,7 @@ def test_what_is_set_aside_is_whole(tmp_path: Path) -> None:
     """Also of a node that was killed, whose last commits lie beside its journal; and never under a node that runs."""
     path = tmp_path / "S1.journal"
     program = (
-        "import os, signal, sys; from weft.host.journal import Journal\n"
+        "import os, signal, sys; from weft.host.mesh.journal import Journal\n"
         "journal = Journal(sys.argv[1], 'S1', 'those')\n"
         "journal.commit({}, {'agent/echo': b'\\x01'})\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.cli.run_logs import NodeLogs
-from weft.cli.run_nodes import Child
+from weft.cli.operate.run_logs import NodeLogs
+from weft.cli.operate.run_nodes import Child
 
 LINES = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1), max_size=8)
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from weft import EmbeddedNode
-from weft.cli import main, runs
-from weft.cli.demo import Story, play
-from weft.cli.run_reviews import keep_result, review_of
-from weft.host.recording_files import write_json
+from weft.cli import main
+from weft.cli.analyse import runs
+from weft.cli.analyse.run_reviews import keep_result, review_of
+from weft.cli.operate.demo import Story, play
+from weft.host.recording.files import write_json
 
 Capture = pytest.CaptureFixture[str]
 

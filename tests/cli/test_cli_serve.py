@@ -13,7 +13,7 @@ import pytest
 
 from host.served import Talker
 from weft.cli import main
-from weft.host.guard import read_password_file
+from weft.host.server.guard import read_password_file
 
 
 def test_a_server_greets_serves_and_ends_properly(tmp_path: Path) -> None:

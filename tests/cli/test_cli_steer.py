@@ -9,9 +9,9 @@ import pytest
 
 from host.served import Running, Talker, serving
 from weft.cli import main
-from weft.cli.steer import paused_in_words
-from weft.host.guard import OPERATOR_KEY
-from weft.host.runs import find_runs, open_run
+from weft.cli.operate.steer import paused_in_words
+from weft.host.recording.runs import find_runs, open_run
+from weft.host.server.guard import OPERATOR_KEY
 
 NAME = "Range"
 FEDERATE = "talker-1"

@@ -16,8 +16,8 @@ from pyarrow import parquet
 from timeline.rows import run_of
 from weft.channel import Happening
 from weft.cli import main
-from weft.host.channel_run import read_run, write_run
-from weft.host.simulated_rates import PAPER, simulate
+from weft.host.event_channel.run import read_run, write_run
+from weft.host.simulated.rates import PAPER, simulate
 from weft.recorder import COLUMNS, VERSION
 from weft.recorder.timeline import Row, look
 

@@ -24,11 +24,12 @@ import pytest
 from host.served import Talker, serving
 from weft import CallbackModel, FederateAmbassador, HLAinteger64Time, RTIambassador, RtiConfiguration
 from weft.cli import main
-from weft.cli.asking import Asker, Door, ask_all
 from weft.cli.data import object_model
-from weft.cli.keyboard import Keyboard, Keys
-from weft.cli.top import PERIOD, Wake, _wait
-from weft.host.guard import OPERATOR, hash_password, read_password_file
+from weft.cli.observe.top import PERIOD, Wake, _wait
+from weft.cli.terminal.asking import Asker, Door, ask_all
+from weft.cli.terminal.keyboard import Keyboard, Keys
+from weft.host.conventions import OPERATOR
+from weft.host.server.guard import hash_password, read_password_file
 from weft.model.errors import RTIinternalError
 from weft.model.time import HLAinteger64Interval
 

@@ -18,8 +18,8 @@ from support.console import WAIT
 from support.console_process import Command, command
 from support.schemas import faults
 from weft.cli import main
-from weft.cli.console import console_for, reachable
 from weft.cli.data import object_model
+from weft.cli.operate.console import console_for, reachable
 from weft.console import child
 from weft.console.child import check, guard_of, listen
 from weft.fabric import Topology

@@ -22,7 +22,7 @@ from support.tanks import SIDE, around
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, ResignAction, RTIambassador
 from weft.cli.data import object_model
 from weft.fabric import Topology
-from weft.host.runs import find_runs
+from weft.host.recording.runs import find_runs
 from weft.review.report import html_report
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]

@@ -6,6 +6,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -262,14 +263,27 @@ def types_and_value(draw: st.DrawFn) -> tuple[dict[str, DataType], str, Any]:
     return world.types, name, draw(world.values[name])
 
 
+Case = tuple[dict[str, DataType], str, Any]
 relaxed = settings(
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
+many = settings(relaxed, max_examples=5000)
 
 
 @relaxed
 @given(types_and_value())
-def test_codecs_agree_with_the_reference(case: tuple[dict[str, DataType], str, Any]) -> None:
+def test_codecs_agree_with_the_reference(case: Case) -> None:
+    agree_with_the_reference(case)
+
+
+@pytest.mark.soak
+@many
+@given(types_and_value())
+def test_codecs_agree_with_the_reference_many_times(case: Case) -> None:
+    agree_with_the_reference(case)
+
+
+def agree_with_the_reference(case: Case) -> None:
     types, name, value = case
     codec = Codecs(types).codec(name)
     expected = bytearray()
@@ -284,9 +298,18 @@ def test_codecs_agree_with_the_reference(case: tuple[dict[str, DataType], str, A
 
 @relaxed
 @given(types_and_value(), st.data())
-def test_cut_or_lengthened_bytes_are_refused(
-    case: tuple[dict[str, DataType], str, Any], data: st.DataObject
-) -> None:
+def test_cut_or_lengthened_bytes_are_refused(case: Case, data: st.DataObject) -> None:
+    cut_or_lengthened_are_refused(case, data)
+
+
+@pytest.mark.soak
+@many
+@given(types_and_value(), st.data())
+def test_cut_or_lengthened_bytes_are_refused_many_times(case: Case, data: st.DataObject) -> None:
+    cut_or_lengthened_are_refused(case, data)
+
+
+def cut_or_lengthened_are_refused(case: Case, data: st.DataObject) -> None:
     types, name, value = case
     codec = Codecs(types).codec(name)
     encoded = codec.encode(value)

@@ -22,7 +22,7 @@ from weft import (
     RTIambassador,
     Source,
 )
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.errors import FederateOwnsAttributes, InconsistentFOM
 from weft.ordering.group import Stamp
 from weft.ordering.group_tags import split_tag, write_stamp

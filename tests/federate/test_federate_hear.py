@@ -13,7 +13,7 @@ from support.fom import extra_module, fom
 from weft import EmbeddedNode, Federate, Interaction, RemoteObject
 from weft.cli.data import object_model
 from weft.host import NodeHost
-from weft.host.simulated import LinkProfile, SimulatedConnection, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedConnection, SimulatedNetwork
 from weft.model.errors import NotConnected, ObjectInstanceNotKnown
 
 RANGE = object_model("range.xml")

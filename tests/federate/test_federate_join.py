@@ -10,7 +10,7 @@ import weft
 from weft import EmbeddedNode, Federate, FederateAmbassador, RTIambassador
 from weft.cli.data import object_model
 from weft.host import NodeHost
-from weft.host.simulated import SimulatedConnection, SimulatedNetwork
+from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork
 from weft.model.errors import (
     AlreadyConnected,
     CouldNotOpenFOM,

@@ -13,7 +13,7 @@ import weft
 from support.fom import DIMENSION, LANES, fom
 from weft import EmbeddedNode, Federate, HLAfloat64Interval, HLAfloat64Time
 from weft.host import NodeHost
-from weft.host.simulated import SimulatedConnection, SimulatedNetwork
+from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork
 from weft.model.errors import (
     InvalidRangeBound,
     InvalidRegion,

@@ -10,7 +10,7 @@ import pytest
 import weft
 from weft import CallbackModel, EmbeddedNode
 from weft.cli.data import object_model
-from weft.host.simulated import SimulatedNetwork
+from weft.host.simulated.simulated import SimulatedNetwork
 from weft.model.errors import ObjectInstanceNotKnown, SaveInProgress
 
 RANGE = object_model("range.xml")

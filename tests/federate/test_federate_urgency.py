@@ -13,7 +13,7 @@ import weft
 from weft import CallbackModel, Interaction, Update, heard
 from weft.channel import RtInfo, Timeout, all_of, any_of, deadline, plan
 from weft.cli import main
-from weft.host.runs import find_runs, open_run
+from weft.host.recording.runs import find_runs, open_run
 from weft.model.errors import NameNotFound, RTIinternalError
 
 RANGE = Path(__file__).parents[2] / "src" / "weft" / "cli" / "data" / "range.xml"

@@ -14,7 +14,7 @@ import weft
 from weft import CallbackModel, EmbeddedNode, Federate
 from weft.cli.data import object_model
 from weft.host import NodeHost
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.errors import CallNotAllowedFromWithinCallback, NotInTime
 
 RANGE = object_model("range.xml")

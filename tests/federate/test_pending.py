@@ -21,7 +21,7 @@ from support.fom import RELIABLE, fom
 from support.recorder import Recorder
 from weft import CallbackModel, ResignAction, RTIambassador, RtiConfiguration
 from weft.fabric import Topology
-from weft.host.embedded import EmbeddedNode
+from weft.host.in_process.embedded import EmbeddedNode
 from weft.model.errors import (
     AttributeAlreadyBeingAcquired,
     AttributeAlreadyBeingChanged,

@@ -11,7 +11,7 @@ from support.fom import PRIVILEGE, extra_module
 from support.mom import Mom
 from support.refusals import TANK, tank
 from weft import OrderType
-from weft.kernel.overrides import attribute_order, interaction_order
+from weft.kernel.state.overrides import attribute_order, interaction_order
 from weft.model.errors import InvalidOrderType
 from weft.model.time import HLAfloat64Time
 

@@ -23,7 +23,7 @@ from support.saves import begin_restore, instruct, save
 from support.standard import snake, standard
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador, heard
 from weft.channel import interval
-from weft.cli.services import all_services
+from weft.cli.reference.services import all_services
 from weft.federate.refusals import COMMON, SERVICES, UNCONNECTED, UNJOINED, errors_of
 from weft.kernel import DURING_RESTORE, DURING_SAVE
 from weft.model import errors

@@ -14,7 +14,7 @@ from support.fom import DIMENSION, INTERACTION_ROOT, INTERACTIONS, LANES, OBJECT
 from support.saves import LABEL, begin, begin_restore, instruct, save
 from support.surveys import asked, everywhere, of_federates, summed
 from support.timed import REQUESTS, Timed
-from weft.cli.status import lines
+from weft.cli.observe.status import lines
 from weft.model.errors import RTIinternalError
 from weft.model.records import RangeBounds
 

@@ -12,8 +12,8 @@ from channel.test_gateways import Edge, Federation
 from weft.channel import NO_DISPATCHING, Border, EventChannel
 from weft.fabric import Topology
 from weft.host.carrier import Port
-from weft.host.channel_links import ChannelLinks
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile, SimulatedCarrier
+from weft.host.event_channel.links import ChannelLinks
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile, SimulatedCarrier
 
 BAD = FabricProfile(delay=0.010, jitter=0.030, loss=0.2, repeat=0.1, commit=0.005)
 NAME = "test"

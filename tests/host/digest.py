@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.host.simulated import SimulatedNetwork
-from weft.kernel.snapshot_regions import regions_data, subscriptions_data
-from weft.kernel.state import Federation, Instance, Member
-from weft.kernel.steering import plain
+from weft.host.simulated.simulated import SimulatedNetwork
+from weft.kernel.federation.operator import plain
+from weft.kernel.federation.snapshot_regions import regions_data, subscriptions_data
+from weft.kernel.state.federation import Federation, Instance, Member
 from weft.model.errors import NotConnected
 
 _SWITCHES = (

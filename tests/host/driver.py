@@ -9,7 +9,7 @@ from typing import Any
 
 from host.calls import LOST, Call
 from host.mesh import Seat
-from weft.host.simulated import PendingCall, SimulatedNetwork
+from weft.host.simulated.simulated import PendingCall, SimulatedNetwork
 from weft.model.errors import NotConnected, RTIexception
 
 

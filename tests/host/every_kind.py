@@ -11,7 +11,7 @@ from host.served import eventually
 from support.fom import RELIABLE, fom
 from support.recorder import Recorder
 from weft import CallbackModel, ResignAction, RTIambassador
-from weft.host.embedded import EmbeddedNode
+from weft.host.in_process.embedded import EmbeddedNode
 from weft.model.enums import OrderType
 from weft.model.errors import FederateNotExecutionMember, RTIexception, RTIinternalError
 from weft.model.records import RangeBounds

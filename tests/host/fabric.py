@@ -9,7 +9,7 @@ from fabric.network import Checker, Outages
 from fabric.topologies import FIGURE_2
 from weft.fabric import Topology, plan
 from weft.host.carrier import Port, ServiceClass
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile, SimulatedCarrier
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile, SimulatedCarrier
 
 THREE = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 """Three nodes of two domains; S2 is the router."""

@@ -7,8 +7,8 @@ from typing import Any
 from host.raw import CALLBACK, CALLBACK_ANSWER, RESPONSE, Frame, Raw, frame, ints
 from weft.model.records import RtiConfiguration
 from weft.model.time import time_factory
-from weft.wire.callbacks import CALLBACK_SUCCEEDED
-from weft.wire.codec import Codec
+from weft.wire.codec.callbacks import CALLBACK_SUCCEEDED
+from weft.wire.codec.codec import Codec
 
 EVOLVED = "API.version=IEEE 1516-2010\n"
 
@@ -38,7 +38,7 @@ class Foreign:
         _, payload = self.codec.encode_call(service, arguments)
         answer = self.raw.call(payload)
         assert answer[:1] == b"\x0a", answer
-        from weft.wire.codec_messages import decode
+        from weft.wire.codec.messages import decode
 
         number, (name, text) = decode("CallResponse", answer)
         assert number == 1

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from host import raw
 from host.raw import Closed, Raw
-from weft.wire.websocket import BINARY, wrap
+from weft.wire.session.websocket import BINARY, wrap
 
 HANDSHAKE = (
     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -13,9 +13,9 @@ from typing import Any
 from support import fom as model
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, ResignAction, RTIambassador, Source
 from weft.host import Connection, NodeHost
-from weft.host.simulated import LinkProfile, PendingCall, SimulatedConnection, SimulatedNetwork
-from weft.kernel.mom_objects import FIRST
-from weft.kernel.state import Instance
+from weft.host.simulated.simulated import LinkProfile, PendingCall, SimulatedConnection, SimulatedNetwork
+from weft.kernel.mom.mom_objects import FIRST
+from weft.kernel.state.federation import Instance
 from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,

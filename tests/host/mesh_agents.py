@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import weft
-from weft.host.engine import Event
+from weft.host.mesh.agents import Event
 
 TOKENS = 4
 

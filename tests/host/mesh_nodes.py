@@ -18,7 +18,10 @@ from typing import Any
 from weft.fabric import Domains, Topology, write_domains
 
 PATIENCE = 240.0
-SETTINGS = "[fabric]\nlost_seconds = 6\nretry_seconds = 0.05\nretry_most_seconds = 0.5\n"
+LOST = (
+    6  # seconds without a sign of life, where a test waits for that; PATIENCE, where nobody may be given up
+)
+SETTINGS = "[fabric]\nlost_seconds = {}\nretry_seconds = 0.05\nretry_most_seconds = 0.5\n"
 
 
 def free_ports(count: int) -> list[int]:
@@ -39,7 +42,7 @@ def loopback(topology: Topology) -> Domains:
     )
 
 
-def write_file(folder: Path, topology: Topology, more: str = "") -> Path:
+def write_file(folder: Path, topology: Topology, more: str = "", lost: float = LOST) -> Path:
     domains = loopback(topology)
     lines = [
         "[servers]",
@@ -50,7 +53,7 @@ def write_file(folder: Path, topology: Topology, more: str = "") -> Path:
     lines += [f"{name} = {json.dumps(list(members))}" for name, members in topology.domains.items()]
     path = folder / "domains.toml"
     path.write_text("\n".join(lines) + "\n" + more)
-    (folder / "settings.toml").write_text(SETTINGS)
+    (folder / "settings.toml").write_text(SETTINGS.format(lost))
     return path
 
 

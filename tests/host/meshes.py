@@ -11,8 +11,8 @@ from typing import Any
 
 from weft.fabric import Domains
 from weft.host.carrier import Port
-from weft.host.link import Link
-from weft.host.mesh import Mesh
+from weft.host.links.link import Link
+from weft.host.mesh.mesh import Mesh
 from weft.host.settings import Fabric
 
 QUICK = Fabric(lost_seconds=0.6, retry_seconds=0.02, retry_most_seconds=0.1, queue_bytes=1 << 20)

@@ -18,8 +18,8 @@ import pytest
 
 from host.mesh import NAME, Seat, handles
 from weft import OrderType
-from weft.host.simulated import PendingCall, SimulatedNetwork
-from weft.kernel import federations
+from weft.host.simulated.simulated import PendingCall, SimulatedNetwork
+from weft.kernel.federation import founding
 from weft.model.errors import NotConnected, RTIexception
 from weft.ordering import Message
 
@@ -37,7 +37,7 @@ class Arrivals:
 def noting(patch: pytest.MonkeyPatch) -> Arrivals:
     """Federations founded from now on tell of what comes to their processes, until the patch is undone."""
     arrivals = Arrivals()
-    base: Any = vars(federations)["Causal"]  # or a mutant of it
+    base: Any = vars(founding)["Causal"]  # or a mutant of it
 
     class Noting(base):  # type: ignore[misc]
         def _admit(
@@ -46,7 +46,7 @@ def noting(patch: pytest.MonkeyPatch) -> Arrivals:
             arrivals.tell(number, message.payload)
             super()._admit(turn, federation, number, message, forwarded)
 
-    patch.setattr(federations, "Causal", Noting)
+    patch.setattr(founding, "Causal", Noting)
     return arrivals
 
 

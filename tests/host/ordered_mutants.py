@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from weft.kernel import federations
+from weft.kernel.federation import founding
 
-SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft" / "kernel" / "causal.py"
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft" / "kernel" / "message" / "causal_order.py"
 
 HEARD = "parcel.arguments[0] in federation.members[FederateHandle.of(number)].declared.receives"
 
@@ -53,8 +53,8 @@ def mutated(name: str) -> Iterator[None]:
     source = SOURCE.read_text(encoding="utf-8")
     before, after = MUTANTS.get(name, ("", ""))
     assert not name or source.count(before) == 1, f"the mutant {name!r} has lost its place"
-    made: dict[str, Any] = {"__name__": "weft.kernel.causal_mutant", "__file__": str(SOURCE)}
+    made: dict[str, Any] = {"__name__": "weft.kernel.message.causal_mutant", "__file__": str(SOURCE)}
     exec(compile(source.replace(before, after), str(SOURCE), "exec"), made)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(federations, "Causal", made["Causal"])
+        patch.setattr(founding, "Causal", made["Causal"])
         yield

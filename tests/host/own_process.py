@@ -8,6 +8,7 @@ echo N          answer N messages with one each
 ping N          send and wait for the answer, N times; says the time it took
 compute         a loop in Python that makes no call, until the next line comes
 own             register a Tank
+achieve LABEL   a synchronization point, once it is announced; until all have
 wait            evoke callbacks without end
 end             end without a word to the RTI
 """
@@ -36,6 +37,14 @@ class Ears(Listener):
         self.next: dict[bytes, int] = {}
         self.count = 0
         self.wrong = 0
+        self.announced: list[str] = []
+        self.synchronized: list[str] = []
+
+    def announce_synchronization_point(self, label: str, *rest: Any) -> None:
+        self.announced.append(label)
+
+    def federation_synchronized(self, label: str, *rest: Any) -> None:
+        self.synchronized.append(label)
 
     def receive_interaction(self, *arguments: Any) -> None:
         sender, _, number = next(iter(arguments[1].values())).partition(b":")
@@ -99,6 +108,14 @@ class Member:
         rti.set_automatic_resign_directive(ResignAction.DELETE_OBJECTS)
         rti.register_object_instance(kind)
         say(owns=True)
+
+    def achieve(self, label: str) -> None:
+        while label not in self.ears.announced:
+            self.talker.rti.evoke_callback(60.0)
+        self.talker.rti.synchronization_point_achieved(label)
+        while label not in self.ears.synchronized:
+            self.talker.rti.evoke_callback(60.0)
+        say(synchronized=label)
 
     def wait(self) -> None:
         say(waits=True)

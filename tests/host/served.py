@@ -22,8 +22,8 @@ from weft import (
     Source,
 )
 from weft.cli.data import object_model
-from weft.host.guard import Guard
-from weft.host.server import Server, run_loop
+from weft.host.server.guard import Guard
+from weft.host.server.server import Server, run_loop
 from weft.host.settings import Channel, Limits, Record, Serve, Settings
 from weft.model.time import LogicalTime
 

@@ -12,8 +12,8 @@ from typing import Any
 from host.mesh_nodes import loopback
 from host.served import WAIT, Running, eventually
 from weft.fabric import Domains, Topology
-from weft.host.fabric_node import FabricNode
-from weft.host.server import Server, run_loop
+from weft.host.mesh.node import FabricNode
+from weft.host.server.server import Server, run_loop
 from weft.host.settings import Ddm, Fabric, Record, Serve, Settings
 
 QUICK = Fabric(lost_seconds=10.0, retry_seconds=0.02, retry_most_seconds=0.1)

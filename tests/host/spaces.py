@@ -7,7 +7,7 @@ from typing import Any
 
 from host.mesh import Seat
 from weft import Source
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
 from weft.model.records import RangeBounds
 

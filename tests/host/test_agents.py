@@ -14,10 +14,10 @@ from host.mesh_nodes import NodeProcess, ended, loopback, wait_until, write_file
 from host.meshes import QUICK, run, until
 from weft.fabric import AgentPlace, Topology
 from weft.host.carrier import Port
-from weft.host.cbor import decode
-from weft.host.engine import Engine, Event, load_agent
-from weft.host.fabric_node import FabricNode
-from weft.host.journal import Journal
+from weft.host.files.cbor import decode
+from weft.host.mesh.agents import Engine, Event, load_agent
+from weft.host.mesh.journal import Journal
+from weft.host.mesh.node import FabricNode
 from weft.model.errors import FabricError, SettingsError
 
 CHAIN = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})

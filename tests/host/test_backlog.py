@@ -13,10 +13,10 @@ from host.meshes import Meshes, mute, run, until
 from weft.fabric import Channel, Topology
 from weft.federate.agents import Agent
 from weft.host.carrier import Port, ServiceClass
-from weft.host.cbor import encode
-from weft.host.engine import Engine, Event
-from weft.host.journal import Journal
-from weft.host.mesh import Mesh
+from weft.host.files.cbor import encode
+from weft.host.mesh.agents import Engine, Event
+from weft.host.mesh.journal import Journal
+from weft.host.mesh.mesh import Mesh
 from weft.host.settings import Fabric
 
 PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})

@@ -15,7 +15,7 @@ from support.fom import BEST_EFFORT, RELIABLE, fom
 from support.namespace import run_apart
 from weft.fabric import Topology
 from weft.host.carrier import ServiceClass
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile, SimulatedCarrier
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile, SimulatedCarrier
 
 TANK = "Vehicle.GroundVehicle.Tank"
 ROUNDS = 40

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from weft.channel import NO_DISPATCHING, Event, EventChannel, on
 from weft.host.carrier import Port, ServiceClass
-from weft.host.channel_links import ChannelLinks
-from weft.host.channel_parcels import GREET
+from weft.host.event_channel.links import ChannelLinks
+from weft.host.event_channel.parcels import GREET
 
 A = 16
 NODES = ("S1", "S2")

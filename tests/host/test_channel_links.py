@@ -13,7 +13,7 @@ from channel.test_gateways import TOPOLOGIES, A, B, Edge, check_once, moves, pla
 from host.channel_federation import LOST, NAME, FabricFederation
 from weft.channel import FULL, NO_DISPATCHING, Event, EventChannel, all_of, on
 from weft.fabric import Topology
-from weft.host.channel_parcels import EVENT, GREET, head
+from weft.host.event_channel.parcels import EVENT, GREET, head
 from weft.model.errors import ChannelError
 
 

@@ -19,8 +19,8 @@ from host.test_links import _secure, certificates
 from host.test_own_node import file, running
 from weft.channel import Cooperative, Event, SingleThreaded, deadline, on
 from weft.fabric import Topology
-from weft.host.channel_process import ProcessChannel
-from weft.host.own_node import OwnNode
+from weft.host.in_process.event_channel import ProcessChannel
+from weft.host.in_process.mesh_node import OwnNode
 from weft.model.errors import ChannelError, ConnectionFailed
 
 __all__ = ["certificates", "file"]  # fixtures

@@ -176,7 +176,7 @@ def test_with_a_second_process(tmp_path: Path, make: Callable[..., Any], monkeyp
             for count in range(1000, 1020):
                 peer.push(count)
             assert peer.hears("S1 -1019", WAIT)
-            got = [one for one in peer.got() if one.startswith("S1 -10")]
+            got = [one for one in peer.got() if one.startswith("S1 -10") and len(one) == len("S1 -1000")]
             assert got == [f"S1 {-count}" for count in range(1000, 1020)]
     finally:
         peer.end()

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from weft.channel import Event, News
-from weft.host.channel_parcels import event_head, news_body, read_event, read_news
-from weft.host.channel_values import DEPTH, MOST, ValueReader, ValueRefused, write_number, write_value
+from weft.host.event_channel.parcels import event_head, news_body, read_event, read_news
+from weft.host.event_channel.values import DEPTH, MOST, ValueReader, ValueRefused, write_number, write_value
 
 keys = st.one_of(
     st.none(),

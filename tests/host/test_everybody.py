@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.raw import Gunner, frame
-from host.served import eventually, serving
+from host.served import WAIT, eventually, serving
 from weft.host import causes as causes_module
 from weft.host.causes import NamedCauses
-from weft.host.server import Server
+from weft.host.server.server import Server
 from weft.model.recording import EACH, Pattern, rows_in, spread
 
 FEDERATES = 12
@@ -70,6 +71,35 @@ def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -
             return len({id(ear) for audience in sent for ear in audience.ears})
 
         assert running.ask(ears) == FEDERATES
+
+
+def test_what_many_send_at_once_goes_to_each_in_one_write() -> None:
+    """A message to a crowd is as many writes; those of others that have come by then go with it.  Each hears all, once."""
+    many = 24
+    with serving() as running:
+        crowd = [Gunner(running.ports["tcp"]) for _ in range(many)]
+        before = running.ask(lambda server: (server.board.frames, server.board.writes))
+        all_sent, stands = threading.Event(), threading.Event()
+
+        def stand_still() -> None:
+            stands.set()
+            assert all_sent.wait(WAIT)
+
+        running.loop.call_soon_threadsafe(stand_still)
+        assert stands.wait(WAIT)
+        for number, gunner in enumerate(crowd):
+            gunner.raw.send(gunner.shot(bytes([number]) * 50))
+        all_sent.set()
+        for number, gunner in enumerate(crowd):
+            heard = [
+                found.payload for found in (gunner.raw.receive() for _ in range(many)) if found.kind == 22
+            ]
+            shots = [one for one in range(many) if any(bytes([one]) * 50 in payload for payload in heard)]
+            assert len(heard) == len(shots) == many - 1
+            assert number not in shots
+        frames, writes = running.ask(lambda server: (server.board.frames, server.board.writes))
+        assert frames - before[0] == many * many
+        assert writes - before[1] <= 4 * many, "one for each message and receiver would be many more"
 
 
 ROWS = st.lists(

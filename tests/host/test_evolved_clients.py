@@ -17,7 +17,7 @@ from host.served import serving
 from weft import HLAinteger64Interval, HLAinteger64Time, Source
 from weft.cli.data import object_model
 from weft.host.settings import Serve
-from weft.wire.codec_values import CompressedModule, ModuleUrl
+from weft.wire.codec.values import CompressedModule, ModuleUrl
 
 # An object model of the 2010 edition; STATE is that of its switch.
 SWITCHED = """<?xml version="1.0" encoding="utf-8"?>

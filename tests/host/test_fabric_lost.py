@@ -20,9 +20,9 @@ from host.fabric import BAD, chatter, check_causality, fabric
 from host.mesh import Seat, federation, seats
 from host.test_fabric_storm import LASTS, SEATS, draw
 from weft.fabric import Topology, plan
-from weft.host import channels
 from weft.host.carrier import Port, ServiceClass
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.mesh import causal_channels
+from weft.host.simulated.fabric import FabricNetwork
 from weft.model.errors import RTIinternalError
 
 FLAT = plan(5, "flat")
@@ -144,7 +144,7 @@ def test_the_others_go_on_in_thousands_of_storms(kind: str) -> None:
 
 def test_a_channel_that_waits_for_the_dead_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant that releases nothing: some storm leaves a survivor waiting."""
-    monkeypatch.setattr(channels, "Channel", load("what waits for a lost server waits for ever"))
+    monkeypatch.setattr(causal_channels, "Channel", load("what waits for a lost server waits for ever"))
     for seed in range(24):
         try:
             check_survivors(storm(plan(3 + seed % 4, "flat"), seed))
@@ -222,7 +222,7 @@ def test_a_restarted_node_is_told_again_who_is_lost() -> None:
 
 def test_a_channel_that_is_made_late_knows_who_is_lost() -> None:
     """Each is made for the first of its messages; what was told before holds for it."""
-    both = channels.Channels(FLAT, 0, None)
+    both = causal_channels.Channels(FLAT, 0, None)
     both.lost(1)
     both.lost(2)
     both.found(2)

@@ -7,7 +7,7 @@ from typing import Any
 from host.fabric import THREE
 from host.mesh import federation, handles
 from weft.fabric import Release
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 
 SECRET, OPEN = b"kept within the site", b"may be known to all"
 TANK = "Vehicle.GroundVehicle.Tank"

@@ -13,9 +13,9 @@ from host.digest import check_agreement, digest
 from host.fabric import THREE, check_causality, fabric
 from host.mesh import NAME, Seat, federation, handles, instances, outcome, seats
 from support.fom import fom
-from weft.host import meshed
-from weft.host.simulated_fabric import FabricNetwork
-from weft.model.errors import RTIinternalError
+from weft.host.mesh import federations
+from weft.host.simulated.fabric import FabricNetwork
+from weft.model.errors import NotConnected, RTIinternalError
 
 NODES = THREE.servers
 
@@ -135,7 +135,7 @@ def test_a_home_that_stays_away_is_given_up() -> None:
     pending = two.begin(*subscribe_call(two))
     away(network, "S3", 5.0)
     at_peace(network)
-    with pytest.raises(RTIinternalError, match=r"'S3' went away before it answered \(not reached for 1 s\)"):
+    with pytest.raises(NotConnected, match=r"'S3' went away before it answered \(not reached for 1 s\)"):
         pending.result()
     (fault,) = [arguments[0] for _, arguments in two.heard("connection_lost")]
     assert "'S3'" in fault
@@ -167,7 +167,7 @@ def test_a_name_that_was_taken_meanwhile_ends_the_federation_of_before() -> None
 @pytest.mark.parametrize("commits", [1, 3, 256])
 def test_what_is_kept_is_bounded_and_equal(commits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot takes the place of the commits; a home made of either is the one that was, but for its own members."""
-    monkeypatch.setattr(meshed, "COMMITS", commits)
+    monkeypatch.setattr(federations, "COMMITS", commits)
     network = fabric()
     (home, two) = federation(network, "S1", "S3")
     two.publish("Building", "Height")

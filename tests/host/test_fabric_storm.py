@@ -18,7 +18,7 @@ from host.driver import Driver
 from host.fabric import BAD, chatter, check_causality
 from host.mesh import federation, seats
 from weft.fabric import Topology
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile
 
 SEATS = 4
 LASTS = 2.0  # seconds of storm

@@ -17,8 +17,8 @@ from host.served import Running, Talker, eventually, serving
 from host.test_serving import _free_port
 from weft import Federate, ResignAction
 from weft.cli.data import object_model
+from weft.host.client.streams import Stream
 from weft.host.settings import Serve
-from weft.host.streams import Stream
 
 CACHES = 12_000
 STEADY = "a federation of two"

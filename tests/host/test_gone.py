@@ -17,16 +17,16 @@ from host.process import Process
 from host.served import WAIT, Cutter, Talker, eventually, serving
 from host.test_serving import _certificate
 from weft import HLAfloat64Time, ResignAction
-from weft.cli.facts import Answer, picture_of
-from weft.cli.facts_lines import headline, state_texts
-from weft.host import server as server_module
-from weft.host.client_settings import ClientSettings
+from weft.cli.terminal.facts import Answer, picture_of
+from weft.cli.terminal.facts_lines import headline, state_texts
+from weft.host.client.settings import ClientSettings
+from weft.host.client.streams import open_stream
 from weft.host.pulse import GONE, Pulse, gone_by, is_unanswered
+from weft.host.server import server as server_module
 from weft.host.settings import Limits
-from weft.host.streams import open_stream
 from weft.model.errors import ConnectionFailed, FederateNameAlreadyInUse, NotConnected
-from weft.wire.session_pipe import SessionPipe
-from weft.wire.session_state import Action, SessionSettings, State
+from weft.wire.session.pipe import SessionPipe
+from weft.wire.session.state import Action, SessionSettings, State
 
 SOON = "FED_TIMEOUT_RECONNECT=1,FED_TIMEOUT_HEART=1,FED_INT_HEART=0.2,FedPro.resume.retryDelayMillis=100"
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.namespace import run_apart
-from weft.host.groups import REMEMBERED, Groups, GroupSettings, _Heard
+from weft.host.mesh.multicast import REMEMBERED, Groups, GroupSettings, _Heard
 from weft.interest import DdmSettings
 
 PROGRAM = """
 import asyncio, json, socket
-from weft.host.groups import Groups, GroupSettings, GROUP_BYTES
+from weft.host.mesh.multicast import Groups, GroupSettings, GROUP_BYTES
 
 async def main():
     settings = GroupSettings(9400, "127.0.0.1")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from weft.host.guard import Guard, own_guard
-from weft.host.server import Server
+from weft.host.server.guard import Guard, own_guard
+from weft.host.server.server import Server
 from weft.host.settings import load_settings
 from weft.model.errors import SettingsError, Unauthorized
 
@@ -37,7 +37,7 @@ def test_the_settings_name_a_guard() -> None:
         (f"{__name__}:Nobody", "cannot be imported"),
         ("", "cannot be imported"),
         (f"{__name__}:Broken", "could not be made: OSError.'no directory server'"),
-        ("builtins:dict", "is no weft.host.guard.Guard"),
+        ("builtins:dict", "is no weft.host.server.guard.Guard"),
     ],
 )
 def test_what_is_no_guard_is_refused_at_the_start(name: str, message: str) -> None:

@@ -15,13 +15,13 @@ import pytest
 from host.every_kind import World
 from host.served import Running, eventually, serving
 from host.served_mesh import serving_mesh
-from weft.host.parcel_codec import decode_parcel, encode_parcel
-from weft.kernel.parcels import Welcome
-from weft.kernel.snapshot import restored, snapshot
-from weft.kernel.state import Federation
+from weft.host.parcels.codec import decode_parcel, encode_parcel
+from weft.kernel.federation.snapshot import restored, snapshot
+from weft.kernel.state.federation import Federation
+from weft.kernel.state.parcels import Welcome
 from weft.model.handles import AttributeHandle, Handle, MessageRetractionHandle, ParameterHandle
 from weft.model.packed import PackedValues
-from weft.wire.known_handles import HandleCache
+from weft.wire.codec.known_handles import HandleCache
 
 _SKIPPED = (type, str, int, float, bool, type(None))
 

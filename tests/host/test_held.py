@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from host.raw import Gunner
 from host.served import Talker, eventually, serving
-from weft.host import server as server_module
 from weft.host.memory import Peak, give_back
-from weft.host.served import Served
+from weft.host.server import server as server_module
+from weft.host.server.session import Served
 
 SIZE = 1000
 

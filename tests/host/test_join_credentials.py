@@ -12,7 +12,7 @@ import weft
 from host.served import Running, serving
 from weft import Credentials
 from weft.cli.data import object_model
-from weft.host.guard import Guard, PasswordGuard, User, hash_password, read_password_file
+from weft.host.server.guard import Guard, PasswordGuard, User, hash_password, read_password_file
 from weft.model.errors import InvalidCredentials, Unauthorized
 
 USERS = f"""
@@ -119,6 +119,6 @@ def test_what_a_federate_shows_is_what_the_guard_reads(user: str, password: str)
     checks = PasswordGuard({user: User("kept")}, clear_text_allowed=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "weft.host.guard.verify_password", lambda given, kept: (given, kept) == (password, "kept")
+            "weft.host.server.guard.verify_password", lambda given, kept: (given, kept) == (password, "kept")
         )
         assert checks.admit(Credentials.password(user, password), secure=False) == user

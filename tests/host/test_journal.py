@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from weft.fabric import Changes, Channel, Packet, Saved, Topology, encode_packet, encode_stamp
 from weft.host.carrier import Port
-from weft.host.journal import Journal
+from weft.host.mesh.journal import Journal
 from weft.model.errors import FabricError
 
 TOPOLOGY = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
@@ -132,7 +132,9 @@ def test_a_failed_commit_leaves_nothing(tmp_path: Path) -> None:
 
 def test_two_processes_never_open_one_journal(tmp_path: Path) -> None:
     journal = _open(tmp_path / "j")
-    code = f"from weft.host.journal import Journal; Journal({str(tmp_path / 'j')!r}, 'S1', {FINGERPRINT!r})"
+    code = (
+        f"from weft.host.mesh.journal import Journal; Journal({str(tmp_path / 'j')!r}, 'S1', {FINGERPRINT!r})"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "another process has this journal open; is node S1 running already?" in done.stderr
     journal.close()
@@ -143,7 +145,7 @@ def test_a_killed_process_leaves_its_commits_and_no_lock(tmp_path: Path) -> None
     """SIGKILL behind a commit and within the next: the first is there, of the second nothing."""
     code = (
         "import os, signal\n"
-        "from weft.host.journal import Journal\n"
+        "from weft.host.mesh.journal import Journal\n"
         f"journal = Journal({str(tmp_path / 'j')!r}, 'S1', {FINGERPRINT!r})\n"
         f"journal.commit({{}}, {{'first': b'1'}})\n"
         "journal._write_kept = lambda kept: (Journal._write_kept(journal, kept), os.kill(os.getpid(), signal.SIGKILL))\n"

@@ -10,7 +10,7 @@ import pytest
 
 import weft
 from host.served import serving
-from weft.host.embedded import EmbeddedNode
+from weft.host.in_process.embedded import EmbeddedNode
 
 FOM = """<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010"><modelIdentification><name>Lanes</name></modelIdentification>
 <objects><objectClass><name>HLAobjectRoot</name>

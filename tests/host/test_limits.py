@@ -16,7 +16,7 @@ from host.served import Cutter, Talker, eventually, serving
 from host.test_serving import FAST, _free_port
 from weft.host.settings import Limits, Serve, load_settings
 from weft.model.errors import SettingsError
-from weft.wire.websocket import BINARY, PING, wrap
+from weft.wire.session.websocket import BINARY, PING, wrap
 
 MEGA = 1 << 20
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from weft.host.link_lines import READ, LinkLine
+from weft.host.links.lines import READ, LinkLine
+from weft.host.pulse import GONE
 
 SIZE = 8 << 20
 
@@ -22,6 +23,7 @@ class Holder:
 
     def __init__(self) -> None:
         self.buffer = bytearray(READ)
+        self.patience = GONE
 
     def opened(self, line: LinkLine) -> None:
         pass

@@ -14,7 +14,7 @@ from host.mesh_nodes import loopback
 from host.meshes import LOOPS, QUICK, Meshes, run, until
 from weft.fabric import Certificate, Domains, Topology
 from weft.host.carrier import Port, ServiceClass
-from weft.host.links import split_address
+from weft.host.links.links import split_address
 
 PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})
 CHAIN = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
@@ -230,7 +230,7 @@ def test_strangers_are_refused(
 
 def test_garbage_is_refused_and_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that speaks anything else, or nothing for long, is closed, and reported."""
-    monkeypatch.setattr("weft.host.links.GREETING_SECONDS", 0.2)
+    monkeypatch.setattr("weft.host.links.links.GREETING_SECONDS", 0.2)
 
     async def work() -> None:
         domains = loopback(PAIR)
@@ -386,7 +386,7 @@ def test_whoever_shows_no_certificate_is_closed(
     tmp_path: Path, certificates: Path, loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that says nothing, one that speaks no TLS, one that goes away in the middle: closed and reported, others unharmed."""
-    monkeypatch.setattr("weft.host.links.GREETING_SECONDS", 0.2)
+    monkeypatch.setattr("weft.host.links.links.GREETING_SECONDS", 0.2)
 
     async def work() -> None:
         domains = _secure(PAIR)
@@ -417,8 +417,8 @@ def test_too_many_strangers_do_not_keep_neighbours_out(
     tmp_path: Path, certificates: Path, loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of connections without a certificate so many are kept and no more; large messages pass in both directions after."""
-    monkeypatch.setattr("weft.host.links.STRANGERS", 3)
-    monkeypatch.setattr("weft.host.links.GREETING_SECONDS", 0.3)
+    monkeypatch.setattr("weft.host.links.links.STRANGERS", 3)
+    monkeypatch.setattr("weft.host.links.links.GREETING_SECONDS", 0.3)
 
     async def work() -> None:
         domains = _secure(PAIR)

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from host.served import Talker, eventually, serving
 from weft import CallbackModel, FederateAmbassador, HLAinteger64Time, RTIambassador, RtiConfiguration
 from weft.cli.data import object_model
-from weft.host import tracing
-from weft.host.call_log import log_call
-from weft.host.call_watch import WATCHED, CallWatch, WatchedCall
 from weft.host.log import JSON, TEXT, Log
+from weft.host.observing import tracing
+from weft.host.observing.call_log import log_call
+from weft.host.observing.call_watch import WATCHED, CallWatch, WatchedCall
 from weft.host.settings import load_settings
 from weft.kernel import Callback
 from weft.model.enums import ResignAction
@@ -338,10 +338,10 @@ def test_the_exporter_that_the_environment_names() -> None:
 def test_without_it_nothing_is_imported() -> None:
     """It costs nothing where nobody asks for it, and where it is not installed that is said."""
     probe = (
-        "import sys, weft.cli, weft.cli.serve, weft.host.server\n"
+        "import sys, weft.cli, weft.cli.operate.serve, weft.host.server.server\n"
         "assert not [name for name in sys.modules if name.startswith('opentelemetry')]\n"
         "sys.modules['opentelemetry'] = None\n"
-        "from weft.host.tracing import provider_of\n"
+        "from weft.host.observing.tracing import provider_of\n"
         "try:\n    provider_of('S1', {})\nexcept Exception as error:\n    print(type(error).__name__, error)\n"
     )
     done = subprocess.run(

@@ -15,7 +15,7 @@ from host.mesh_nodes import loopback
 from host.meshes import QUICK, Guest, Meshes, mute, run, until
 from weft.fabric import Topology, parse_domains
 from weft.host.carrier import Carrier, Port, Resident, ServiceClass
-from weft.host.mesh import ACKS_SECONDS, Mesh
+from weft.host.mesh.mesh import ACKS_SECONDS, Mesh
 from weft.model.errors import FabricError, SettingsError
 from weft.model.records import Source
 

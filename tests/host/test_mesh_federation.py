@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from host.mesh_nodes import NodeProcess, ended, wait_until, write_file
+from host.mesh_nodes import LOST, PATIENCE, NodeProcess, ended, wait_until, write_file
 from host.served import WAIT, Listener, Talker
 from weft import CallbackModel, ResignAction, RTIambassador
 from weft.fabric import Topology
@@ -74,9 +74,10 @@ class Tanker(Talker):
             self.rti.evoke_callback(0.1)
 
 
-@pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[dict[str, NodeProcess]]:
-    write_file(tmp_path, PLACES)
+@pytest.fixture(params=[LOST])
+def nodes(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, NodeProcess]]:
+    """The parameter: after how many seconds a node that says nothing is given up."""
+    write_file(tmp_path, PLACES, lost=request.param)
     made = {name: NodeProcess(tmp_path, name) for name in PLACES.servers}
     with ended(list(made.values())):
         for node in made.values():
@@ -158,6 +159,7 @@ def test_a_killed_node_takes_its_federates_with_it_and_may_come_back(nodes: dict
         talker.leave()
 
 
+@pytest.mark.parametrize("nodes", [PATIENCE], indirect=True)
 def test_a_home_that_comes_back_from_its_journal_goes_on(nodes: dict[str, NodeProcess]) -> None:
     """The federation was created at S1; S1 is killed and started again, and the federates at S2 and S3 stay joined."""
     founder = Tanker(settled(nodes["S1"]))

@@ -12,8 +12,8 @@ import pytest
 from host.mesh_nodes import NodeProcess, ended, wait_until, write_file
 from weft.fabric import Topology
 from weft.host.carrier import Port
-from weft.host.cbor import decode
-from weft.host.journal import Journal
+from weft.host.files.cbor import decode
+from weft.host.mesh.journal import Journal
 
 SERVERS = ("S1", "S2", "S3", "S4", "S5", "S6")
 MESSAGES = 30
@@ -27,6 +27,16 @@ def _quiet(nodes: list[NodeProcess]) -> bool:
 def _busy(nodes: list[NodeProcess]) -> bool:
     """Each has got a good number of messages since it was started."""
     return all(node.status and node.status["received"] >= MESSAGES for node in nodes)
+
+
+def _heard_at_rest(nodes: list[NodeProcess]) -> list[int]:
+    """Once each has told anew that it has nothing left to do: how many messages each has received."""
+    seen = [node.statuses for node in nodes]
+    wait_until(
+        lambda: _quiet(nodes) and all(n.statuses > was + 1 for n, was in zip(nodes, seen, strict=True)),
+        "everything has arrived",
+    )
+    return [node.status["received"] for node in nodes]
 
 
 def _logs(folder: Path) -> dict[str, dict[str, Any]]:
@@ -66,12 +76,10 @@ def _run(folder: Path, rounds: int, seed: int) -> None:
                 node.start()
         wait_until(partial(_busy, nodes), "all nodes are at work again")
         enough.touch()
-        for _ in range(3):
-            seen = [node.statuses for node in nodes]
-            wait_until(
-                lambda: _quiet(nodes) and all(n.statuses > was for n, was in zip(nodes, seen, strict=True)),  # noqa: B023
-                "everything has arrived",
-            )
+        # Nodes tell of themselves one after the other, and a message may pass between: rest is when nothing came meanwhile.
+        heard_before: list[int] = []
+        while (heard_now := _heard_at_rest(nodes)) != heard_before:
+            heard_before = heard_now
         assert [node.stop() for node in nodes] == [0] * len(nodes)
     logs = _logs(folder)
     heard = 0

@@ -7,21 +7,21 @@ from typing import Any
 
 from host.mesh import FOM, NAME, handles
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.guard import OpenGuard
-from weft.host.meshed import MeshedNode, meshed_node
-from weft.host.parcel_codec import decode_parcel
-from weft.host.served import Served
-from weft.host.serving import Switchboard
-from weft.host.unpacking import ModuleLimits
+from weft.host.mesh.federations import MeshedNode, meshed_node
+from weft.host.parcels.codec import decode_parcel
+from weft.host.server.guard import OpenGuard
+from weft.host.server.serving import Switchboard
+from weft.host.server.session import Served
+from weft.host.server.unpacking import ModuleLimits
 from weft.kernel import Effect
-from weft.kernel.parcels import Data
+from weft.kernel.state.parcels import Data
 from weft.model.records import Credentials, RtiConfiguration
-from weft.wire.codec import Codec
-from weft.wire.frames import CALL_RESPONSE
-from weft.wire.packed import WireValues
-from weft.wire.session_client import ClientSession
-from weft.wire.session_greeting import Greeting
-from weft.wire.session_server import ServerSession
+from weft.wire.codec.codec import Codec
+from weft.wire.codec.packed import WireValues
+from weft.wire.session.client import ClientSession
+from weft.wire.session.frames import CALL_RESPONSE
+from weft.wire.session.greeting import Greeting
+from weft.wire.session.server import ServerSession
 
 NODES = ("A", "B")
 

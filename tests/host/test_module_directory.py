@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from host.foreign import Foreign
 from host.served import serving
 from weft.cli.data import object_model
-from weft.host.module_directory import NoModule, from_directory, plain_name
+from weft.host.server.module_directory import NoModule, from_directory, plain_name
 from weft.host.settings import Serve
 from weft.model.errors import SettingsError
-from weft.wire.codec_values import ModuleUrl
+from weft.wire.codec.values import ModuleUrl
 
 ADDRESSES = [
     "jar:file:/home/me/my%20federate.jar!/foms/range.xml",

@@ -8,7 +8,8 @@ import pytest
 
 from weft import Source, load_fom
 from weft.cli.data import object_model
-from weft.host import modules, read_source, read_sources
+from weft.host import read_source, read_sources
+from weft.host.files import modules
 from weft.model.errors import CouldNotOpenFOM
 
 RANGE = object_model("range.xml")

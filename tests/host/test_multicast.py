@@ -12,7 +12,7 @@ import json, sys, time
 from pathlib import Path
 import weft
 from weft import CallbackModel, FederateAmbassador, RTIambassador, RtiConfiguration
-from weft.host import own_nodes
+from weft.host.in_process import mesh_nodes
 from host.spaces import FED
 
 folder = Path(sys.argv[1])
@@ -60,9 +60,9 @@ two.subscribe_object_class_attributes_with_regions(cls, [({attribute}, {region(t
 three.publish_object_class_attributes(cls, {attribute})
 low = three.register_object_instance_with_regions(cls, [({attribute}, {region(three, 0, half)})])
 both = three.register_object_instance(cls)
-nodes = {key[0]: node for key, (_, node) in own_nodes._nodes.items()}
+nodes = {key[0]: node for key, (_, node) in mesh_nodes._nodes.items()}
 groups = lambda node: node._mesh._casting._groups.listening()
-nodes = {node.name: node for _, node in own_nodes._nodes.values()}
+nodes = {node.name: node for _, node in mesh_nodes._nodes.values()}
 until(lambda: len(groups(nodes["S1"])) == 2 and len(groups(nodes["S2"])) == 2, "groups")
 for number in range(20):
     three.update_attribute_values(low, {attribute: b"v"}, b"low %d" % number)

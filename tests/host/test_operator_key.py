@@ -18,8 +18,9 @@ from support.fom import fom
 from support.recorder import Recorder
 from weft import CallbackModel, Credentials, HLAfloat64Time, ResignAction, RTIambassador, RtiConfiguration
 from weft.host.addresses import is_local
-from weft.host.guard import OPERATOR, OPERATOR_KEY, OperatorKey, hash_password, read_password_file
-from weft.host.server import Server
+from weft.host.conventions import OPERATOR
+from weft.host.server.guard import OPERATOR_KEY, OperatorKey, hash_password, read_password_file
+from weft.host.server.server import Server
 from weft.host.settings import Serve, Settings
 from weft.model.errors import InvalidCredentials, NotConnected, SettingsError, Unauthorized
 

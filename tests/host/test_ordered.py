@@ -10,9 +10,9 @@ import pytest
 from host.mesh import federation, handles, mesh
 from host.ordered import CAUSAL, RECEIVE, Town, noting
 from weft import OrderType
-from weft.host.simulated import LinkProfile, SimulatedNetwork
-from weft.kernel import federations
-from weft.kernel.causal import Causal
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
+from weft.kernel.federation import founding
+from weft.kernel.message.causal_order import Causal
 
 
 def uneven(nodes: int, seed: int, random: Random) -> SimulatedNetwork:
@@ -75,7 +75,7 @@ class NotCausal(Causal):
 
 def test_receive_order_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """S0-2: the same runs with messages in receive order are caught by the same oracle."""
-    monkeypatch.setattr(federations, "Causal", NotCausal)
+    monkeypatch.setattr(founding, "Causal", NotCausal)
     caught = 0
     for seed in range(20):
         made = town(seed)

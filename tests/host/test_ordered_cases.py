@@ -11,9 +11,9 @@ from host.mesh import NAME, Seat, federation, handles, mesh
 from support import fom as model
 from weft import OrderType
 from weft.fabric import Release
-from weft.host.simulated import LinkProfile, SimulatedNetwork
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile
-from weft.kernel.state import Federation
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
+from weft.kernel.state.federation import Federation
 
 CAUSAL = OrderType.CAUSAL
 HIT, FIRE = "Event.Hit", "Event.Fire.BigFire"

@@ -18,7 +18,7 @@ from host.test_ordered_cases import (
     two_losses,
 )
 from host.test_ordered_storm import crashes
-from weft.kernel import views
+from weft.kernel.message import causal_views
 from weft.model.errors import OrderingError
 
 
@@ -69,13 +69,13 @@ def test_the_control_is_not_seen(run: Callable[[], object]) -> None:
 
 
 def test_a_view_that_does_not_end_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "ask", lambda federation: False)
+    monkeypatch.setattr(causal_views, "ask", lambda federation: False)
     assert any(fails(partial(crashes, seed)) for seed in range(100, 140))
 
 
 def test_a_flush_without_marks_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """What survivors have sent one another is lost if the view ends before it has come."""
-    real = views.go_on
+    real = causal_views.go_on
 
     def hasty(turn: object, federation: object) -> bool:
         flush = federation.orders.flush  # type: ignore[attr-defined]
@@ -83,5 +83,5 @@ def test_a_flush_without_marks_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
             flush.marks.update(dict.fromkeys(flush.nodes))
         return real(turn, federation)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(views, "go_on", hasty)
+    monkeypatch.setattr(causal_views, "go_on", hasty)
     assert fails(slow_survivor)

@@ -15,8 +15,8 @@ from host.ordered import CAUSAL, Town
 from host.test_fabric_storm import plan_faults
 from host.test_ordered import uneven
 from weft import OrderType, ResignAction
-from weft.host.simulated import SimulatedConnection
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
+from weft.host.simulated.simulated import SimulatedConnection
 
 LASTS = 2.0
 

@@ -18,8 +18,9 @@ from support.fom import fom
 from support.recorder import Recorder
 from weft import CallbackModel, ResignAction, RTIambassador
 from weft.cli.data import object_model
-from weft.host.embedded import EmbeddedNode
-from weft.kernel import commands, homes, node, path, pausing
+from weft.host.in_process.embedded import EmbeddedNode
+from weft.kernel.message import pipeline
+from weft.kernel.node import command_log, directory, node, pausing
 from weft.model.errors import RTIexception, RTIinternalError
 
 pytestmark = pytest.mark.plants
@@ -112,11 +113,11 @@ def goes_on(nodes: dict[str, Running]) -> None:
 
 
 CASES = [
-    ("at the home", homes.Homes, "_members_report", "list_federation_execution_members", (NAME,)),
-    ("at the directory", homes.Homes, "_locate", "join_federation_execution", ("kind", "other")),
-    ("at the directory", homes.Homes, "_grant", "create_federation_execution", ("new", [fom()])),
-    ("while a snapshot is made", commands, "snapshot", "join_federation_execution", ("kind", NAME)),
-    ("while it joins", commands, "join", "join_federation_execution", ("kind", NAME)),
+    ("at the home", directory.Homes, "_members_report", "list_federation_execution_members", (NAME,)),
+    ("at the directory", directory.Homes, "_locate", "join_federation_execution", ("kind", "other")),
+    ("at the directory", directory.Homes, "_grant", "create_federation_execution", ("new", [fom()])),
+    ("while a snapshot is made", command_log, "snapshot", "join_federation_execution", ("kind", NAME)),
+    ("while it joins", command_log, "join", "join_federation_execution", ("kind", NAME)),
     ("while a snapshot is read", node, "restored", "join_federation_execution", ("kind", NAME)),
 ]
 
@@ -171,7 +172,7 @@ def test_a_node_that_cannot_carry_out_what_all_do_loses_that_federation_only(
     kind = second.get_object_class_handle("Vehicle")
     there = nodes["S2"].server.board.node
     plant.into(
-        commands.Commands,
+        command_log.Commands,
         "_carry_out",
         lambda at, *rest: at is there and rest[4] == "publish_interaction_class",
     )
@@ -224,7 +225,7 @@ def test_an_error_in_a_message_costs_that_message(nodes: dict[str, Running], pla
     made = [
         Talker(nodes[name].address(), federation=NAME, fom=object_model("range.xml")) for name in ("S1", "S2")
     ]
-    plant.into(path, "arrive", lambda *_: plant.hits < 1)
+    plant.into(pipeline, "arrive", lambda *_: plant.hits < 1)
     made[0].say(b"lost")
     made[0].say(b"heard")
     assert made[1].listen(1) == [b"heard"]
@@ -238,7 +239,7 @@ def test_an_error_in_an_embedded_call_is_an_rti_exception(plant: Plant) -> None:
     rti = RTIambassador(EmbeddedNode())
     rti.connect(Recorder(), CallbackModel.EVOKED)
     rti.create_federation_execution(NAME, [fom()])
-    plant.into(commands, "join")
+    plant.into(command_log, "join")
     found = answer(lambda: rti.join_federation_execution("one", NAME))
     assert isinstance(found, RTIinternalError)
     plant.grows = False

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.host.parcel_codec import ParcelError, decode_parcel, encode_parcel
+from weft.host.parcels.codec import ParcelError, decode_parcel, encode_parcel
 from weft.interest import Wish
-from weft.kernel import parcels
-from weft.kernel.parcels import Caller, Data
-from weft.kernel.report_bytes import pack_report, unpack_reports
-from weft.kernel.timing import Report, View
+from weft.kernel.state import parcels
+from weft.kernel.state.parcels import Caller, Data
+from weft.kernel.state.time_state import Report, View
+from weft.kernel.time.report_codec import pack_report, unpack_reports
 from weft.model import enums, errors, handles, records
 from weft.model.errors import RTIexception
 from weft.model.handles import Handle
 from weft.model.packed import PackedValues
 from weft.model.records import Source
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
-from weft.wire.codec_hot import shared_fields, write_values
-from weft.wire.packed import WireValues
+from weft.wire.codec.hot import shared_fields, write_values
+from weft.wire.codec.packed import WireValues
 
 HANDLES = sorted(Handle.__subclasses__(), key=lambda kind: kind.__name__)
 ENUMS = [k for k in vars(enums).values() if isinstance(k, type) and issubclass(k, Enum) and k is not Enum]
@@ -216,10 +216,10 @@ def test_what_goes_in_comes_out(parcel: Any, boot: int) -> None:
 
 def test_every_parcel_is_covered() -> None:
     """Whoever adds a parcel adds its form: all classes of the module but `Caller`, which is a part of others."""
-    from weft.host.parcel_codec import _BY_KIND
+    from weft.host.parcels.codec import _BY_KIND
 
     all_kinds = {k for k in vars(parcels).values() if isinstance(k, type)}
-    assert {k for k in all_kinds if k.__module__ == "weft.kernel.parcels"} - {Caller} == set(_BY_KIND)
+    assert {k for k in all_kinds if k.__module__ == "weft.kernel.state.parcels"} - {Caller} == set(_BY_KIND)
 
 
 def read(data: bytes) -> None:

@@ -14,10 +14,10 @@ from host.served import eventually, serving
 from support.fom import fom
 from support.recorder import Recorder
 from weft import CallbackModel, ResignAction, RTIambassador
-from weft.cli.facts_lines import recording_texts
-from weft.host.embedded import EmbeddedNode
-from weft.host.recording import MemoryRecordings
-from weft.kernel import recording, recording_calls, recording_orders, recording_told
+from weft.cli.terminal.facts_lines import recording_texts
+from weft.host.in_process.embedded import EmbeddedNode
+from weft.host.recording.recording import MemoryRecordings
+from weft.kernel.recording import call_rows, callback_rows, message_rows, order_rows
 from weft.model.time import HLAinteger64Interval, HLAinteger64Time
 from weft.recorder.book import Book
 
@@ -108,7 +108,7 @@ def test_a_reflection_that_waited_until_its_object_was_deleted_is_heard_at_a_ser
 
 ENTRIES: list[tuple[Any, str]] = [
     (module, name)
-    for module in (recording, recording_told, recording_calls, recording_orders)
+    for module in (message_rows, callback_rows, call_rows, order_rows)
     for name in vars(module)
     if name.startswith("_") and name.endswith("_rows") and callable(vars(module)[name])
 ]
@@ -185,7 +185,7 @@ def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
     def planted(*_: Any) -> None:
         raise Planted("planted")
 
-    monkeypatch.setattr(recording_calls, "_called_rows", planted)
+    monkeypatch.setattr(call_rows, "_called_rows", planted)
     with serving(record=str(tmp_path)) as server:
         rti = RTIambassador()
         rti.connect(Recorder(), CallbackModel.EVOKED, server.address())

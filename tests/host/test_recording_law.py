@@ -16,7 +16,7 @@ from support import spread
 from support.federation import Federation
 from support.fom import fom
 from weft import OrderType
-from weft.host.recording import MemoryRecordings
+from weft.host.recording.recording import MemoryRecordings
 
 CLASSES = ("Event", "Event.Fire", "Event.Fire.BigFire", "Command")
 PARAMETERS = {

@@ -9,12 +9,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from weft.host.recording_columns import ARROW_SCHEMA, to_group
-from weft.host.recording_files import arrow_schema
-from weft.host.recording_parquet import (
+from weft.host.recording.columns import ARROW_SCHEMA, to_group
+from weft.host.recording.files import arrow_schema
+from weft.host.recording.parquet import (
     Coded,
     Counting,
     Data,
@@ -128,10 +129,24 @@ def same(found: list[Any], expected: list[Any]) -> bool:
     return found == [list(one) if isinstance(one, tuple) else one for one in expected]
 
 
+Made = tuple[Group, dict[str, list[Any]]]
+
+
 @given(st.lists(groups(), min_size=1, max_size=2))
 @settings(max_examples=75, deadline=None)
-def test_columns_are_read_as_they_were_written(made: list[tuple[Group, dict[str, list[Any]]]]) -> None:
+def test_columns_are_read_as_they_were_written(made: list[Made]) -> None:
     """By Arrow: every column of the schema is there, with its type, and those without anything are null."""
+    are_read_as_written(made)
+
+
+@pytest.mark.soak
+@given(st.lists(groups(), min_size=1, max_size=2))
+@settings(max_examples=5000, deadline=None)
+def test_columns_are_read_as_they_were_written_many_times(made: list[Made]) -> None:
+    are_read_as_written(made)
+
+
+def are_read_as_written(made: list[Made]) -> None:
     table = read(parquet_file([group for group, _ in made], ARROW_SCHEMA))
     assert table.schema == arrow_schema()
     for column in COLUMNS[1:]:
@@ -142,12 +157,22 @@ def test_columns_are_read_as_they_were_written(made: list[tuple[Group, dict[str,
 @given(groups())
 @settings(max_examples=40, deadline=None)
 @example((Group(1, {"seq": Counting(1)}), {"seq": [1]}))
-def test_another_reader_finds_the_same(
-    tmp_path_factory: Any, made: tuple[Group, dict[str, list[Any]]]
-) -> None:
+def test_another_reader_finds_the_same(tmp_path_factory: pytest.TempPathFactory, made: Made) -> None:
     """DuckDB, which has a reader of its own."""
+    another_finds_the_same(tmp_path_factory.mktemp("duck") / "rows.parquet", made)
+
+
+@pytest.mark.soak
+@given(groups())
+@settings(max_examples=1000, deadline=None)
+def test_another_reader_finds_the_same_many_times(
+    tmp_path_factory: pytest.TempPathFactory, made: Made
+) -> None:
+    another_finds_the_same(tmp_path_factory.getbasetemp() / "rows.parquet", made)
+
+
+def another_finds_the_same(path: Path, made: Made) -> None:
     group, expected = made
-    path = tmp_path_factory.mktemp("duck") / "rows.parquet"
     path.write_bytes(b"".join(parquet_file([group], ARROW_SCHEMA)))
     with duckdb.connect() as connection:
         found = connection.execute(f"SELECT * FROM read_parquet('{path}')").fetchall()
@@ -158,8 +183,19 @@ def test_another_reader_finds_the_same(
 
 @given(groups())
 @settings(max_examples=40, deadline=None)
-def test_readers_may_pass_over_what_they_do_not_want(made: tuple[Group, dict[str, list[Any]]]) -> None:
+def test_readers_may_pass_over_what_they_do_not_want(made: Made) -> None:
     """Least and most of a group, where they are said, are those of its rows."""
+    may_pass_over(made)
+
+
+@pytest.mark.soak
+@given(groups())
+@settings(max_examples=5000, deadline=None)
+def test_readers_may_pass_over_what_they_do_not_want_many_times(made: Made) -> None:
+    may_pass_over(made)
+
+
+def may_pass_over(made: Made) -> None:
     group, expected = made
     told = pq.ParquetFile(pa.BufferReader(b"".join(parquet_file([group], ARROW_SCHEMA)))).metadata.row_group(
         0

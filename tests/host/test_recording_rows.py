@@ -18,11 +18,11 @@ from host.test_lanes import FOM
 from support import fom as model
 from support.recorder import Recorder
 from weft.host.causes import AnsweredCauses, Causes, NamedCauses
-from weft.host.recording import MemoryRecordings
-from weft.host.runs import find_runs, open_run
-from weft.host.simulated import LinkProfile, SimulatedNetwork
-from weft.wire.frames import LAST_NUMBER
-from weft.wire.packed import fields_of
+from weft.host.recording.recording import MemoryRecordings
+from weft.host.recording.runs import find_runs, open_run
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
+from weft.wire.codec.packed import fields_of
+from weft.wire.session.frames import LAST_NUMBER
 
 KIND = "Vehicle.GroundVehicle"
 ATTRIBUTES = ("Position", "Name", "Speed", "Crew")  # of both transportations

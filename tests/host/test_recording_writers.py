@@ -15,10 +15,10 @@ import pytest
 
 from host.served import eventually
 from support.federation import Federation
-from weft.host import recording_writers
-from weft.host.recording import NodeRecordings
-from weft.host.recording_writers import Part, ProcessWriter, Writer
-from weft.host.runs import RowFile, find_runs, open_run, read_rows
+from weft.host.recording import writers
+from weft.host.recording.recording import NodeRecordings
+from weft.host.recording.runs import RowFile, find_runs, open_run, read_rows
+from weft.host.recording.writers import Part, ProcessWriter, Writer
 from weft.recorder import VERSION, Batch, Book
 
 METADATA = {b"weft.schema": str(VERSION).encode()}
@@ -101,7 +101,7 @@ def test_a_book_that_forgets_its_shapes_is_followed(
 
 def test_many_books_are_told_apart(writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when more have come and gone than are remembered."""
-    monkeypatch.setattr(recording_writers, "_LISTS", 2)
+    monkeypatch.setattr(writers, "_LISTS", 2)
     books = [Book() for _ in range(5)]
     for turn in range(3):
         for number, book in enumerate(books):
@@ -156,13 +156,13 @@ def test_rows_are_counted_if_no_process_lives_long_enough(
     made.node._node.record(recordings, 0.0)
     made.send(0, "Event", tag=b"first")
     assert eventually(lambda: recordings.facts()["rows"] > 0)
-    works = recording_writers._START
-    monkeypatch.setattr(recording_writers, "_START", "raise SystemExit(3)")
+    works = writers._START
+    monkeypatch.setattr(writers, "_START", "raise SystemExit(3)")
     kill(writer)
     made.send(0, "Event", tag=b"lost")
     assert eventually(lambda: reports)
     assert "the process that writes files ended 2 times, the last one with exit code 3" in reports[0]
-    monkeypatch.setattr(recording_writers, "_START", works)
+    monkeypatch.setattr(writers, "_START", works)
     made.send(0, "Event", tag=b"kept")
     assert eventually(lambda: len(reports) == 2)
     made.node._guarded(recordings.collect)
@@ -184,7 +184,7 @@ def test_rows_are_counted_if_no_process_lives_long_enough(
 def test_where_no_process_comes_as_far_as_its_first_file_the_thread_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording_writers, "_START", "raise SystemExit(3)")
+    monkeypatch.setattr(writers, "_START", "raise SystemExit(3)")
     writer = ProcessWriter()
     writer.prepare()
     writer.write(tmp_path / "1.parquet", METADATA, [Part(batch_of(Book(), "Fire", range(1, 3)), 1)], 0)
@@ -195,14 +195,14 @@ def test_where_no_process_comes_as_far_as_its_first_file_the_thread_writes(
 def test_what_both_have_does_not_stay_large(writer: Writer, tmp_path: Path) -> None:
     book = Book(most_bytes=1 << 40)
     shape = book.learn("x", ((("kind", "send"), ("items", ("P",))),))
-    for number, size in enumerate((100, recording_writers._KEPT + 1, 200)):
+    for number, size in enumerate((100, writers._KEPT + 1, 200)):
         book.enter(shape, 1.0, 1, -1, {b"P": bytes(size)}, b"")
         batch = book.take()
         assert batch is not None
         writer.write(tmp_path / f"{number}.parquet", METADATA, [Part(batch, 1)], 0)
         assert read(tmp_path / f"{number}.parquet")[0]["values"] == [bytes(size)]
         if isinstance(writer, ProcessWriter) and writer._shared >= 0:
-            assert os.fstat(writer._shared).st_size <= recording_writers._KEPT
+            assert os.fstat(writer._shared).st_size <= writers._KEPT
 
 
 def test_where_no_process_can_be_started_the_thread_writes(

@@ -19,7 +19,7 @@ from support.federation import Federation
 from support.fom import DIMENSION, LANES, OBJECTS, fom
 from support.moving import Bounds, as_of, overlap
 from weft import OrderType
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 from weft.model.records import RangeBounds
 
 TANK = "Vehicle.GroundVehicle.Tank"

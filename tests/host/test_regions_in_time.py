@@ -13,7 +13,7 @@ from support.clockwork import check_order
 from support.fom import fom
 from support.moving import MovingRun, check
 from weft import EmbeddedNode
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 
 STEPS = 240
 PAUSES = (0.0, 0.0, 0.001, 0.005, 0.02, 0.1)

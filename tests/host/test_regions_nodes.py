@@ -24,10 +24,11 @@ from weft import (
     RTIambassador,
     RtiConfiguration,
 )
-from weft.cli.status import lines
-from weft.host.simulated_fabric import FabricNetwork
-from weft.kernel import asof, changing, matching
-from weft.kernel.state import Federation
+from weft.cli.observe.status import lines
+from weft.host.simulated.fabric import FabricNetwork
+from weft.kernel.ddm import matching, matching_at_time
+from weft.kernel.services import timed_changes
+from weft.kernel.state.federation import Federation
 from weft.model.errors import InvalidLogicalTime, InvalidRegion
 from weft.model.records import RangeBounds
 
@@ -290,12 +291,12 @@ def without_hold(federation: Any, member: Any, *call: Any) -> Any:
     return prepared
 
 
-PREPARE = changing.prepare
+PREPARE = timed_changes.prepare
 DEFECTS: dict[str, tuple[Any, str, Any]] = {
-    "no hold": (changing, "prepare", without_hold),
-    "no late sends": (changing, "_make_good", lambda *a: None),
-    "what is not wanted any more stays": (changing, "_sift", lambda *a: None),
-    "by wall clock": (asof, "hears", by_wall_clock),
+    "no hold": (timed_changes, "prepare", without_hold),
+    "no late sends": (timed_changes, "_make_good", lambda *a: None),
+    "what is not wanted any more stays": (timed_changes, "_sift", lambda *a: None),
+    "by wall clock": (matching_at_time, "hears", by_wall_clock),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from host.fabric import BAD
 from support.tanks import Field
 from weft.fabric import plan
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 
 
 def drive(seed: int, synchronized: bool, tanks: int = 8, end: int = 24) -> Field:

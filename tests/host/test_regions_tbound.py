@@ -11,7 +11,7 @@ from host.test_regions_nodes import HERE, NAME, THERE, Side
 from support.fom import fom
 from weft import Source
 from weft.fabric import Topology
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 from weft.model.errors import InvalidLogicalTime, RTIinternalError
 
 AHEAD = 5

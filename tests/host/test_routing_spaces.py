@@ -13,7 +13,7 @@ from host.spaces import FED, REGIONS, rid
 from support.recorder import Recorder
 from weft import CallbackModel, EmbeddedNode, RoutingRegion, RoutingSpaces, RTIambassador, RtiConfiguration
 from weft.host import NodeHost
-from weft.host.simulated import SimulatedNetwork
+from weft.host.simulated.simulated import SimulatedNetwork
 
 MAX = 0xFFFFFFFF
 Connect = Callable[[Recorder], RTIambassador]

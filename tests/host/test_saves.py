@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.host.saves import MAGIC, MemorySaves, SaveDirectory, SaveError, Saves, pack, safe_name
+from weft.host.files.saves import MAGIC, MemorySaves, SaveDirectory, SaveError, Saves, pack, safe_name
 
 DATA = {"version": 1, "names": ["a", "b"], "bytes": b"\x00\xff"}
 NAMES = [

@@ -24,7 +24,7 @@ from weft import (
     Source,
 )
 from weft.cli.data import object_model
-from weft.host.guard import Guard, User, hash_password, read_password_file
+from weft.host.server.guard import Guard, User, hash_password, read_password_file
 from weft.host.settings import Serve
 from weft.model.errors import (
     ConnectionFailed,
@@ -40,8 +40,8 @@ from weft.model.errors import (
     Unauthorized,
 )
 from weft.model.records import Credentials, RtiConfiguration
-from weft.wire.frames import pack_header
-from weft.wire.session_client import ClientSession
+from weft.wire.session.client import ClientSession
+from weft.wire.session.frames import pack_header
 
 CLEAR = "FedPro.connect.clearTextPassword=true"
 FAST = "FedPro.resume.retryDelayMillis=20"

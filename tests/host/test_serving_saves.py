@@ -11,7 +11,7 @@ from host.served import WAIT, serving
 from support.fom import fom
 from support.recorder import Recorder
 from weft import CallbackModel, ResignAction, RTIambassador
-from weft.host.saves import SaveDirectory
+from weft.host.files.saves import SaveDirectory
 from weft.host.settings import Serve
 from weft.model.enums import SaveStatus
 from weft.model.errors import RestoreInProgress, SaveInProgress

@@ -21,9 +21,9 @@ from weft import (
     heard,
 )
 from weft.channel import RtInfo, all_of, any_of, deadline, plan, write_schedule
-from weft.cli.status import lines
-from weft.host.schedules import read_schedule
-from weft.host.server import Server
+from weft.cli.observe.status import lines
+from weft.host.files.schedules import read_schedule
+from weft.host.server.server import Server
 from weft.host.settings import Channel, Settings, load_settings
 from weft.model.errors import ScheduleError, SettingsError
 from weft.model.records import CorrelatedEvent, DeadlineMiss

@@ -17,9 +17,9 @@ from host.raw import Gunner, Raw, connected, frame, ints
 from host.served import Cutter, Running, Talker, eventually, serving
 from host.test_serving import FAST, _certificate, _free_port, _password
 from weft import ResignAction
-from weft.host.guard import hash_password, read_password_file
+from weft.host.client.streams import Stream
+from weft.host.server.guard import hash_password, read_password_file
 from weft.host.settings import Serve
-from weft.host.streams import Stream
 from weft.model.errors import RTIexception
 
 OK, INVALID, NOT_ENOUGH, OTHER = 0, 1, 2, 99

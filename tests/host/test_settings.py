@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from weft.host.client_settings import client_settings
-from weft.host.guard import hash_password, read_password_file, verify_password
+from weft.host.client.settings import client_settings
+from weft.host.server.guard import hash_password, read_password_file, verify_password
 from weft.host.settings import load_settings
 from weft.model.errors import ConnectionFailed, SettingsError
 from weft.model.records import RtiConfiguration

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from host.mesh import NAME, federation, mesh
-from weft.host.simulated import LinkProfile
+from weft.host.simulated.simulated import LinkProfile
 
 
 def test_a_message_of_an_earlier_execution_is_not_heard_in_the_next() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from host.mesh import NAME, Seat, federation, mesh, outcome, seats
 from weft import ResignAction
-from weft.host import simulated
-from weft.host.simulated import LinkProfile, PendingCall, SimulatedNetwork, VirtualClock
+from weft.host.simulated import simulated
+from weft.host.simulated.simulated import LinkProfile, PendingCall, SimulatedNetwork, VirtualClock
 from weft.model.errors import NotConnected, RTIinternalError
 
 COUNT = 60

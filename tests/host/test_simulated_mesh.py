@@ -8,7 +8,7 @@ from host.digest import check_agreement
 from host.mesh import FOM, NAME, Seat, federation, handles, instances, mesh, outcome, seats
 from support.fom import extra_module
 from weft import EmbeddedNode, HLAfloat64Time, ResignAction
-from weft.host.simulated import LinkProfile, PendingCall, SimulatedConnection
+from weft.host.simulated.simulated import LinkProfile, PendingCall, SimulatedConnection
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNameAlreadyInUse,

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channel.simulation import responses
-from weft.channel.analysis import Task
 from weft.channel.record import NANO
-from weft.host.simulated_rates import PAPER, Pair, simulate
+from weft.channel.scheduling.analysis import Task
+from weft.host.simulated.rates import PAPER, Pair, simulate
 from weft.model.errors import SettingsError
 from weft.recorder.timeline import Figures, Row, extent, figures, lanes, share_processor
 

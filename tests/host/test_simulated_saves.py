@@ -13,7 +13,7 @@ from host.calls import Call, Draw, draws, script
 from host.digest import check_agreement, digest
 from host.mesh import NAME, Seat, federation, handles, mesh, outcome, seats
 from host.traffic import canonical
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.enums import RestoreFailureReason, SaveFailureReason
 from weft.model.errors import RTIexception, SaveInProgress
 

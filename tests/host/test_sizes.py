@@ -19,8 +19,8 @@ from weft.fabric import Topology
 from weft.host.settings import Serve
 from weft.host.sizes import Most, most_of, told_most
 from weft.model.errors import ErrorReadingFOM, RTIinternalError
-from weft.wire.frames import BEGINNING, FrameReader
-from weft.wire.websocket import BINARY, CONTINUATION, WebSocketReader, wrap
+from weft.wire.session.frames import BEGINNING, FrameReader
+from weft.wire.session.websocket import BINARY, CONTINUATION, WebSocketReader, wrap
 
 LIMIT = 100_000
 PAIR = Topology(("S1", "S2"), {"A": ("S1", "S2")})

@@ -17,6 +17,8 @@ from host.process import OWN_QUEUE, STAMP, Process
 from host.raw import connected, create, frame, join, join_named
 from host.served import Listener, Running, Talker, eventually, serving
 from host.test_killed import Observer
+from weft.host.server.server import Server
+from weft.host.server.session import Served
 
 SIZE = 20_000
 
@@ -95,8 +97,31 @@ class Queues(Listener):
         self.lengths += [int.from_bytes(value, "big") for value in values.values()]
 
 
-def test_one_that_goes_on_in_time_loses_nothing_and_knows_that_it_was_slow() -> None:
-    """HLAROlength is sent to all who watch it, itself too, when it has become slow and when it has caught up."""
+class Told:
+    """What the server says of a federate, with how much waited for it then: bytes unread, messages not acknowledged."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.events: list[tuple[str, int, int]] = []
+        report = Server._report_of
+
+        def noted(server: Server, served: Served, text: str, event: str, *rest: str) -> None:
+            if event in ("federate-slow", "federate-caught-up"):
+                self.events.append((event, served.unread, served.wire.unacknowledged))
+            report(server, served, text, event, *rest)
+
+        monkeypatch.setattr(Server, "_report_of", noted)
+
+
+def all_told(watcher: Talker, lengths: list[int], count: int) -> bool:
+    watcher.rti.evoke_callback(0.01)
+    return len(lengths) >= count
+
+
+def test_one_that_goes_on_in_time_loses_nothing_and_knows_that_it_was_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """HLAROlength is sent to all who watch it, itself too, when it has become slow and when it has caught up: what waits then."""
+    told = Told(monkeypatch)
     with serving(slow_bytes=500_000) as running:
         shooter = Shooter(running.address())
         watcher = Talker(running.address(), ears=Queues())
@@ -118,10 +143,14 @@ def test_one_that_goes_on_in_time_loses_nothing_and_knows_that_it_was_slow() -> 
             done = sleeper.says("done")
             assert (done["heard"], done["wrong"], done["lost"]) == (shooter.number, 0, [])
             assert max(done["waiting"]) >= 500_000 // SIZE, "it was told how many messages waited for it"
-            watcher.rti.evoke_multiple_callbacks(0.1, 1.0)
-            lengths = watcher.ears.lengths  # type: ignore[attr-defined]
-            assert len(lengths) >= 2  # how much the system's buffers hold by then is its own affair
-            assert lengths[0] >= 500_000 // SIZE
+            lengths: list[int] = watcher.ears.lengths  # type: ignore[attr-defined]
+            assert eventually(lambda: all_told(watcher, lengths, len(told.events)))
+            assert lengths == [waiting for _, _, waiting in told.events]
+            # It may become slow again while it catches up.  How much the system's buffers hold by then is their own affair.
+            for place, (event, unread, waiting) in enumerate(told.events):
+                assert event == ("federate-caught-up" if place % 2 else "federate-slow")
+                assert unread == 0 if place % 2 else unread > 500_000
+                assert waiting * SIZE >= unread - SIZE
         watcher.leave()
         shooter.leave()
 

@@ -28,7 +28,7 @@ from support.federation import new_directory
 from support.recorder import Recorder
 from weft import CallbackModel, EmbeddedNode, RTIambassador
 from weft.host import NodeHost
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 from weft.model.errors import RTIexception
 
 

@@ -10,7 +10,7 @@ from host.fabric import fabric
 from host.mesh import NAME, Seat, federation, seats
 from host.test_fabric_return import at_peace, away, newcomer
 from weft import HLAfloat64Interval, HLAfloat64Time
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 
 
 def timed(network: FabricNetwork, *some: Seat) -> None:

@@ -20,15 +20,16 @@ from host.raw import Raw, connected, frame
 from host.served import WAIT, Talker, eventually, serving
 from host.test_serving import CLEAR
 from weft import CallbackModel, Credentials, FederateAmbassador, RTIambassador, RtiConfiguration
-from weft.host import admission as admission_module
-from weft.host.admission import Admission, Penalties
-from weft.host.guard import OPERATOR, Guard
-from weft.host.journal import Journal
-from weft.host.private import make_private
-from weft.host.saves import SaveDirectory
-from weft.host.streams import Stream
+from weft.host.client.streams import Stream
+from weft.host.conventions import OPERATOR
+from weft.host.files.private import make_private
+from weft.host.files.saves import SaveDirectory
+from weft.host.mesh.journal import Journal
+from weft.host.server import admission as admission_module
+from weft.host.server.admission import Admission, Penalties
+from weft.host.server.guard import Guard
 from weft.model.errors import ConnectionFailed, InvalidCredentials
-from weft.wire.codec import Codec
+from weft.wire.codec.codec import Codec
 
 ALICE = Credentials.password("alice", "a long secret")
 

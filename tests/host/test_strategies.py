@@ -9,8 +9,8 @@ import pytest
 from host.spaces import ATTRIBUTES, DIMENSIONS, REGIONS, SPACES, SPAN, WHOLE, Box, Place, places, rid, seated
 from weft import OrderType
 from weft.fabric import Topology
-from weft.host.simulated import SimulatedNetwork
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.simulated import SimulatedNetwork
 
 GRID = "StaticGridPartitioned"
 SPACE = "StaticSpacePartitioned"

@@ -20,7 +20,7 @@ from support.recorder import Recorder
 from support.timed import EVENT, REQUESTS
 from weft import CallbackModel, EmbeddedNode, HLAinteger64Interval, HLAinteger64Time, OrderType, RTIambassador
 from weft.host import NodeHost
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 
 FEDERATES = 4
 END = 18

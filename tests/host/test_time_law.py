@@ -13,7 +13,7 @@ from support.clockwork import Run, check
 from support.clockwork_saves import restore
 from support.federation import new_directory
 from weft import EmbeddedNode
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 
 STEPS = 150
 

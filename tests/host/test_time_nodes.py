@@ -24,8 +24,8 @@ from weft import (
     RtiConfiguration,
 )
 from weft.cli import main
-from weft.cli.status import lines
-from weft.host.simulated_fabric import FabricProfile
+from weft.cli.observe.status import lines
+from weft.host.simulated.fabric import FabricProfile
 from weft.model.errors import LogicalTimeAlreadyPassed, RequestForTimeRegulationPending
 
 ONE = HLAfloat64Interval(1.0)

@@ -10,7 +10,7 @@ from fabric.topologies import of
 from host.digest import check_agreement
 from host.fabric import fabric
 from host.mesh import FOM, NAME, Seat, handles
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 from weft.model.enums import OrderType, SaveFailureReason
 from weft.model.errors import LogicalTimeAlreadyPassed, RTIexception
 from weft.model.time import HLAinteger64Interval, HLAinteger64Time

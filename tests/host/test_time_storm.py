@@ -17,7 +17,7 @@ from host.fabric import BAD
 from host.mesh import FOM
 from support import clockwork_owners
 from support.clockwork import Run, check_order
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 from weft.model.errors import RTIexception
 
 STEPS = 120

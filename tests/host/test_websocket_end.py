@@ -11,7 +11,7 @@ from host.raw import frame
 from host.served import WAIT, Talker, eventually, serving
 from host.test_serving import _free_port
 from weft.host.settings import Serve
-from weft.wire.websocket import BROKEN, CLOSE, GOING_AWAY, NORMAL, wrap
+from weft.wire.session.websocket import BROKEN, CLOSE, GOING_AWAY, NORMAL, wrap
 
 HELLO = (
     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

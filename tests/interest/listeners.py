@@ -1,4 +1,4 @@
-"""Who hears an update under a strategy, counted by itself: the kernel has its own way (`weft.kernel.channels`).
+"""Who hears an update under a strategy, counted by itself: the kernel has its own way (`weft.kernel.ddm.channels`).
 
 Listeners are whatever the caller counts by: federates in a federation, nodes in a mesh.  A subscription and an update
 region have names of the caller's choice; setting one again moves it, and NOWHERE takes it away.

@@ -11,9 +11,9 @@ from support.federation import NAME, Federation, federation
 from support.fom import extra_module, fom
 from support.mom import FEDERATE, FEDERATION, Mom, Raw
 from weft.fom import standard_mim
-from weft.kernel.mom_requests import OF_FEDERATE, OF_FEDERATION
-from weft.wire.codec_hot import write_values
-from weft.wire.packed import WireValues
+from weft.kernel.mom.mom_requests import OF_FEDERATE, OF_FEDERATION
+from weft.wire.codec.hot import write_values
+from weft.wire.codec.packed import WireValues
 
 TANK = "Vehicle.GroundVehicle.Tank"
 EXTRA = extra_module("", "more")

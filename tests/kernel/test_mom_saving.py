@@ -10,8 +10,8 @@ import pytest
 from support.federation import Federation, federation
 from support.mom import FEDERATE, FEDERATION, THE_FEDERATION, Mom
 from support.saves import LABEL, begin_restore, save
-from weft.kernel.mom_objects import _FEDERATION, state_of
-from weft.kernel.state import Federation as State
+from weft.kernel.mom.mom_objects import _FEDERATION, state_of
+from weft.kernel.state.federation import Federation as State
 from weft.model.time import HLAfloat64Interval, HLAfloat64Time
 
 

@@ -12,8 +12,8 @@ from support.federation import Federation, federation, refused
 from support.mom import FEDERATE, FEDERATION, THE_FEDERATION, Mom, Raw
 from weft import EmbeddedNode
 from weft.kernel import SERVICES
-from weft.kernel.mom_services import _INDICATED, ADJUSTMENTS
-from weft.kernel.mom_services import SERVICES as INVOKED
+from weft.kernel.mom.mom_services import _INDICATED, ADJUSTMENTS
+from weft.kernel.mom.mom_services import SERVICES as INVOKED
 from weft.model.errors import FederateNotExecutionMember, ObjectInstanceNotKnown
 from weft.model.handles import ObjectInstanceHandle
 

@@ -7,7 +7,7 @@ from support.federation import Federation, refused
 from support.mom import FEDERATE, FEDERATION, THE_FEDERATION, Mom, whole_model
 from support.recorder import Recorder
 from weft import CallbackModel, ResignAction, RTIambassador
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.errors import FederateOwnsAttributes
 
 

@@ -13,7 +13,7 @@ import pytest
 from host.mesh import NAME, Seat, handles
 from support import fom as model
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel import Callback
 
 RATES = {"Slow": 0.5, "Medium": 3.0, "Fast": 20.0}

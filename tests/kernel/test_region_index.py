@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.spaces import FED, WHOLE, Place
-from weft.host.simulated import SimulatedNetwork
+from weft.host.simulated.simulated import SimulatedNetwork
 from weft.interest import Extent
-from weft.kernel.region_index import MANY, RegionIndex
+from weft.kernel.state.region_index import MANY, RegionIndex
 from weft.model.handles import RegionHandle
 
 UNIT = WHOLE // 40

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.timed import Timed
-from weft.kernel.timing import GRANTED, Retractable, Timing
+from weft.kernel.state.time_state import GRANTED, Retractable, Timing
 
 FAR = 1_000_000
 

@@ -12,7 +12,7 @@ import pytest
 from host.mesh import DELETE, FOM, NAME, handles
 from support.oracle_saves import Model, Out
 from support.oracle_state import Refused
-from weft.host import cbor
+from weft.host.files import cbor
 from weft.kernel import PAUSES, Callback, Effect, Fetch, Node, Refuse, Reply, Store
 from weft.model.enums import RestoreFailureReason, SaveFailureReason
 

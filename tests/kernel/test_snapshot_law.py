@@ -14,10 +14,10 @@ from host.digest import digest
 from host.mesh import FOM, NAME
 from host.traffic import canonical
 from support.fom import ADVISORIES, fom
-from weft.host import cbor
+from weft.host.files import cbor
 from weft.kernel import Callback, Effect, Node, Refuse, Reply
-from weft.kernel.plain import SnapshotError
-from weft.kernel.snapshot import restored, snapshot
+from weft.kernel.federation.plain import SnapshotError
+from weft.kernel.federation.snapshot import restored, snapshot
 
 SEATS = 4
 _SETTINGS = {"database": None, "deadline": None, "suppress_health_check": list(HealthCheck)}

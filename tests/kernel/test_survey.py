@@ -12,10 +12,12 @@ from host.mesh import FOM, NAME
 from support.middleware import take_all
 from support.surveys import asked
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador, Source
-from weft.host.simulated import SimulatedNetwork
-from weft.kernel import SECTIONS, Reply, Surroundings, survey, survey_regions, timetable
-from weft.kernel.node import Node
-from weft.kernel.survey_progress import readable
+from weft.host.simulated.simulated import SimulatedNetwork
+from weft.kernel import SECTIONS, Reply, Surroundings
+from weft.kernel.node.node import Node
+from weft.kernel.survey import regions, survey
+from weft.kernel.survey.progress import readable
+from weft.kernel.time import galt_exchange
 from weft.model.records import RangeBounds
 
 LANES = 16
@@ -43,13 +45,13 @@ def test_who_holds_up_the_others_is_asked_once_for_all(monkeypatch: pytest.Monke
     for rti in rtis[1:]:
         rti.time_advance_request(factory.make_time(5))
     looks: list[str] = []
-    real = timetable.who_is_behind
+    real = galt_exchange.who_is_behind
 
     def look(federation: Any, node: str) -> Any:
         looks.append(node)
         return real(federation, node)
 
-    monkeypatch.setattr(timetable, "who_is_behind", look)
+    monkeypatch.setattr(galt_exchange, "who_is_behind", look)
     found = asked(rtis[0])["federations"][NAME]["federates"]
     assert [one["blocked_by"] for one in found.values() if "asks" in one] == [["federate 0"]] * 29
     assert len(looks) == 1
@@ -86,7 +88,7 @@ def test_cells_begin_where_another_channel_does(count: int) -> None:
 
 
 def test_regions_beyond_the_most_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey_regions, "MOST", 3)
+    monkeypatch.setattr(regions, "MOST", 3)
     (rti,) = joined(EmbeddedNode(), 1)
     lane = rti.get_dimension_handle("Lane")
     for number in range(5):

@@ -24,8 +24,8 @@ from weft import (
     RtiConfiguration,
 )
 from weft.fom.schema import SWITCHES
-from weft.host.reports import ReportFiles
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.observing.service_reports import ReportFiles
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 
 TANK = "Vehicle.GroundVehicle.Tank"
 

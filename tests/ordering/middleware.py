@@ -12,7 +12,7 @@ from typing import Any
 
 from support.fom import fom
 from weft import CallbackModel, CausalRTIambassador, FederateAmbassador, ResignAction, RTIambassador
-from weft.host.simulated import LinkProfile, SimulatedNetwork
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.ordering.group_tags import split_tag
 
 NAME = "range"

@@ -10,21 +10,23 @@ from review import oracle
 from review.simulation import FAULTS, Row, Simulation, number, plant, write
 from weft.review import Review, review
 from weft.review.audits.context import Context
-from weft.review.reading import open_for_review, read_rows
 from weft.review.review import run_audits
+from weft.review.spark.reading import open_for_review, read_rows
 
 MANY = 100_000  # more witnesses than there are
 KNOWN = ("decreasing", "past", "grant above LBTS")
 """Of logical time, what the oracle knows; `test_planted_faults.py` has all."""
 
 
-def faulty_run(seed: int, steps: int = 400, nodes: int = 2, times: int = 2, **options: Any) -> list[Row]:
+def faulty_run(
+    seed: int, steps: int = 400, nodes: int = 2, times: int = 2, commands: bool = False, **options: Any
+) -> list[Row]:
     """A run with faults of every kind."""
     rows = Simulation(seed, steps=steps, nodes=nodes, **options).rows
     chance = random.Random(seed)
     for fault in FAULTS * times:
         plant(rows, fault, chance)
-    return number(sorted(rows, key=lambda row: row["epoch_ns"]))
+    return number(sorted(rows, key=lambda row: row["epoch_ns"]), commands)
 
 
 def review_rows(folder: Path, rows: list[Row], session: Any, **node_info: Any) -> Review:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from weft.review.session import Profile, spark_session
+from weft.review.spark.session import Profile, spark_session
 
 
 @pytest.fixture(scope="session")

@@ -83,18 +83,29 @@ def out_of_order(rows: list[Row]) -> set[Key]:
 
 
 def early_grants(rows: list[Row]) -> set[Key]:
+    """Who left counts no more where the command of that number had been carried out; without numbers, by the clock."""
     found = set()
+    left: dict[int, tuple[int, int]] = {}
+    for row in of_kind(rows, "resign", "lost"):
+        if row["command"] is not None:
+            when = (row["command"], row["epoch_ns"])
+            left[row["federate"]] = min(when, left.get(row["federate"], when))
     log = in_log_order(rows)
     for grant in of_kind(log, "grant"):
         if grant["service"] not in ("time_advance_grant", "flush_queue_grant"):
             continue
         bounds = []
         for other in {row["federate"] for row in rows} - {grant["federate"]}:
+            if other in left:
+                number, at = left[other]
+                if number <= grant["command"] + (at - 1_000_000_000 <= grant["epoch_ns"]):
+                    continue
             told = [
                 row
                 for row in of_kind(log, "request", "grant", "resign", "lost")
                 if row["federate"] == other and row["epoch_ns"] <= grant["epoch_ns"]
-            ]
+                and (row["kind"] in ("request", "grant") or row["command"] is None)
+            ]  # fmt: skip
             if told and told[-1]["lookahead_int"] is not None:
                 bounds.append(told[-1]["time_int"] + told[-1]["lookahead_int"])
         if bounds and grant["time_int"] > min(bounds):
@@ -127,7 +138,10 @@ def unwanted_by_then(rows: list[Row], sent: Row, federate: int, any_change: bool
     """At another node: did it not want the message for a moment while that was under way?
 
     `any_change`: it is enough that it moved its regions or took back its subscription, whatever came of it.
+    Where commands are numbered it counts only once it has arrived there, which no row here says.
     """
+    if sent["command"] is not None and not any_change:
+        return False
     changes = [
         row
         for row in of_kind(rows, "region", "declare")
@@ -160,6 +174,8 @@ def misdirected(rows: list[Row]) -> set[Key]:
             answers = {
                 wanted_at(rows, federate, row, at) for at in moments(rows, federate, row["epoch_ns"], grace)
             }
+            if row["command"] is not None:
+                answers = {wanted_at(rows, federate, row, row["command"], "command")}
             addressed = federate in row["destinations"]
             if answers == {True} and not addressed and key not in got:
                 found.add(("missed", *key))
@@ -174,11 +190,11 @@ def moments(rows: list[Row], federate: int, wall: int, grace: int) -> list[int]:
     return [wall - grace] + [at for at in changes if wall - grace < at < wall + grace]
 
 
-def wanted_at(rows: list[Row], federate: int, message: Row, wall: int) -> bool:
+def wanted_at(rows: list[Row], federate: int, message: Row, at: int, column: str = "epoch_ns") -> bool:
     wishes: set[Key] = set()
     boxes: dict[int, Key] = {}
     for row in in_log_order(of_kind(rows, "declare", "region")):
-        if row["federate"] != federate or row["epoch_ns"] > wall:
+        if row["federate"] != federate or row[column] > at:
             continue
         if row["kind"] == "region":
             boxes[row["region"]] = (row["lower"], row["upper"])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from weft.host.recording_files import arrow_schema
+from weft.host.recording.files import arrow_schema
 
 Row = dict[str, Any]
 Found = set[tuple[str, str, int]]
@@ -81,7 +81,7 @@ class Rows:
     def insert(self, behind: Row, row: Row) -> Row:
         """As the next thing that happens at that node."""
         rows, place = self.place(behind)
-        made = row | {name: behind[name] for name in ("node", "_file", "epoch_ns", "mono_ns")}
+        made = row | {name: behind[name] for name in ("node", "_file", "epoch_ns", "mono_ns", "command")}
         rows.insert(place + 1, made)
         self.messages.setdefault((made["source"], made["message"]), []).append(made)
         return made
@@ -89,6 +89,30 @@ class Rows:
     def move(self, row: Row, behind: Row) -> None:
         self.remove(row)
         self.insert(behind, row)
+
+    def command(self, at: int) -> int:
+        """All nodes carry out one more command at that time of their clocks; its number, those of later ones grow."""
+        number: int = 1 + self.latest(at)
+        for row in self.all():
+            is_next = row["command"] == number - 1 and row["mono_ns"] >= at
+            row["command"] += is_next or row["command"] >= number
+        return number
+
+    def latest(self, at: int) -> int:
+        """The number of the last command before that time."""
+        acts = [row for node in self.nodes for row in self.acts(node) if row["mono_ns"] < at]
+        return max(int(row["command"]) for row in acts)
+
+    def acts(self, node: str) -> list[Row]:
+        """What federates did; the node's own rows go by another clock where time is virtual."""
+        return [row for row in self.nodes[node] if row["kind"] not in ("start", "stop")]
+
+    def change(self, like: Row, at: int, **more: Any) -> None:
+        """Its federate changes what it wants at that time."""
+        number = self.command(at)
+        behind = [row for row in self.acts(like["node"]) if row["mono_ns"] < at][-1]
+        made = self.insert(behind, like | more)
+        made |= {"mono_ns": at, "epoch_ns": behind["epoch_ns"] + at - behind["mono_ns"], "command": number}
 
     def write(self) -> None:
         schema = arrow_schema()
@@ -449,10 +473,49 @@ def a_grant_that_goes_back(rows: Rows) -> Found:
 
 @damage
 def a_grant_above_the_lbts(rows: Rows) -> Found:
-    """Somebody promised less than it seemed: whoever was granted more meanwhile had it too early."""
+    return promised_less(rows, 0)
+
+
+@damage
+def a_grant_above_the_lbts_after_somebody_else_resigned(rows: Rows) -> Found:
+    """That one has left excuses no grant above what another promises."""
+    gone = {r["federate"] for r in rows.all("grant", service="time_regulation_enabled")}
+    resigned = first(r for r in rows.all("resign") if r["federate"] in gone)
+    return promised_less(rows, resigned["command"])
+
+
+@damage
+def a_grant_above_what_somebody_promised_who_resigns_later(rows: Rows) -> Found:
+    """Its node grants more by the clock after that, and has not carried the resignation out."""
+    bound = {r["federate"] for r in rows.all("grant", service="time_constrained_enabled")}
+    for gone in rows.all("resign"):
+        told = [
+            r
+            for r in rows.all("request", "grant", "call", federate=gone["federate"])
+            if r[rows.time] is not None or r["service"] in ("modify_lookahead", "disable_time_regulation")
+        ]
+        last = max(told, key=lambda row: row["seq"], default=gone)
+        if last[rows.look] is None or last[rows.time] is None:
+            continue
+        early = [
+            r
+            for r in rows.all("grant")
+            if r["epoch_ns"] > gone["epoch_ns"]
+            and r["service"] in ("time_advance_grant", "flush_queue_grant")
+            and r["federate"] in bound
+            and r[rows.time] > last[rows.time] + last[rows.look]
+        ]
+        if early:
+            gone["command"] = 2 + max(r["command"] for r in early)
+            return {("time", "grant above LBTS", r["federate"]) for r in early}
+    raise NoPlace
+
+
+def promised_less(rows: Rows, since: int) -> Found:
+    """Somebody promised less than it seemed: whoever was granted more meanwhile had it too early.  `since`: a command."""
     bound = {r["federate"] for r in rows.all("grant", service="time_constrained_enabled")}
     for row in rows.all("request", "grant"):
-        if row[rows.look] is None or row[rows.time] is None:
+        if row[rows.look] is None or row[rows.time] is None or row["command"] < since:
             continue
         own = [
             r
@@ -560,6 +623,104 @@ def not_addressed_though_subscribed(rows: Rows) -> Found:
             send["destinations"] = [f for f in send["destinations"] if f != row["federate"]]
             rows.remove(row)
             return {("interest", "missed", row["federate"])}
+    raise NoPlace
+
+
+MOMENT = 10_000_000  # ns
+
+
+def subscription(rows: Rows, row: Row) -> Row | None:
+    """By which an interaction was delivered, if it was the federate's only one for that, and the last change of it."""
+    sent = rows.send(row)["class"] + "."
+    mine = [
+        r
+        for r in rows.all("declare", federate=row["federate"])
+        if "subscribe" in r["service"] and r["class"] and sent.startswith(r["class"] + ".")
+    ]
+    return mine[0] if [r["service"] for r in mine] == ["subscribe_interaction_class"] else None
+
+
+def overtaken(rows: Rows) -> Iterator[Row]:
+    """Deliveries in receive order behind which another of the same source came."""
+    for row in delivered(rows, "RO"):
+        later = rows.all("deliver", federate=row["federate"], source=row["source"], order="RO")
+        if any(r["message"] > row["message"] and rows.send(r)["order"] == "RO" for r in later):
+            yield row
+
+
+def wavering(rows: Rows, later: int = -MOMENT) -> Row:
+    """A delivery, the only one at its node, whose receiver unsubscribed and subscribed again, so much after it was sent."""
+    for row in overtaken(rows):
+        if len(rows.of(row, "deliver", node=row["node"])) > 1:
+            continue
+        send, told = rows.send(row), subscription(rows, row)
+        at = send["mono_ns"] + later
+        early = told is not None and told["mono_ns"] < at - 2 * SECOND
+        if told is not None and early and (later > 0 or send["command"] >= rows.latest(at)):
+            rows.change(told, at, service="unsubscribe_interaction_class")
+            rows.change(told, at + 1)
+            return row
+    raise NoPlace
+
+
+def moving(rows: Rows) -> Row:
+    """The same for a region, which was elsewhere for a moment."""
+    regions = {r["region"] for r in rows.all("declare") if r["region"]}
+    for row in overtaken(rows):
+        send = rows.send(row)
+        at = send["mono_ns"] - MOMENT
+        moves = rows.all("region", service="commit_region_modifications", federate=row["federate"])
+        mine = [r for r in moves if r["region"] in regions and r["mono_ns"] < at]
+        moved = any(at <= r["mono_ns"] <= row["mono_ns"] for r in moves)
+        if send["lower"] and mine and not moved and send["command"] >= rows.latest(at):
+            low = 0 if send["lower"][0] > 1 else send["upper"][0]
+            rows.change(mine[-1], at, lower=[low], upper=[low + 1])
+            rows.change(mine[-1], at + 1)
+            return row
+    raise NoPlace
+
+
+def miss(rows: Rows, row: Row) -> Found:
+    send = rows.send(row)
+    send["destinations"] = [f for f in send["destinations"] if f != row["federate"]]
+    alone = len(rows.of(row, "deliver", node=row["node"])) == 1
+    rows.remove(*(rows.of(row, node=row["node"]) if alone else [row]))
+    return {("interest", "missed", row["federate"])}
+
+
+@damage
+def not_addressed_just_after_its_receiver_subscribed_again(rows: Rows) -> Found:
+    return miss(rows, wavering(rows))
+
+
+@damage
+def not_addressed_just_after_its_receiver_s_region_was_back(rows: Rows) -> Found:
+    return miss(rows, moving(rows))
+
+
+@damage
+def lost_on_its_way_while_its_receiver_subscribed_again(rows: Rows) -> Found:
+    row = wavering(rows, MOMENT)
+    rows.remove(*rows.of(row, node=row["node"]))
+    return {("delivery", "lost", row["federate"])}
+
+
+@damage
+def addressed_and_delivered_just_after_its_receiver_unsubscribed(rows: Rows) -> Found:
+    for row in delivered(rows, "RO"):
+        send, told = rows.send(row), subscription(rows, row)
+        at, end = send["mono_ns"] - MOMENT, row["mono_ns"] + 1
+        if told is None or send["command"] < rows.latest(at):
+            continue
+        others = [
+            r
+            for r in rows.all("send")
+            if row["federate"] in r["destinations"] and r["class"].startswith(told["class"])
+        ]
+        if not any(r is not send and at - SECOND <= r["mono_ns"] <= end for r in others):
+            rows.change(told, at, service="unsubscribe_interaction_class")
+            rows.change(told, end)
+            return {("interest", "extra", row["federate"])}
     raise NoPlace
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from weft.host.recording_files import NodeFiles
+from weft.host.recording.files import NodeFiles
 from weft.recorder import COLUMNS, VERSION
+from weft.review.kernels.interest import GRACE
 
 Row = dict[str, Any]
 NAMES = [column.name for column in COLUMNS]
@@ -309,12 +310,23 @@ class _Planter:
         return row
 
     def plant_extra(self) -> Row | None:
-        """A federate is addressed and gets what it never asked for."""
-        sent = self.pick("send", order="RO")
-        if sent is None or len(sent["destinations"]) > 2:
-            return None
-        federates = {r["federate"] for r in self.rows} - {sent["source"], *sent["destinations"]}
-        who = self.chance.choice(sorted(federates))
+        """A federate is addressed and gets what it never asked for, nor just before or after.
+
+        It would overtake what is rightly under way to it, and by the clock nobody could tell.
+        """
+        sends = [r for r in self.rows if r["kind"] == "send" and r["order"] == "RO"]
+        for sent in self.chance.sample(sends, len(sends)):
+            federates = {r["federate"] for r in self.rows} - {sent["source"], *sent["destinations"]}
+            federates -= {
+                row["federate"]
+                for row in self.rows
+                if row["kind"] in ("declare", "region") and abs(row["epoch_ns"] - sent["epoch_ns"]) <= GRACE
+            }
+            if federates and len(sent["destinations"]) <= 2:
+                return self._deliver_to(sent, self.chance.choice(sorted(federates)))
+        return None
+
+    def _deliver_to(self, sent: Row, who: int) -> Row:
         nodes = {r["federate"]: r["node"] for r in self.rows}
         sent["destinations"] = [*sent["destinations"], who]
         told = {name: sent[name] for name in ("source", "message", "class", "order", "transport", "items")}
@@ -351,10 +363,13 @@ class _Planter:
         return row
 
 
-def number(rows: list[Row]) -> list[Row]:
-    """Rows with their numbers in their nodes."""
+def number(rows: list[Row], commands: bool = False) -> list[Row]:
+    """Rows with their numbers in their nodes; `commands`: and those of the last command, which all nodes know at once."""
     counts: dict[str, int] = {}
+    last = 0
     for row in rows:
+        last += row["kind"] in ("join", "declare", "region")
+        row["command"] = last if commands else None
         counts[row["node"]] = counts.get(row["node"], 0) + 1
         row["seq"] = counts[row["node"]]
     return rows

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.tuned import FED, NODES, Story
 from weft.fabric import Topology, is_forest, parse_domains, parts, route_cost
 from weft.model.records import Source
-from weft.review.advice_domains import (
+from weft.review.advice.domains import (
     PLANS,
     Costs,
     Traffic,
@@ -25,8 +25,8 @@ from weft.review.advice_domains import (
     topology_cost,
     tree_cost,
 )
-from weft.review.advice_domains_file import write_domains_file
-from weft.review.advice_replay import KINDS, replay_domains
+from weft.review.advice.domains_file import write_domains_file
+from weft.review.advice.replay import KINDS, replay_domains
 
 
 def names(count: int) -> tuple[str, ...]:

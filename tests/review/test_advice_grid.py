@@ -13,20 +13,11 @@ from support.tuned import FED, NODES, OMT, Story, brute_counts, predicted
 from weft.fom import parse_rid
 from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, SIMPLE, SPACE, DdmSettings, read_ddm_settings
 from weft.model.records import Source
-from weft.review.advice_batches import model_spaces
-from weft.review.advice_cells import SIZES, Axis
-from weft.review.advice_grid import Counts, mask_of, meets_few, padded, summed, sums_in
-from weft.review.advice_replay import KINDS, replay_strategy
-from weft.review.advice_rid import (
-    Tried,
-    best,
-    better,
-    candidates,
-    one_by_one,
-    shapes,
-    with_shapes,
-    write_rid,
-)
+from weft.review.advice.batches import model_spaces
+from weft.review.advice.cells import SIZES, Axis
+from weft.review.advice.grid import Counts, mask_of, meets_few, padded, summed, sums_in
+from weft.review.advice.replay import KINDS, replay_strategy
+from weft.review.advice.rid import Tried, best, better, candidates, one_by_one, shapes, with_shapes, write_rid
 
 SETTINGS = [
     DdmSettings(strategy=EXACT),

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.review.advice_orders import ClassTraffic, advise
+from weft.review.advice.orders import ClassTraffic, advise
 
 
 def traffic(

@@ -8,8 +8,8 @@ import pytest
 
 from support.tuned import EMPTY, predicted
 from weft.cli.benchmarks import entities
-from weft.host import recording
-from weft.host.simulated import SimulatedNetwork
+from weft.host.recording import recording
+from weft.host.simulated.simulated import SimulatedNetwork
 from weft.interest.ddm_settings import EXACT, GRID, SIMPLE, SPACE, DdmSettings
 from weft.model.records import Source
 

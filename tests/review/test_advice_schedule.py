@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.channel import parse_schedule, write_schedule
-from weft.cli.tune import _schedule
+from weft.cli.analyse.tune import _schedule
 from weft.model.records import Source
-from weft.review.advice import ScheduleAdvice
-from weft.review.advice_schedule import Job, Measured, advise, as_recorded, rt_infos, simulate
+from weft.review.advice.advice import ScheduleAdvice
+from weft.review.advice.schedule import Job, Measured, advise, as_recorded, rt_infos, simulate
 
 MS = 1_000_000
 

@@ -16,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from review import oracle
-from review.checks import faulty_run
+from review.checks import KNOWN, faulty_run
 from review.simulation import NAMES, Row, Simulation, number
-from weft.host.recording_files import arrow_schema
+from weft.host.recording.files import arrow_schema
 from weft.review.live import frontier, handovers
 from weft.review.live.following import COLUMNS, Following
 from weft.review.live.ordered import Finding
@@ -44,6 +44,7 @@ def with_ends(rows: list[Row]) -> list[Row]:
         stop: Row = dict.fromkeys(NAMES)
         stop |= {"node": node, "kind": "stop", "seq": last["seq"] + 1, "federate": 0}
         stop |= {name: last[name] + 1 for name in ("epoch_ns", "mono_ns")}
+        stop["command"] = last["command"]
         made.append(stop)
     return made
 
@@ -84,46 +85,49 @@ def told(finding: Finding) -> tuple[Any, ...]:
     return (audit, *(finding[name] for name in names))
 
 
+def is_known(finding: Finding) -> bool:
+    """Does the oracle know of it?  `test_planted_faults.py` has all."""
+    return finding["audit"] != "time" or finding["what"] in (*KNOWN, "lost")
+
+
 def follow(rows: list[Row], chance: random.Random, most: int) -> tuple[Following, list[tuple[Any, ...]]]:
     following = Following("time_int", ORDERS)
     following.frontier.expect({row["node"] for row in rows})
-    found = [
-        told(finding) for file in arrivals(rows, chance, most) for finding in following.feed(table(file))
-    ]
-    return following, found
+    found = [finding for file in arrivals(rows, chance, most) for finding in following.feed(table(file))]
+    return following, [told(one) for one in found if is_known(one)]
 
 
-def check_all_that_is_wrong(seed: int, nodes: int, stamped: bool, most: int) -> None:
+def check_all_that_is_wrong(seed: int, nodes: int, stamped: bool, most: int, commands: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handovers, "KEPT", 10**15)
-        rows = faulty_run(seed, steps=150, nodes=nodes, times=1, stamped=stamped)
+        rows = faulty_run(seed, steps=150, nodes=nodes, times=1, stamped=stamped, commands=commands)
         _, found = follow(with_ends(rows), random.Random(seed), most)
     assert len(found) == len(set(found))
     assert set(found) == expected(rows)
 
 
-RUNS = (st.integers(0, 10**6), st.integers(1, 3), st.booleans(), st.integers(10, 60))
+RUNS = (st.integers(0, 10**6), st.integers(1, 3), st.booleans(), st.integers(10, 60), st.booleans())
 
 
 @settings(max_examples=5, deadline=None)
 @given(*RUNS)
 def test_all_that_is_wrong_is_told_once_and_nothing_else(
-    seed: int, nodes: int, stamped: bool, most: int
+    seed: int, nodes: int, stamped: bool, most: int, commands: bool
 ) -> None:
-    check_all_that_is_wrong(seed, nodes, stamped, most)
+    check_all_that_is_wrong(seed, nodes, stamped, most, commands)
 
 
 @pytest.mark.soak
 @settings(max_examples=60, deadline=None)
 @given(*RUNS)
-def test_in_many_runs(seed: int, nodes: int, stamped: bool, most: int) -> None:
-    check_all_that_is_wrong(seed, nodes, stamped, most)
+def test_in_many_runs(seed: int, nodes: int, stamped: bool, most: int, commands: bool) -> None:
+    check_all_that_is_wrong(seed, nodes, stamped, most, commands)
 
 
-# Always the same runs: seed 4475 with kept=1 is told of as lost although its receiver did not want it for a moment.
-@settings(max_examples=3, deadline=None, derandomize=True)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 @example(57256, 1)  # the handovers of a send were forgotten before the send
+@example(4475, 1)  # a delivery was forgotten before its send was read
 def test_what_is_forgotten_is_never_told_wrongly(seed: int, kept: int) -> None:
     """With hardly any memory, and a run that never ends: less is told, nothing wrong."""
     with pytest.MonkeyPatch.context() as patch:

@@ -9,19 +9,36 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import weft
-from review.planted import BLAMED, DAMAGES, FILES, BadFile, Damage, Found, NoPlace, Rows
+from review.planted import (
+    BLAMED,
+    DAMAGES,
+    FILES,
+    BadFile,
+    Damage,
+    Found,
+    NoPlace,
+    Rows,
+    lost_on_its_way,
+    not_addressed_though_subscribed,
+    read,
+)
 from support import lived
 from weft import EmbeddedNode
+from weft.cli.analyse.review import EXITS, as_text
 from weft.cli.data import object_model
-from weft.cli.review import EXITS, as_text
+from weft.host.recording.runs import find_runs, open_run, read_rows
+from weft.prove import Campaign, Simulated, proving_model, read_script, words_of
 from weft.review import AUDITS, Verdict, judge
 from weft.review.audits.context import Context, Result
-from weft.review.reading import open_for_review
+from weft.review.live.following import COLUMNS, Following
 from weft.review.report import html_report
 from weft.review.review import run_audits
+from weft.review.spark.reading import Opened, open_for_review
 
 RANGE = object_model("range.xml")
 RUNS = ("mesh, integer time", "fabric, float time")
@@ -83,6 +100,88 @@ def test_a_fault_in_the_rows_is_found_and_nothing_else(
     assert verdict.status == "violated"
     assert not verdict.unsure
     assert not verdict.notes
+
+
+def followed(run: Path) -> set[tuple[str, str, int]]:
+    """What is told while the files of a run come one by one."""
+    opened = open_run(run)
+    following = Following(Opened(opened, (), frozenset()).time_column, ("CO", "CT"))
+    following.frontier.expect(opened.nodes)
+    found = []
+    nodes = [
+        pa.concat_tables([read_rows(f, COLUMNS) for f in opened.files if f.node == n]) for n in opened.nodes
+    ]
+    files = [table.slice(at, 50) for table in map(in_one_time, nodes) for at in range(0, len(table), 50)]
+    for table in sorted(files, key=lambda table: int(table["epoch_ns"][-1].as_py())):
+        found += following.feed(table.combine_chunks())
+    told = set()
+    for one in found:
+        what = one.get("what", "late")
+        told.add((one["audit"], what, one[BLAMED.get(what, "federate")]))
+    return told
+
+
+def in_one_time(table: Any) -> Any:
+    """All rows of a node as Spark hands them on; its own ones, which go by the true clock, in the virtual time of the others."""
+    epoch = table["epoch_ns"].to_pylist()
+    epoch[0], epoch[-1] = epoch[1], epoch[-2]
+    plain = {
+        field.name: table[field.name].cast(pa.string())
+        if pa.types.is_dictionary(field.type)
+        else table[field.name]
+        for field in table.schema
+    }
+    return pa.table(plain | {"epoch_ns": pa.array(epoch, pa.int64())})
+
+
+TOLD_AT_ONCE = {
+    *("other time", "after resignation", "beyond request", "grant not as requested", "grant goes back"),
+    *("below promise", "items missing", "items extra", "other class", "sent twice"),
+    *("past", "decreasing", "duplicate", "unsent", "late", "extra"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_nothing_is_told_while_a_run_without_faults_goes_on(recorded: dict[str, Path], name: str) -> None:
+    assert followed(recorded[name]) == set()
+
+
+@pytest.mark.parametrize("fault", DAMAGES, ids=[fault.name for fault in DAMAGES])
+def test_a_fault_is_told_while_the_run_goes_on(
+    recorded: dict[str, Path], tmp_path: Path, fault: Damage
+) -> None:
+    """`--follow`: by the rules of the review, and nothing that it does not tell; what is missing may be left to it."""
+    run, wanted = planted(recorded, tmp_path, fault)
+    found = followed(run)
+    assert found <= wanted
+    assert found >= {one for one in wanted if one[1] in TOLD_AT_ONCE}
+
+
+def without_commands(run: Path) -> Path:
+    """As the first version of the row schema had it."""
+    for path in (run / "rows").glob("*/*.parquet"):
+        table = read(path)
+        old = {**table.schema.metadata, b"weft.schema": b"1"}
+        pq.write_table(table.drop_columns(["command"]).replace_schema_metadata(old), path)
+    return run
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_older_recording_is_read_and_a_second_around_a_change_is_left_to_chance(
+    recorded: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    """Without numbers of commands, which changes a node knew of is told by the clock."""
+    (verdict,) = judge([without_commands(copied(recorded, name, tmp_path))])
+    assert verdict.clean, str(verdict)
+    for fault in DAMAGES:
+        if fault.do in (not_addressed_though_subscribed, lost_on_its_way):
+            run, wanted = planted(recorded, tmp_path / fault.name, fault)
+            (verdict,) = judge([without_commands(run)])
+            assert told(verdict) == wanted, str(verdict)
+        elif "just after" in fault.name or "while" in fault.name:
+            run, _ = planted(recorded, tmp_path / fault.name, fault)
+            (verdict,) = judge([without_commands(run)])
+            assert not verdict.findings, str(verdict)
 
 
 @pytest.mark.parametrize("bad", FILES, ids=[bad.name for bad in FILES])
@@ -199,3 +298,56 @@ def test_a_missed_deadline_is_found_and_nothing_else(tmp_path: Path) -> None:
     assert (found["audit"], found["name"], found["seq"]) == ("deadlines", "tower", done["seq"])
     assert (found["late_ns"], found["priority"]) == (1, 2)
     assert (verdict.status, verdict.unsure, verdict.notes) == ("violated", {}, [])
+
+
+REGION_FOR_ONE = Path(__file__).parents[1] / "whole/seeds/a_region_for_one_attribute_of_an_update.jsonl"
+
+
+@pytest.fixture(scope="module")
+def region_for_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Federate 2 has subscribed Name and Place with a region; only Place is updated with one, which is elsewhere."""
+    folder = tmp_path_factory.mktemp("region")
+    campaign = Campaign(words_of([proving_model()]), [lambda record: Simulated(folder)])
+    assert campaign.replay(read_script(REGION_FOR_ONE.read_text(), REGION_FOR_ONE.name)).proven
+    (run,) = find_runs(folder)
+    return Path(run)
+
+
+@pytest.mark.parametrize(
+    ("boxes", "items", "wrong"),
+    [
+        ([0, 1], ["Name"], set[str]()),
+        ([0, 1], [], {"missed"}),
+        ([0, -1], ["Name"], set[str]()),
+        ([-1, 0], ["Place"], set[str]()),
+        ([-1, 0], ["Name"], {"items missing"}),
+        ([0, 0], ["Name", "Place"], set[str]()),
+        ([0, 0], ["Name"], {"items missing"}),
+        ([1, 0], ["Place"], set[str]()),
+        ([1, 1], [], set[str]()),
+        ([1, -1], ["Name"], {"extra", "items extra"}),
+        (None, [], set[str]()),
+        (None, ["Name"], {"extra", "items extra"}),
+    ],
+)
+def test_each_attribute_goes_by_its_own_regions(
+    region_for_one: Path, tmp_path: Path, boxes: list[int] | None, items: list[str], wrong: set[str]
+) -> None:
+    """9.1.2: one without an association is in the default region; rows that do not tell have all in the same."""
+    run = Path(shutil.copytree(region_for_one, tmp_path / region_for_one.name))
+    rows = Rows(run)
+    update, _ = rows.all("send", service="update_attribute_values")
+    (reflection,) = rows.of(update, "deliver")
+    assert (update["items"], update["boxes"], reflection["items"]) == (["Name", "Place"], [0, 1], ["Name"])
+    for row in rows.of(update, "send", "arrive"):
+        row["boxes"] = boxes
+    for row in rows.messages[1, 1] + rows.messages[1, 2]:
+        row["transport"] = "reliable"
+    reflection["items"] = items
+    if not items:
+        update["destinations"] = []
+        rows.remove(*rows.of(update, "arrive", "deliver"))
+    rows.write()
+    (verdict,) = judge([run])
+    assert told(verdict) == {("interest", what, 2) for what in wrong}, str(verdict)
+    assert followed(run) <= told(verdict)

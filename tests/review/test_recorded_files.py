@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from weft.host.recording_files import NodeFiles
-from weft.host.recording_writers import Part, Writer
-from weft.host.runs import open_run
+from weft.host.recording.files import NodeFiles
+from weft.host.recording.runs import open_run
+from weft.host.recording.writers import Part, Writer
 from weft.recorder import COLUMNS, Book
 
 

@@ -14,13 +14,15 @@ from review.checks import faulty_run
 from review.plain import near_by_force, time_line_of, traffic_of, witnesses_of
 from review.simulation import Row, write
 from support.browser import WHY_NOT, Browser, find_browser
-from weft.cli import demo_review, main
-from weft.cli.tune import advice_lines
-from weft.review import ReviewError, advice
-from weft.review import session as sessions
+from weft.cli import main
+from weft.cli.analyse.tune import advice_lines
+from weft.cli.operate import demo_review
+from weft.review import ReviewError
+from weft.review.advice import advice
 from weft.review.audits.context import Context, Result
-from weft.review.reading import open_for_review, read_rows
 from weft.review.report import Evidence, evidence, gather
+from weft.review.spark import session as sessions
+from weft.review.spark.reading import open_for_review, read_rows
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 

@@ -26,7 +26,7 @@ def master(tmp_path: Path) -> Iterator[str]:
     """A standalone cluster from the pip package, gone at the end."""
     import pyspark
 
-    from weft.review.java import java_home
+    from weft.review.spark.java import java_home
 
     start = Path(pyspark.__file__).parent / "bin" / "spark-class"
     environment = {
@@ -37,11 +37,13 @@ def master(tmp_path: Path) -> Iterator[str]:
         "PYTHONPATH": str(Path(weft.__file__).parent.parent),  # as if Weft were installed there
     }
     started: list[subprocess.Popen[bytes]] = []
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
 
     def begin(log: Path, name: str, *arguments: str) -> None:
         with log.open("wb") as out:
             command = [str(start), f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *arguments]
-            started.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=tmp_path))
+            started.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=elsewhere))
 
     try:
         log = tmp_path / "master.log"
@@ -69,8 +71,8 @@ def wait_for(log: Path, pattern: str, seconds: float = 300) -> str:
     raise AssertionError(f"{pattern} is not in {log}:\n{log.read_text()}")
 
 
-def reviewed(run: Path, master: str) -> dict[str, Any]:
-    """The command in a process of its own, since a process has one Java."""
+def reviewed(run: Path, master: str, folder: Path | None = None) -> dict[str, Any]:
+    """The command in a process of its own, since a process has one Java; `folder`: where it is called."""
     command = [
         sys.executable,
         "-m",
@@ -83,12 +85,15 @@ def reviewed(run: Path, master: str) -> dict[str, Any]:
         "--master",
         master,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 1, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 def test_the_same_rows_here_and_on_a_cluster(master: str, tmp_path: Path) -> None:
-    run = write(tmp_path / "run", faulty_run(seed=4))
-    assert reviewed(run, "local[2]") == reviewed(run, master)
+    """Also if the run is named by a relative path, which means nothing where the workers are."""
+    run = write(tmp_path / "runs" / "run", faulty_run(seed=4, commands=True))
+    here = reviewed(run, "local[2]")
+    assert reviewed(run, master) == here
+    assert reviewed(Path(run.name), master, run.parent) == here

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 
 from review import oracle
 from review.simulation import FAULTS, Row, Simulation, number, plant
-from weft.host.runs import open_run
-from weft.review import arrow
+from weft.host.recording.runs import open_run
 from weft.review.audits import causal as causal_job
 from weft.review.audits import interest as interest_job
 from weft.review.audits import pick
 from weft.review.kernels import causal, pieces, timing
 from weft.review.kernels.log_scan import LogScan
 from weft.review.kernels.overtaking import Overtaking
+from weft.review.spark import arrow
+from weft.review.spark.tasks import in_order, parts_of
 from weft.review.synthetic import Plan, make_run
-from weft.review.tasks import in_order, parts_of
 
 SEEDS = st.integers(0, 2**32)
 ORDERS = ("RO", "CO", "CT")
@@ -317,37 +317,57 @@ def brute_order(events: list[tuple[int, int]]) -> set[tuple[int, str]]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(runs(), st.integers(1, 30))
-def test_grants_above_what_others_promise(rows: list[Row], size: int) -> None:
+@given(
+    runs(), st.integers(1, 30), st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=3)
+)
+def test_grants_above_what_others_promise(rows: list[Row], size: int, leaving: list[tuple[int, int]]) -> None:
+    """8.1.5; who left is told by the number of a command, wherever the row of that stands on the clock."""
+    for count, row in enumerate(rows):
+        row["command"] = count
+    resigned = [
+        rows[who % len(rows)] | {"kind": "resign", "command": when % len(rows)} for who, when in leaving
+    ]
+    gone: dict[int, tuple[int, int]] = {}
+    for row in resigned:
+        left = (row["command"], row["epoch_ns"])
+        gone[row["federate"]] = min(left, gone.get(row["federate"], left))
     log = oracle.in_log_order(oracle.of_kind(rows, "request", "grant"))
     entries = [(row["epoch_ns"], False, row) for row in log]
     entries += [(row["epoch_ns"], True, row) for row in log if row["service"] == "time_advance_grant"]
     entries.sort(key=lambda entry: entry[:2])
-    promises = timing.Promises(np.int64)
+    promises = timing.Promises(np.int64, gone)
     found = set()
     for begin in range(0, len(entries), size):
         part = entries[begin : begin + size]
-        column = {name: np.array([row[name] for _, _, row in part]) for name in ("federate", "time_int")}
+        names = ("federate", "time_int", "command", "epoch_ns")
+        column = {name: np.array([row[name] for _, _, row in part]) for name in names}
         promise = np.array([row["time_int"] + row["lookahead_int"] for _, _, row in part])
         checks = np.array([check for _, check, _ in part])
         excess = promises.feed(
-            column["federate"], promise, np.ones(len(part), bool), checks, column["time_int"]
+            column["federate"],
+            promise,
+            np.ones(len(part), bool),
+            checks,
+            column["time_int"],
+            column["command"],
+            column["epoch_ns"],
         )
         for place, bound, by in excess:
             row = part[place][2]
             assert bound < row["time_int"]
             assert by != row["federate"]
             found.add(("grant above LBTS", row["federate"], row["node"], row["seq"]))
-    assert found == oracle.early_grants(rows)
+    assert found == oracle.early_grants([*rows, *resigned])
 
 
 # Interest
 
 
 @settings(max_examples=60, deadline=None)
-@given(runs())
-def test_who_should_have_been_addressed(rows: list[Row]) -> None:
-    """Through the arrays that the job makes, with all rows in one tile."""
+@given(runs(), st.booleans())
+def test_who_should_have_been_addressed(rows: list[Row], commands: bool) -> None:
+    """Through the arrays that the job makes, with all rows in one tile; by numbers of commands, or by the clock."""
+    rows = number(rows, commands)
     got = {(row["source"], row["message"], row["federate"]) for row in oracle.of_kind(rows, "deliver")}
     to = {(row["source"], row["message"]): row["destinations"] for row in oracle.of_kind(rows, "send")}
     unaddressed = {key for key in got if key[:2] in to and key[2] not in to[key[:2]]}
@@ -362,17 +382,18 @@ def test_who_should_have_been_addressed(rows: list[Row]) -> None:
 
 
 def judged(rows: list[Row]) -> list[Row]:
+    by = "epoch_ns" if rows[0]["command"] is None else "command"
     words, numbers = pa.string(), pa.int64()
     types = {"node": words, "seq": numbers, "kind": words, "service": words, "federate": numbers, "class": words,
              "items": pa.list_(words), "region": numbers, "dimensions": pa.list_(words), "lower": pa.list_(numbers),
-             "upper": pa.list_(numbers), "epoch_ns": numbers, "time": numbers}  # fmt: skip
+             "upper": pa.list_(numbers), "epoch_ns": numbers, "command": numbers, "time": numbers}  # fmt: skip
     control = [row | {"time": row["time_int"]} for row in oracle.of_kind(rows, "declare", "region")]
     federates = sorted({row["federate"] for row in control})
     stretches = [
         stretch
         for federate in federates
         for stretch in interest_job.stretches_of_one(
-            table([row for row in control if row["federate"] == federate], **types)
+            by, table([row for row in control if row["federate"] == federate], **types)
         ).to_pylist()
     ]
     sends = oracle.of_kind(rows, "send")
@@ -388,13 +409,15 @@ def judged(rows: list[Row]) -> list[Row]:
         | {
             "items": interest_job.SEP.join(row["items"]) if row["items"] else None,
             "dimensions": interest_job.SEP.join(row["dimensions"] or []),
+            "boxes": None,
             "by_logical": row["order"] == "TSO",
             "time": row["time_int"],
+            "at": row[by],
         }
         for row in sends
     ]
-    sent_types = types | {"source": numbers, "message": numbers, "items": words, "dimensions": words,
-                          "destinations": pa.list_(numbers), "by_logical": pa.bool_()}  # fmt: skip
+    sent_types = types | {"source": numbers, "message": numbers, "items": words, "dimensions": words, "boxes": words,
+                          "destinations": pa.list_(numbers), "by_logical": pa.bool_(), "at": numbers}  # fmt: skip
     spread_table = table(
         spread,
         node=words, federate=numbers, **{"class": words}, items=words, region=numbers, mode=pa.int32(), since=numbers,
@@ -404,7 +427,7 @@ def judged(rows: list[Row]) -> list[Row]:
     made = []
     for node in sorted({row["node"] for row in sent}):  # a tile is of one node
         tile = table([row for row in sent if row["node"] == node], **sent_types)
-        made += interest_job.judge_tile("time_int", tile, spread_table).to_pylist()
+        made += interest_job.judge_tile(by, tile, spread_table).to_pylist()
     return made
 
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from review import oracle
 from review.checks import KNOWN, faulty_run
 from review.simulation import Row, Simulation, number, plant, write
-from weft.host.runs import open_run
+from weft.host.recording.runs import open_run
 from weft.review.audits import causal, deadlines, delivery, near, pick, survey, timing
 from weft.review.audits.context import Context
 from weft.review.kernels import ranks, sums
 from weft.review.kernels.causal import greatest_before
-from weft.review.reading import open_for_review
-from weft.review.tasks import Part, in_order, parts_of, read_part
+from weft.review.spark.reading import open_for_review
+from weft.review.spark.tasks import Part, in_order, parts_of, read_part
 
 ORDERS = ("RO", "CO", "CT")
 

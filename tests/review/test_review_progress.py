@@ -11,9 +11,9 @@ import pytest
 
 from review.simulation import Simulation, write
 from weft.review.audits.context import Context
-from weft.review.reading import open_for_review, read_rows
 from weft.review.review import run_audits
-from weft.review.session import progress
+from weft.review.spark.reading import open_for_review, read_rows
+from weft.review.spark.session import progress
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 

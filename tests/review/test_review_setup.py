@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.review import ReviewError, java, session
+from weft.review import ReviewError
+from weft.review.spark import java, session
 
 
 def fake_java(folder: Path, modules: str) -> Path:

@@ -19,9 +19,9 @@ import pytest
 from review.checks import audit_run, check, faulty_run, review_rows, reviewed_in_parts
 from review.simulation import FAULTS, Simulation, number, plant, write
 from weft.cli import main
-from weft.cli.review import as_text
-from weft.host.recording_files import RecordingError
-from weft.host.runs import open_run
+from weft.cli.analyse.review import as_text
+from weft.host.recording.files import RecordingError
+from weft.host.recording.runs import open_run
 from weft.recorder import VERSION
 from weft.review import ReviewError, review
 from weft.review.synthetic import HOT, ONE_BOX, ONE_CLASS, Plan, make_run
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 
 def test_faults_of_every_kind_are_found_and_nothing_else(spark: Any, tmp_path: Path) -> None:
     """In parts of some hundred rows, so that what one tells of another counts."""
-    rows = faulty_run(seed=1)
+    rows = faulty_run(seed=1, commands=True)
     run = write(tmp_path / "run", rows, rows_per_file=40)
     counts = check(reviewed_in_parts(run, spark, 150), rows)
     assert all(counts.values()), counts
@@ -46,7 +46,7 @@ def test_without_recorded_vectors_on_one_node(spark: Any, tmp_path: Path) -> Non
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(10, 20))
 def test_more_runs_with_faults(spark: Any, tmp_path: Path, seed: int) -> None:
-    rows = faulty_run(seed, nodes=1 + seed % 3, times=seed % 4, stamped=bool(seed % 2))
+    rows = faulty_run(seed, nodes=1 + seed % 3, times=seed % 4, stamped=bool(seed % 2), commands=seed > 12)
     check(review_rows(tmp_path / "run", rows, spark), rows)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.timed import Timed
 from weft import EmbeddedNode
-from weft.host.runs import find_runs, open_run
+from weft.host.recording.runs import find_runs, open_run
 from weft.review import review
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]

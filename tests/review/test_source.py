@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from review.simulation import Row, Simulation, number, write
-from weft.host.recording_files import RecordingError
-from weft.host.runs import open_run
+from weft.host.recording.files import RecordingError
+from weft.host.recording.runs import open_run
 from weft.recorder import COLUMNS, VERSION
-from weft.review import register, run_files
+from weft.review import register
+from weft.review.spark import run_files
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 
@@ -123,7 +124,7 @@ def test_what_is_torn_or_missing_is_left_out_and_told(table: Callable[..., Any],
 def test_what_the_table_refuses(spark: Any, run: Path, options: dict[str, str], said: str) -> None:
     """Without Spark, which would only put a page of its own around the words."""
     from weft.review.errors import ReviewError
-    from weft.review.source import Asked
+    from weft.review.spark.source import Asked
 
     with pytest.raises((ReviewError, RecordingError), match=said):
         Asked.of({"path": str(run)} | options)

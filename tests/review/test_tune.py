@@ -11,21 +11,21 @@ import pytest
 
 from support.tuned import EMPTY, FED, Row, Story, brute_counts, spaces_of, write_run
 from weft.channel import parse_schedule
-from weft.cli.tune import as_text
+from weft.cli.analyse.tune import as_text
 from weft.fabric import parse_domains, parts
 from weft.fom import parse_rid
 from weft.interest.ddm_settings import GRID, MULTICAST, DdmSettings, read_ddm_settings
 from weft.model.records import Source
-from weft.review.advice_jobs import (
+from weft.review.advice.jobs import (
     class_causes,
     class_traffic,
     measured_operations,
     message_graph,
     operation_causes,
 )
-from weft.review.advice_rid import write_rid
+from weft.review.advice.rid import write_rid
 from weft.review.errors import ReviewError
-from weft.review.reading import open_for_review, read_rows
+from weft.review.spark.reading import open_for_review, read_rows
 from weft.review.tune import Tuned, is_ours, tune, write_files
 
 MS = 1_000_000

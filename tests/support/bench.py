@@ -16,9 +16,9 @@ from support.federation import NAME, Federation
 from support.oracle import Oracle, Refused
 from support.recorder import Call
 from weft import ResignAction
-from weft.host.simulated import LinkProfile, SimulatedNetwork
-from weft.kernel.mom_objects import FIRST
-from weft.kernel.state import Federation as State
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
+from weft.kernel.mom.mom_objects import FIRST
+from weft.kernel.state.federation import Federation as State
 from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,

@@ -18,7 +18,7 @@ from support.fom import fom
 from support.recorder import Call, Recorder
 from weft import CallbackModel, EmbeddedNode, ResignAction, RTIambassador, Source
 from weft.host import NodeHost
-from weft.kernel.state import Federation as State
+from weft.kernel.state.federation import Federation as State
 from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.kernel.state import Federation, Instance
+from weft.kernel.state.federation import Federation, Instance
 
 
 def check_transfers(kernels: list[Federation]) -> None:

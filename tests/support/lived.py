@@ -20,11 +20,11 @@ from support.fom import DIMENSION, LANES, fom, parameters_of
 from support.recorder import Recorder
 from support.timed import REQUESTS
 from weft import CallbackModel, EmbeddedNode, OrderType, ResignAction, RTIambassador, RtiConfiguration
-from weft.host.recording import NodeRecordings
-from weft.host.recording_writers import Writer
-from weft.host.runs import find_runs, open_run
-from weft.host.simulated import LinkProfile, SimulatedNetwork
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.host.recording.recording import NodeRecordings
+from weft.host.recording.runs import find_runs, open_run
+from weft.host.recording.writers import Writer
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.model.errors import RTIexception
 from weft.model.records import RangeBounds
 

@@ -9,7 +9,7 @@ from support.federation import Federation
 from weft import RTIambassador
 from weft.fom import ObjectModel, parse_module
 from weft.fom import merge as merge_modules
-from weft.kernel.mom_objects import FIRST
+from weft.kernel.mom.mom_objects import FIRST
 from weft.model.handles import ObjectInstanceHandle
 
 FEDERATE = "HLAmanager.HLAfederate"

@@ -14,7 +14,7 @@ from typing import Any
 
 from host.mesh_nodes import loopback
 from support.spread import TWO_DOMAINS
-from weft.host.own_node import OwnConnection, OwnNode
+from weft.host.in_process.mesh_node import OwnConnection, OwnNode
 from weft.host.settings import Fabric, Serve, Settings
 from weft.kernel import Node
 

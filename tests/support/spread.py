@@ -11,8 +11,8 @@ from typing import Any
 
 from weft.fabric import Topology
 from weft.host import NodeHost
-from weft.host.simulated import SimulatedConnection
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.simulated import SimulatedConnection
 from weft.kernel import Node
 
 TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})

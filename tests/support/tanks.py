@@ -14,7 +14,7 @@ from typing import Any
 from support.fom import INTERACTION_ROOT, ROOT
 from support.recorder import Recorder
 from weft import CallbackModel, HLAinteger64Interval, HLAinteger64Time, OrderType, RTIambassador, Source
-from weft.host.simulated_fabric import FabricNetwork
+from weft.host.simulated.fabric import FabricNetwork
 from weft.model.records import RangeBounds
 
 NAME = "tanks"

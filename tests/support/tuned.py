@@ -17,7 +17,7 @@ from weft.interest.spaces import Space, Spaces
 from weft.interest.strategies import make_strategy
 from weft.model.records import Source
 from weft.recorder import COLUMNS
-from weft.review.advice_batches import (
+from weft.review.advice.batches import (
     COUNTED,
     GROUPED,
     SEND_COLUMNS,
@@ -27,8 +27,8 @@ from weft.review.advice_batches import (
     model_spaces,
     read_counts,
 )
-from weft.review.advice_grid import Counts
-from weft.review.advice_listening import read_listening
+from weft.review.advice.grid import Counts
+from weft.review.advice.listening import read_listening
 
 FED = Source(
     "tuned.fed",
@@ -382,7 +382,7 @@ def brute_counts(rows: Iterable[Row], spaces: Spaces, setting: DdmSettings) -> d
 
 def as_table(rows: Sequence[Row]) -> Any:
     """As the reader of a run hands them on."""
-    from weft.host.recording_files import arrow_schema
+    from weft.host.recording.files import arrow_schema
 
     schema = arrow_schema(with_node=True)
     columns = {field.name: [row.get(field.name) for row in rows] for field in schema}
@@ -414,7 +414,7 @@ def write_run(
     folder: Path, rows: Sequence[Row], source: Source, rid: Source | None = None, home: str = "S1"
 ) -> Path:
     """A run on the disk, as nodes leave it."""
-    from weft.host.recording_files import NodeFiles
+    from weft.host.recording.files import NodeFiles
 
     (folder / "fom").mkdir(parents=True)
     (folder / "fom" / "1").write_bytes(source.data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -26,9 +27,10 @@ from weft.prove import (
     shrunk,
     words_of,
 )
-from weft.prove.choices import CHOICES, GROUPS
+from weft.prove.calls.choices import CHOICES, GROUPS
+from weft.prove.calls.signatures import SIGNATURES
+from weft.prove.compare import _HOLDING, broken, first_difference
 from weft.prove.player import CALLBACKS, Seen
-from weft.prove.signatures import SIGNATURES
 
 WORDS = words_of([proving_model()])
 plain = st.recursive(
@@ -171,6 +173,188 @@ def test_what_is_planted_is_found(plant: Callable[[list[Seen], random.Random], N
             planted += 1
             assert judged(honest, lying) is not None
     assert planted > 8
+
+
+def _receive_order(callback: Any) -> bool:
+    return bool(
+        callback[0] in ("reflect_attribute_values", "receive_interaction")
+        and callback[-2:-1] != ["TIMESTAMP"]
+    )
+
+
+def _lose(seen: list[Seen], chance: random.Random) -> None:
+    one, who, number = chance.choice(_callbacks(seen, _receive_order))
+    del one.heard[who][number]
+
+
+def _double(seen: list[Seen], chance: random.Random) -> None:
+    one, who, number = chance.choice(_callbacks(seen, _receive_order))
+    one.heard[who].insert(number, one.heard[who][number])
+
+
+def _delay(seen: list[Seen], chance: random.Random) -> None:
+    """To the next step, though nothing is held there."""
+    found = _callbacks(seen[:-1], _receive_order)
+    quiet = [
+        (one, who, n) for one, who, n in found if not any(heard[0] in _HOLDING for heard in one.heard[who])
+    ]
+    one, who, number = chance.choice(quiet)
+    seen[seen.index(one) + 1].heard.setdefault(who, []).append(one.heard[who].pop(number))
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        _lose,
+        _double,
+        _delay,
+        _drop,
+        _repeat,
+        _misdirect,
+        _value,
+        _time,
+        _late_grant,
+        _refuse,
+        _allow,
+        _other_exception,
+    ],
+)
+def test_what_is_planted_over_several_nodes_is_found(
+    plant: Callable[[list[Seen], random.Random], None],
+) -> None:
+    """A message that never comes is late until the end, and no longer."""
+    planted = 0
+    for seed in range(6):
+        honest = replace(_honest(seed), one_place=False)
+        for number in range(5):
+            lying = copy.deepcopy(honest)
+            try:
+                plant(lying.seen, random.Random(number))
+            except IndexError:
+                continue
+            planted += 1
+            assert judged(honest, lying) is not None
+    assert planted > 8
+
+
+def _said(*heard: Any, call: str = "query_galt", error: str = "", hurry: bool = False, **more: Any) -> Seen:
+    """What f0 heard after a step of its own."""
+    return Seen(Step(0, call, (), "", hurry), None, error, heard={0: list(heard)} if heard else {}, **more)
+
+
+def _message(value: str, way: str = "HLAreliable", producer: str = "f1") -> list[Any]:
+    return ["receive_interaction", "HLAinteractionRoot.Hail", {"Words": value}, "", way, producer, None]
+
+
+_GRANT, _END = ["time_advance_grant", 1], "end"
+A, B = _message("a"), _message("b")
+_ADVANCE = "time_advance_request"
+
+
+@pytest.mark.parametrize(
+    ("expected", "found"),
+    [
+        # It may come after the grant, and then by the next advance.
+        ([_said(A, _GRANT), _said(call=_ADVANCE)], [_said(_GRANT), _said(A, call=_ADVANCE)]),
+        ([_said(_GRANT), _said(call=_END)], [_said(_GRANT), _said(call=_END)]),
+        ([_said(A, _GRANT), _said(call=_END)], [_said(_GRANT), _said(A, call=_END)]),
+        # By different senders, or by best effort, in any order.
+        ([_said(A, _message("b", producer="f2"))], [_said(_message("b", producer="f2"), A)]),
+        ([_said(_message("a", "HLAbestEffort"), _message("b", "HLAbestEffort"))],
+         [_said(_message("b", "HLAbestEffort"), _message("a", "HLAbestEffort"))]),
+    ],
+)  # fmt: skip
+def test_what_is_free_over_several_nodes(expected: list[Seen], found: list[Seen]) -> None:
+    """8.1: messages in receive order have no order, and who is time-constrained gets them while it advances."""
+    assert first_difference(expected, found, "nodes", False) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "found"),
+    [
+        ([_said(A, _GRANT), _said(call=_END)], [_said(_GRANT), _said(call=_END)]),  # never
+        (
+            [_said(A, _GRANT), _said(call=_ADVANCE), _said()],
+            [_said(_GRANT), _said(call=_ADVANCE), _said(A)],
+        ),  # too late
+        ([_said(A, _GRANT), _said(B)], [_said(_GRANT), _said()]),  # nothing is held in the second step
+        ([_said(A, B, _GRANT)], [_said(B, _GRANT)]),  # the second before the first
+        ([_said(A, B, _GRANT), _said(call=_ADVANCE)], [_said(_GRANT), _said(B, A, call=_ADVANCE)]),
+        ([_said(A, B, _GRANT)], [_said(B, A, _GRANT)]),
+        ([_said(A, _GRANT), _said(call=_ADVANCE)], [_said(_GRANT), _said(A, A, call=_ADVANCE)]),  # twice
+        ([_said(A), _said()], [_said(), _said(A)]),  # nothing was held
+    ],
+)
+def test_what_is_not_free_over_several_nodes(expected: list[Seen], found: list[Seen]) -> None:
+    """What was called late without end is not, and what is late keeps its order."""
+    assert first_difference(expected, found, "nodes", False) is not None
+
+
+def test_all_of_one_sender_at_one_node_has_one_order() -> None:
+    other: list[Any] = [
+        "receive_interaction",
+        "HLAinteractionRoot.Report",
+        {},
+        "",
+        "HLAbestEffort",
+        "f1",
+        None,
+    ]
+    assert first_difference([_said(A, other)], [_said(other, A)], "server", True) is not None
+    assert first_difference([_said(A, other)], [_said(other, A)], "nodes", False) is None
+
+
+def test_equal_times_have_the_order_that_weft_promises() -> None:
+    """8.1 leaves it free; weft.ordering.stamped does not."""
+    one, two = ([*_message(value), 5, "TIMESTAMP", "TIMESTAMP", "r"] for value in "ab")
+    assert first_difference([_said(one, two)], [_said(two, one)], "nodes", False) is not None
+
+
+@pytest.mark.parametrize(
+    ("told", "alike"),
+    [(["NotConnected"], True), ([], False), (["SaveInProgress"], False), (["NotConnected"] * 2, False)],
+)
+def test_a_refusal_in_a_hurry_is_one_of_those(told: list[str], alike: bool) -> None:
+    calls: dict[str, Any] = {"call": "update_attribute_values"}
+    expected = [_said(error="NotConnected", hurry=True, **calls), _said(**calls)]
+    found = [_said(hurry=True, unsure=True, **calls), _said(unsure=True, told=told, **calls)]
+    assert (first_difference(expected, found, "async", True) is None) is alike
+
+
+def test_what_was_late_at_a_save_is_late_again_after_the_restore() -> None:
+    save, saved = ["initiate_federate_save", "one"], ["federation_saved"]
+    restore, restored = ["initiate_federate_restore", "one", "f0", "f0"], ["federation_restored"]
+    first = [
+        _said(A, _GRANT),
+        _said(save),
+        _said(saved),
+        _said(call=_ADVANCE),
+        _said(restore),
+        _said(restored),
+    ]
+    other = [
+        _said(_GRANT),
+        _said(save),
+        _said(saved),
+        _said(A, call=_ADVANCE),
+        _said(restore),
+        _said(restored),
+    ]
+    again, never = _said(A, call=_ADVANCE), _said(call=_ADVANCE)
+    assert first_difference([*first, never], [*other, again], "nodes", False) is None
+    assert first_difference([*first, never], [*other, never], "nodes", False) is not None
+
+
+def test_nothing_is_reflected_of_what_a_restore_has_undone() -> None:
+    """4.1: after a restore a federate knows what it knew when it was saved."""
+    discover = ["discover_object_instance", "o1", "HLAobjectRoot.Buoy", "o1", "f1"]
+    reflect: list[Any] = ["reflect_attribute_values", "o1", {}, "", "HLAreliable", "f1", None]
+    saved = [_said(["initiate_federate_save", "one"]), _said(["federation_saved"])]
+    restored = [_said(["initiate_federate_restore", "one", "f0", "f0"]), _said(["federation_restored"])]
+    assert broken([_said(discover), *saved, *restored, _said(reflect)]) is None
+    wrong = broken([*saved, _said(discover), *restored, _said(reflect)])
+    assert wrong is not None
+    assert wrong.kind == "unknown"
 
 
 @cache

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from weft import FederateAmbassador
-from weft.wire.callback_names import HEAD, callback_name, standard_name
-from weft.wire.codec_wire import BYTES, tag, varint
-from weft.wire.extensions import CALLBACKS, encode_own
-from weft.wire.schema import schema
-from weft.wire.urgent_fields import with_urgent
+from weft.wire.codec.callback_names import HEAD, callback_name, standard_name
+from weft.wire.codec.schema import schema
+from weft.wire.own.extensions import CALLBACKS, encode_own
+from weft.wire.own.urgent_fields import with_urgent
+from weft.wire.protobuf import BYTES, tag, varint
 
 PLAIN = ("WithTime", "WithRate")
 

@@ -32,12 +32,13 @@ from weft.model.records import (
     TimeQueryReturn,
 )
 from weft.model.time import LogicalTimeFactory, time_factory
-from weft.wire import CompressedModule, ModuleUrl, WireError, codec_hot
-from weft.wire.callbacks import encode_callback
-from weft.wire.calls import decode_call, encode_call
-from weft.wire.codec_messages import decode, encode
-from weft.wire.packed import WireValues, packed
-from weft.wire.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
+from weft.wire import CompressedModule, ModuleUrl, WireError
+from weft.wire.codec import hot
+from weft.wire.codec.callbacks import encode_callback
+from weft.wire.codec.calls import decode_call, encode_call
+from weft.wire.codec.messages import decode, encode
+from weft.wire.codec.packed import WireValues, packed
+from weft.wire.codec.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 
 MESSAGES = wire_facts.messages()
 
@@ -365,8 +366,8 @@ def _request(data: Any, service: str, time: int | None) -> tuple[Any, ...]:
 def test_a_hot_call_is_recognised_and_half_read(data: Any, service: str, time: int | None) -> None:
     arguments = _request(data, service, time)
     number, payload = encode_call(service, arguments)
-    call = codec_hot.read_hot(payload)
-    assert codec_hot.hot_number(payload) == number
+    call = hot.read_hot(payload)
+    assert hot.hot_number(payload) == number
     if any(len(handle) > 125 for handle in (arguments[0], *arguments[1])):
         assert call is None  # left to the general way
         return
@@ -376,10 +377,10 @@ def test_a_hot_call_is_recognised_and_half_read(data: Any, service: str, time: i
     assert call.time == (b"" if time is None else arguments[3].encode())
     kind = "AttributeHandleValueMap" if service == CALLS[0] else "ParameterHandleValueMap"
     assert decode(kind, call.values) == arguments[1]
-    assert codec_hot.shared_fields(call.target, call.values, call.tag) == call.shared
-    assert codec_hot.request(number, call.shared, call.time) == payload
-    assert codec_hot.write_values(arguments[1]) == call.values
-    entries = codec_hot.scan_entries(call.values)
+    assert hot.shared_fields(call.target, call.values, call.tag) == call.shared
+    assert hot.request(number, call.shared, call.time) == payload
+    assert hot.write_values(arguments[1]) == call.values
+    entries = hot.scan_entries(call.values)
     assert {handle: value for handle, _, value in entries} == arguments[1]
     assert b"".join(entry for _, entry, _ in entries) == call.values
     wanted = (
@@ -412,22 +413,22 @@ def test_a_spliced_callback_is_byte_for_byte_what_protobuf_writes(
 ) -> None:
     arguments = _request(data, service, time)
     payload = encode_call(service, arguments)[1]
-    call = codec_hot.read_hot(payload)
+    call = hot.read_hot(payload)
     if call is None:
         return
     method, number = (
-        ("reflect_attribute_values", codec_hot.REFLECT)
+        ("reflect_attribute_values", hot.REFLECT)
         if service == CALLS[0]
-        else ("receive_interaction", codec_hot.RECEIVE)
+        else ("receive_interaction", hot.RECEIVE)
     )
-    tail = codec_hot.callback_tail(transportation, producer)
+    tail = hot.callback_tail(transportation, producer)
     expected: tuple[Any, ...] = (*arguments[:3], transportation, producer, None)
     if time is not None:
         number += 1
         sent, received = orders
-        tail = codec_hot.timed_tail(tail, call.time, sent.value, received.value, retraction or b"")
+        tail = hot.timed_tail(tail, call.time, sent.value, received.value, retraction or b"")
         expected = (*expected, arguments[3], sent, received, retraction)
-    spliced = codec_hot.callback(number, call.shared, tail)
+    spliced = hot.callback(number, call.shared, tail)
     assert spliced == serialised(to_message("CallbackRequest", (number, expected)))
     assert spliced == encode_callback(method, expected)
 
@@ -443,7 +444,7 @@ def test_the_hot_way_takes_only_what_the_general_way_takes_alike(
     for _ in range(data.draw(st.integers(0, 3))):
         payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
     damaged = bytes(payload[: data.draw(st.integers(max(0, len(payload) - 9), len(payload)))])
-    call = codec_hot.read_hot(damaged)
+    call = hot.read_hot(damaged)
     if (
         call is not None and call.time[:1] < b"\x80"
     ):  # the other times are negative, which the hot way cannot see
@@ -454,5 +455,5 @@ def test_the_hot_way_takes_only_what_the_general_way_takes_alike(
 
 
 def test_the_empty_responses_of_the_hot_calls() -> None:
-    assert serialised(to_message("CallResponse", (63, None))) == codec_hot.EMPTY_UPDATE_RESPONSE
-    assert serialised(to_message("CallResponse", (65, None))) == codec_hot.EMPTY_SEND_RESPONSE
+    assert serialised(to_message("CallResponse", (63, None))) == hot.EMPTY_UPDATE_RESPONSE
+    assert serialised(to_message("CallResponse", (65, None))) == hot.EMPTY_SEND_RESPONSE

@@ -14,9 +14,10 @@ from weft.model.errors import RTIexception
 from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle
 from weft.model.records import FederationExecutionInformation, RangeBounds, Source
 from weft.model.time import HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time, time_factory
-from weft.wire import Codec, WireError, codec_hot
-from weft.wire.codec_messages import decode, encode
-from weft.wire.hot_callbacks import HotCallbacks
+from weft.wire import Codec, WireError
+from weft.wire.codec import hot
+from weft.wire.codec.hot_callbacks import HotCallbacks
+from weft.wire.codec.messages import decode, encode
 
 CODEC = Codec(time_factory("HLAinteger64Time"))
 CLASS = InteractionClassHandle.of(1)
@@ -52,7 +53,7 @@ def read_all_ways(payload: bytes) -> None:
         CODEC.decode_call,
         CODEC.decode_callback,
         CODEC.decode_callback_response,
-        codec_hot.read_hot,
+        hot.read_hot,
     ):
         with contextlib.suppress(WireError):
             read(payload)
@@ -75,7 +76,7 @@ def test_damaged_bytes_raise_nothing_but_wire_errors(data: Any) -> None:
 @given(st.binary(max_size=60), st.integers(0, 200))
 def test_random_bytes_raise_nothing_but_wire_errors(noise: bytes, number: int) -> None:
     read_all_ways(noise)
-    head = codec_hot.length(number << 3 | 2) + codec_hot.length(len(noise))
+    head = hot.length(number << 3 | 2) + hot.length(len(noise))
     read_all_ways(head + noise)
 
 
@@ -155,9 +156,9 @@ def test_a_time_before_joining() -> None:
 
 def test_a_handle_given_twice_is_left_to_the_general_way() -> None:
     """The first entry's bytes again: a map has a key once, and receivers must not see it twice."""
-    once = codec_hot.write_values({ParameterHandle.of(1): b"a"})
-    payload = codec_hot.request(codec_hot.SEND, codec_hot.shared_fields(CLASS, once + once, b""), b"")
-    assert codec_hot.read_hot(payload) is None
+    once = hot.write_values({ParameterHandle.of(1): b"a"})
+    payload = hot.request(hot.SEND, hot.shared_fields(CLASS, once + once, b""), b"")
+    assert hot.read_hot(payload) is None
     assert CODEC.decode_call(payload).arguments == (CLASS, {ParameterHandle.of(1): b"a"}, b"")
 
 
@@ -223,7 +224,7 @@ def test_results_that_cannot_be_sent() -> None:
 def test_the_work_is_in_proportion_to_the_bytes() -> None:
     """A hundred thousand repetitions of one message field, at two depths, are merged in one go."""
     handle = b"\x0a\x00" * 50_000 + b"\x0a\x01x"
-    field = b"\x0a" + codec_hot.length(len(handle)) + handle
+    field = b"\x0a" + hot.length(len(handle)) + handle
     payload = b"\x0a\x00" * 50_000 + field
     assert decode("GetObjectClassNameRequest", payload) == (ObjectClassHandle(b"x"),)
 

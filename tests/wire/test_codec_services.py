@@ -41,10 +41,11 @@ from weft.model.time import (
     HLAinteger64Time,
     time_factory,
 )
-from weft.wire import CALLBACK_SUCCEEDED, Codec, CompressedModule, ModuleUrl, WireError, extensions
-from weft.wire.callbacks import callback_forms
-from weft.wire.calls import call_forms
-from weft.wire.schema import HLA4_EXCEPTIONS, schema
+from weft.wire import CALLBACK_SUCCEEDED, Codec, CompressedModule, ModuleUrl, WireError
+from weft.wire.codec.callbacks import callback_forms
+from weft.wire.codec.calls import call_forms
+from weft.wire.codec.schema import HLA4_EXCEPTIONS, schema
+from weft.wire.own import extensions
 
 CODEC = Codec(time_factory("HLAinteger64Time"))
 FEDERATE = handles.FederateHandle.of(1)

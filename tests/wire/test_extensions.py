@@ -22,7 +22,7 @@ from weft.model.handles import (
 from weft.model.records import CorrelatedEvent
 from weft.model.time import HLAinteger64Time, time_factory
 from weft.wire import Codec, WireError
-from weft.wire.extensions import CALLBACKS, CORRELATION, NUMBER, SERVICES, encode_own
+from weft.wire.own.extensions import CALLBACKS, CORRELATION, NUMBER, SERVICES, encode_own
 
 PLAIN = st.recursive(
     st.none()

@@ -19,8 +19,8 @@ from weft.model.handles import (
 )
 from weft.model.time import HLAfloat64TimeFactory, HLAinteger64TimeFactory
 from weft.wire import Codec
-from weft.wire.hot_callbacks import HotCallbacks
-from weft.wire.packed import advance_number, encode_advance, encode_hot_call, read_advance
+from weft.wire.codec.hot_callbacks import HotCallbacks
+from weft.wire.codec.packed import advance_number, encode_advance, encode_hot_call, read_advance
 
 FACTORIES: list[Any] = [HLAinteger64TimeFactory(), HLAfloat64TimeFactory()]
 ADVANCES = (

@@ -18,10 +18,10 @@ from weft.model.handles import (
 )
 from weft.model.time import HLAinteger64Time, time_factory
 from weft.wire import Codec, WireError
-from weft.wire.codec_hot import read_hot
-from weft.wire.own_fields import with_own
-from weft.wire.schema import schema
-from weft.wire.urgent_fields import read_urgent, with_urgent
+from weft.wire.codec.hot import read_hot
+from weft.wire.codec.schema import schema
+from weft.wire.own.fields import with_own
+from weft.wire.own.urgent_fields import read_urgent, with_urgent
 
 CODEC = Codec(time_factory("HLAinteger64Time"))
 CLASS, INSTANCE = InteractionClassHandle.of(3), ObjectInstanceHandle.of(4)

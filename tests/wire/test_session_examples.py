@@ -28,12 +28,12 @@ from support.recorded import (
     TERMINATED,
     THIRD,
 )
-from weft.wire import frames
-from weft.wire.frames import NONE
-from weft.wire.session_client import ClientSession
-from weft.wire.session_greeting import Greeting, refuse_new_session, refuse_resume
-from weft.wire.session_server import ServerSession
-from weft.wire.session_state import INVALID_SESSION, OUT_OF_RESOURCES, RESUMED, State
+from weft.wire.session import frames
+from weft.wire.session.client import ClientSession
+from weft.wire.session.frames import NONE
+from weft.wire.session.greeting import Greeting, refuse_new_session, refuse_resume
+from weft.wire.session.server import ServerSession
+from weft.wire.session.state import INVALID_SESSION, OUT_OF_RESOURCES, RESUMED, State
 
 
 def raw(text: str) -> bytes:

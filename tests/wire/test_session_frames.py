@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.wire import frames
 from weft.wire.errors import ProtocolError
-from weft.wire.frames import (
+from weft.wire.session import frames
+from weft.wire.session.frames import (
     COPIED,
     NONE,
     TYPES,

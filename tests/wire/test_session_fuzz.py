@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.wire import frames
 from weft.wire.errors import ProtocolError
-from weft.wire.frames import NONE, TYPES
-from weft.wire.session_client import ClientSession
-from weft.wire.session_greeting import MAX_GREETING, Greeting
-from weft.wire.session_pipe import SessionPipe
-from weft.wire.session_server import ServerSession
-from weft.wire.session_state import SessionSettings, State
+from weft.wire.session import frames
+from weft.wire.session.client import ClientSession
+from weft.wire.session.frames import NONE, TYPES
+from weft.wire.session.greeting import MAX_GREETING, Greeting
+from weft.wire.session.pipe import SessionPipe
+from weft.wire.session.server import ServerSession
+from weft.wire.session.state import SessionSettings, State
 
 LIMITS = SessionSettings(max_frame=2000, history_frames=20, history_bytes=2000)
 ID = 77

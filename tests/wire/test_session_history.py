@@ -7,8 +7,8 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.wire.frames import LAST_NUMBER, NONE, number_of, split
-from weft.wire.history import Bundle, History
+from weft.wire.session.frames import LAST_NUMBER, NONE, number_of, split
+from weft.wire.session.history import Bundle, History
 
 
 def frame(number: int, payload: bytes = b"") -> bytes:

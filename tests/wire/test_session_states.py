@@ -8,14 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from weft.model.errors import SettingsError
-from weft.wire import frames
 from weft.wire.errors import ProtocolError
-from weft.wire.frames import NONE, pack_two
-from weft.wire.session_client import ClientSession
-from weft.wire.session_greeting import Greeting
-from weft.wire.session_pipe import SessionPipe
-from weft.wire.session_server import ServerSession
-from weft.wire.session_state import (
+from weft.wire.session import frames
+from weft.wire.session.client import ClientSession
+from weft.wire.session.frames import NONE, pack_two
+from weft.wire.session.greeting import Greeting
+from weft.wire.session.pipe import SessionPipe
+from weft.wire.session.server import ServerSession
+from weft.wire.session.state import (
     CLIENT_STEPS,
     INVALID_SESSION,
     NOT_ENOUGH_BUFFERED,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.wire.errors import ProtocolError
-from weft.wire.websocket import (
+from weft.wire.session.websocket import (
     BINARY,
     CLOSE,
     PING,

@@ -29,8 +29,8 @@ from weft.channel.qos import (
     publishes,
 )
 from weft.channel.record import DispatchRecord, Happening, Record
-from weft.channel.rt_info import After, AfterAll, AfterAny, Every, RtInfo
-from weft.channel.schedule import (
+from weft.channel.scheduling.rt_info import After, AfterAll, AfterAny, Every, RtInfo
+from weft.channel.scheduling.schedule import (
     EARLIEST_DEADLINE_FIRST,
     MAXIMUM_URGENCY_FIRST,
     RATE_MONOTONIC,
@@ -39,10 +39,10 @@ from weft.channel.schedule import (
     Scheduled,
     plan,
 )
-from weft.channel.schedule_file import parse_schedule, write_schedule
+from weft.channel.scheduling.schedule_file import parse_schedule, write_schedule
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.simulated import SimulatedProcessor
 from weft.channel.timers import Timer, Timers
-from weft.channel.urgency import Urgency
 from weft.channel.work import DISCARD_NEWEST, DISCARD_OLDEST, MORE, WAIT, WaterMarks, Work, WorkQueue
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import replace
 from weft.channel.channel import EventChannel
 from weft.channel.event import ANY
 from weft.channel.qos import AllOf, AnyOf, Deadline, Dependency, Interval, On, Publication
-from weft.channel.rt_info import After, AfterAll, AfterAny, Every, RtInfo, Trigger
+from weft.channel.scheduling.rt_info import After, AfterAll, AfterAny, Every, RtInfo, Trigger
 from weft.model.errors import ScheduleError
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from weft.channel.event import ANY, Event, stamped
 from weft.channel.qos import Publication
+from weft.channel.scheduling.urgency import UNSCHEDULED, Urgency
 from weft.channel.subscriptions import Pattern, Subscriptions, Wants
 from weft.channel.timers import Timers
-from weft.channel.urgency import UNSCHEDULED, Urgency
 
 if TYPE_CHECKING:
     from weft.channel.configuration import Configuration

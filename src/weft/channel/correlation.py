@@ -23,8 +23,8 @@ from typing import Final
 
 from weft.channel.event import ANY, DEADLINE_TIMEOUT, INTERVAL_TIMEOUT, Event, Timeout
 from weft.channel.qos import AllOf, Deadline, Dependency, Interval, On
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.timers import Timer, Timers
-from weft.channel.urgency import Urgency
 from weft.channel.work import Receiver
 
 

@@ -23,8 +23,8 @@ from weft.channel.qos import (
     leaves,
 )
 from weft.channel.record import PUSH, Happening, nanoseconds
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.subscriptions import Route, Target
-from weft.channel.urgency import Urgency
 from weft.channel.work import MORE, Work
 from weft.model.errors import ChannelError
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from weft.channel.correlation import AnyNode, LeafNode, Node, Registration, Step, steps_to
 from weft.channel.event import ANY
-from weft.channel.urgency import Urgency
+from weft.channel.scheduling.urgency import Urgency
 
 Pattern = tuple[int, int]
 """(source, type); 0 is any."""

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from weft.channel.event import Events
 from weft.channel.record import DISPATCH, DONE, DROP, MISS, OVERRUN
-from weft.channel.urgency import Urgency
+from weft.channel.scheduling.urgency import Urgency
 
 MORE: Final = object()
 """What a consumer's push returns that has not finished and wants to be called again."""

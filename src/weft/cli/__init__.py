@@ -13,11 +13,20 @@ from weft.cli.examples import add_examples
 from weft.cli.parsing import Parser, describe
 from weft.model.errors import WeftError
 
+_ROOMS = {
+    "operate": ("demo", "serve", "run", "console", "steer", "journal", "passwd"),
+    "observe": ("status", "top"),
+    "analyse": ("runs", "export", "review", "tune", "timeline"),
+    "design": ("fom", "domains", "ddm"),
+    "reference": ("services", "errors", "prove", "doctor", "completion"),
+}
+_MODULES = {name: f"weft.cli.{room}.{name}" for room, names in _ROOMS.items() for name in names}
+_MODULES["bench"] = "weft.cli.bench"
 COMMANDS = (
     "demo", "serve", "run", "console", "runs", "export", "review", "tune", "journal", "passwd", "domains", "ddm", "fom",
     "services", "errors", "status", "steer", "top", "timeline", "bench", "prove", "doctor", "completion",
 )  # fmt: skip
-"""Each a module of this package, in the order of the help."""
+"""In the order of the help."""
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
@@ -30,7 +39,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in [only] if only else COMMANDS:
-        import_module(f"weft.cli.{name}").register(commands)
+        import_module(_MODULES[name]).register(commands)
     describe(made)
     add_examples(made)
     return made

@@ -6,19 +6,20 @@ import argparse
 import json
 from typing import Any
 
-from weft.cli import (
-    bench_channel,
-    bench_console,
-    bench_ddm,
-    bench_domains,
-    bench_fedpro,
-    bench_mesh,
-    bench_orders,
-    bench_record,
-    bench_review,
-    bench_tso,
-)
 from weft.cli.arguments import whole
+from weft.cli.bench_commands import (
+    channel,
+    console,
+    crowd,
+    ddm,
+    domains,
+    fedpro,
+    mesh,
+    orders,
+    record,
+    review,
+    tso,
+)
 from weft.cli.benchmarks.runner import COMPILED, PURE, alternate, can_run_compiled, load
 
 _MODULE = "weft.cli.benchmarks.embedded"
@@ -40,16 +41,17 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     embedded.add_argument("--no-objects", action="store_true", help="leave out the 10,000 objects")
     embedded.set_defaults(func=run_embedded)
-    bench_fedpro.register(kinds)
-    bench_ddm.register(kinds)
-    bench_channel.register(kinds)
-    bench_console.register(kinds)
-    bench_domains.register(kinds)
-    bench_mesh.register(kinds)
-    bench_orders.register(kinds)
-    bench_record.register(kinds)
-    bench_review.register(kinds)
-    bench_tso.register(kinds)
+    fedpro.register(kinds)
+    ddm.register(kinds)
+    channel.register(kinds)
+    console.register(kinds)
+    crowd.register(kinds)
+    domains.register(kinds)
+    mesh.register(kinds)
+    orders.register(kinds)
+    record.register(kinds)
+    review.register(kinds)
+    tso.register(kinds)
 
 
 def run_embedded(arguments: argparse.Namespace) -> int:

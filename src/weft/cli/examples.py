@@ -135,6 +135,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     "weft bench ddm": _bench("ddm", "--part moves", "--part matching --boxes 10000 --repeats 1"),
     "weft bench channel": _bench("channel", "--part periodic", "--part push --repeats 1 --json"),
     "weft bench console": _bench("console", "", "--repeats 1 --json"),
+    "weft bench crowd": _bench("crowd", "--federates 1000 --record", "--federates 10 --no-pure --json"),
     "weft bench domains": _bench(
         "domains", "--servers 16 --simulated 144", "--servers 0 --simulated 64 --repeats 1"
     ),
@@ -144,6 +145,7 @@ EXAMPLES: Final[dict[str, tuple[Example, ...]]] = {
     ),
     "weft bench record": _bench("record", "--repeats 1", "--no-pure --repeats 1 --json"),
     "weft bench review": _bench("review", "--rows 100000", "--rows 10000 --no-skew --no-duckdb --json"),
+    "weft bench stopped": _bench("stopped", "", "--no-pure --receivers 1 --repeats 1 --json"),
     "weft bench tso": _bench("tso", "--no-growth", "--federates 2 --steps 100 --no-growth --repeats 1"),
     "weft doctor": _examples("weft doctor", "weft doctor --json"),
     "weft completion": _examples("weft completion bash", "weft completion zsh > _weft"),

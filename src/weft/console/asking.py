@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from weft.console.picture import Painter
 from weft.federate import FederateAmbassador, RTIambassador
-from weft.host.guard import OPERATOR
+from weft.host.conventions import OPERATOR
 from weft.model.enums import CallbackModel
 from weft.model.records import Credentials, RtiConfiguration
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.console.security import Guard, Tokens, is_loopback
-from weft.host.private import private
+from weft.host.files.private import private
 from weft.host.settings import Console as ConsoleSettings
 from weft.model.errors import SettingsError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import weft
 from weft.console.picture import SECTIONS
-from weft.kernel.steering import ACTIONS, MOST_STEPS
+from weft.kernel.federation.operator import ACTIONS, MOST_STEPS
 
 Object = dict[str, Any]
 

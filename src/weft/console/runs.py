@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from weft.host.private import make_private, private
-from weft.host.recording_files import RecordingError
-from weft.host.runs import Run, find_runs, open_run
+from weft.host.files.private import make_private, private
+from weft.host.recording.files import RecordingError
+from weft.host.recording.runs import Run, find_runs, open_run
 
 Object = dict[str, Any]
 

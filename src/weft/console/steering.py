@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft.console.answers import Problem
-from weft.kernel.steering import ACTIONS, MOST_STEPS
+from weft.kernel.federation.operator import ACTIONS, MOST_STEPS
 
 
 class Steering(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.host.cbor import CborError, encode
-from weft.host.engine import Event
+from weft.host.files.cbor import CborError, encode
+from weft.host.mesh.agents import Event
 from weft.model.errors import FabricError
 
 

@@ -29,9 +29,10 @@ from weft.federate.services.ownership import OwnershipManagement
 from weft.federate.services.support import SupportServices
 from weft.federate.services.time import TimeManagement
 from weft.federate.services.urgency import UrgencyServices
-from weft.host import Connection, Designator, NodeHost, own_nodes, read_source, read_sources, shared_node
-from weft.host.client_settings import client_settings
-from weft.host.remote import RemoteNode
+from weft.host import Connection, Designator, NodeHost, read_source, read_sources, shared_node
+from weft.host.client.connection import RemoteNode
+from weft.host.client.settings import client_settings
+from weft.host.in_process import mesh_nodes
 from weft.kernel import DURING_RESTORE, DURING_SAVE, Callback, UrgentCallback
 from weft.model.conveyed import conveyed_handle
 from weft.model.enums import AdditionalSettingsResultCode, CallbackModel, ResignAction
@@ -148,7 +149,7 @@ class RTIambassador(
     ) -> tuple[Connection, ConfigurationResult]:
         """To the node of this process, alone or of a fabric, or over the Federate Protocol to the address given."""
         remote = configuration.rti_address or "crcAddress=" in configuration.additional_settings
-        if self._host is None and configuration.rti_address.startswith(own_nodes.SCHEME):
+        if self._host is None and configuration.rti_address.startswith(mesh_nodes.SCHEME):
             return self._own(configuration, credentials)
         if self._host is None and remote:
             settings, rest = client_settings(configuration, os.environ)
@@ -166,7 +167,7 @@ class RTIambassador(
     ) -> tuple[Connection, ConfigurationResult]:
         """To a node of a fabric, which this process is."""
         _refuse_credentials(credentials)
-        role = own_nodes.role_of(configuration)
+        role = mesh_nodes.role_of(configuration)
         assert role is not None
         used = AdditionalSettingsResultCode.SETTINGS_APPLIED
         result = ConfigurationResult(
@@ -177,7 +178,7 @@ class RTIambassador(
             else AdditionalSettingsResultCode.SETTINGS_IGNORED,
             message=f"node {role.server} of {role.file}, inside this process",
         )
-        return own_nodes.own_node(role).connect(), result
+        return mesh_nodes.own_node(role).connect(), result
 
     def disconnect(self) -> None:
         """Clause 4.3."""

@@ -43,7 +43,7 @@ Resolve = Callable[[Heard], tuple[InteractionClassHandle | ObjectClassHandle, li
 
 
 def plain(dependency: Dependency, resolve: Resolve) -> list[Any]:
-    """As the RTI is asked for it (`weft.kernel.correlating`)."""
+    """As the RTI is asked for it (`weft.kernel.qos.correlation`)."""
     if isinstance(dependency, AllOf | AnyOf):
         word = "all" if isinstance(dependency, AllOf) else "any"
         return [word, *[plain(part, resolve) for part in dependency.parts]]

@@ -1,17 +1,28 @@
-"""How a `Federate` shows a server who it is, and what it says to a person whom the server does not let in."""
+"""How a `Federate` comes in: it waits for what is not there yet, and shows who it is; who is not let in is told why."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from errno import EADDRINUSE, ECONNREFUSED
+from typing import TypeVar
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
 from weft.model.enums import CallbackModel
-from weft.model.errors import ConnectionFailed, InvalidCredentials
+from weft.model.errors import (
+    TRY_AGAIN,
+    ConnectionFailed,
+    InvalidCredentials,
+    RTIexception,
+    RTIinternalError,
+    SettingsError,
+)
 from weft.model.records import Credentials, RtiConfiguration
 
 _RETRY = 0.2  # seconds
+Done = TypeVar("Done")
 
 
 def credentials_of(user: str, password: str, given: Credentials | None) -> Credentials | None:
@@ -26,31 +37,50 @@ def credentials_of(user: str, password: str, given: Credentials | None) -> Crede
     return Credentials.password(user, password)
 
 
+class Patience:
+    """Waits for what is not there yet: whoever starts a federation need not start its parts in an order.
+
+    That is a server or node that does not run, a node whose address the process before still has, or another node of the mesh
+    that was taken for gone.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._deadline = time.monotonic() + seconds
+        self._told = False
+
+    def until_done(self, attempt: Callable[[], Done]) -> Done:
+        while True:
+            try:
+                return attempt()
+            except (ConnectionFailed, RTIinternalError) as error:
+                if not _may_come(error) or time.monotonic() >= self._deadline:
+                    raise
+                if not self._told:
+                    self._told = True
+                    logging.getLogger("weft").warning("waiting %g s for the RTI: %s", self._seconds, error)
+            time.sleep(min(_RETRY, max(0.0, self._deadline - time.monotonic())))
+
+
+def _may_come(error: RTIexception) -> bool:
+    if isinstance(error, RTIinternalError):
+        return TRY_AGAIN in str(error)
+    cause = error.__cause__
+    while isinstance(cause, SettingsError):  # of a node in this process, which names the address
+        cause = cause.__cause__
+    return isinstance(cause, OSError) and cause.errno in (ECONNREFUSED, EADDRINUSE)
+
+
 def enter(
     rti: RTIambassador,
     ears: FederateAmbassador,
     callbacks: CallbackModel,
     address: str | RtiConfiguration,
     credentials: Credentials | None,
-    wait: float,
+    patience: Patience,
 ) -> None:
-    """Connect; a server that asks for a password is answered in words of `join`.
-
-    One that does not run yet is waited for: whoever starts a federation need not start its parts in an order.
-    """
-    deadline = time.monotonic() + wait
-    told = False
-    while True:
-        try:
-            _connect(rti, ears, callbacks, address, credentials)
-            return
-        except ConnectionFailed as error:
-            if not isinstance(error.__cause__, ConnectionRefusedError) or time.monotonic() >= deadline:
-                raise
-            if not told:
-                told = True
-                logging.getLogger("weft").warning("waiting %g s for the RTI: %s", wait, error)
-        time.sleep(min(_RETRY, max(0.0, deadline - time.monotonic())))
+    """Connect; a server that asks for a password is answered in words of `join`."""
+    patience.until_done(lambda: _connect(rti, ears, callbacks, address, credentials))
 
 
 def say_how_to_join(rti: RTIambassador) -> None:

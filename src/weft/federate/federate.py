@@ -29,14 +29,14 @@ from weft.federate.ambassador import RTIambassador
 from weft.federate.attentive import Attention, Happened
 from weft.federate.causal import CausalRTIambassador
 from weft.federate.ears import Ears
-from weft.federate.entering import credentials_of, enter, say_how_to_join
+from weft.federate.entering import Patience, credentials_of, enter, say_how_to_join
 from weft.federate.meeting import Meeting, Who
 from weft.federate.pausing import Pauses
 from weft.federate.regions import Chosen, LocalRegion, Regions, Where, handles
 from weft.federate.things import Interaction, LocalObject, RemoteObject, Undecoded, all_values
 from weft.federate.vocabulary import Vocabulary
 from weft.host import Designator, NodeHost, load_fom
-from weft.host.modules import read_sources
+from weft.host.files.modules import read_sources
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
     EncodingError,
@@ -135,10 +135,11 @@ class Federate:
 
     def join(self) -> None:
         """Connect, create the federation if nobody has, join it; handlers that there are already subscribe anew."""
-        enter(self.rti, Ears(self), self._callbacks, self._address, self._credentials, self._wait)
+        patience = Patience(self._wait)
+        enter(self.rti, Ears(self), self._callbacks, self._address, self._credentials, patience)
         self._forget()
         try:
-            handle = self._create_and_join(_TRIES)
+            handle = patience.until_done(lambda: self._create_and_join(_TRIES))
             self.name = self.rti.get_federate_name(handle)
             self._regions.come_again()
             for subscribe in self._subscriptions:
@@ -679,7 +680,8 @@ def join(
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
     itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
     `user` and `password`: for a server with a password file (docs/tls.md); or `credentials` of any type, as `connect` takes them.
-    `wait`: for so many seconds a server is waited for that does not run yet, so that the order of starting does not matter.
+    `wait`: for so many seconds a server is waited for that does not run yet, or a node of the mesh that was taken for gone, so
+    that the order of starting does not matter.
     `causal`: messages come in causal order, of all federates that ask for it (docs/ordering.md, "As middleware").
     """
     return Federate(

@@ -1,7 +1,7 @@
 """The port between what lives on a node (federations, agents, event channels) and the fabric that joins it to the others.
 
 A `Carrier` takes messages for other nodes, whatever the topology, and hands over what comes for this one.  There are two: the
-mesh of a real process (`weft.host.mesh`), with links and a journal, and that of the simulated network.
+mesh of a real process (`mesh.mesh`), with links and a journal, and that of the simulated network.
 
 Classes of service (see docs/design.md):
 

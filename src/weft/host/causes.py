@@ -16,7 +16,7 @@ from array import array
 from collections import deque
 from typing import Final
 
-from weft.wire.frames import HALF, LAST_NUMBER, NONE
+from weft.wire.session.frames import HALF, LAST_NUMBER, NONE
 
 RECORDED: Final = "Weft, recording"
 """What `connect` answers a client that is to name causes."""

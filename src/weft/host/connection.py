@@ -1,7 +1,7 @@
 """The port between a federate and its node.
 
 An ambassador makes calls and takes callbacks through a `Connection` and never asks what is behind it: the node in the
-same process (`weft.host.embedded`) or a simulated network (`weft.host.simulated`).
+same process (`in_process.embedded`) or a simulated network (`simulated.simulated`).
 """
 
 from __future__ import annotations

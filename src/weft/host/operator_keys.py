@@ -1,6 +1,6 @@
 """The operator's side of a server's `operator.key`: finding it and reading it, for all who steer or look (docs/steering.md).
 
-The server's side, which makes and checks it, is `weft.host.guard.OperatorKey`.
+The server's side, which makes and checks it, is `server.guard.OperatorKey`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from weft.host.guard import OPERATOR, OPERATOR_KEY
+from weft.host.conventions import OPERATOR
+from weft.host.server.guard import OPERATOR_KEY
 from weft.model.errors import SettingsError
 from weft.model.records import Credentials
 

@@ -21,6 +21,8 @@ from typing import Final, Protocol
 
 GONE: Final = 8.0
 """Seconds without an answer after which a machine counts as gone."""
+QUIET: Final = 2.0
+"""Seconds without a word, after which it is looked whether the other machine is there."""
 _IDLE: Final = 3  # seconds without traffic before the system asks
 _PROBES: Final = 5  # one a second: GONE in all
 _LOOKS: Final = (
@@ -60,7 +62,8 @@ def is_unanswered(info: bytes) -> bool:
 class Pulse:
     """To be looked at about once a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = GONE) -> None:
+        self._patience = patience
         self._since = 0.0
         self._looks = 0
 
@@ -82,7 +85,7 @@ class Pulse:
         if self._looks == 1:
             self._since = now
         away = now - self._since
-        return away if away >= GONE and self._looks >= _LOOKS else 0.0
+        return away if away >= self._patience and self._looks >= _LOOKS else 0.0
 
 
 def gone_by(error: BaseException | None) -> float:

@@ -60,7 +60,7 @@ class Declared:
         self.receives_at: dict[InteractionClassHandle, dict[RegionHandle, bool]] = {}
         # For each region, how many of these there are at which class.
         self._users: dict[RegionHandle, dict[ObjectClassHandle | InteractionClassHandle, int]] = {}
-        # Those that begin or end as of a logical time (`weft.kernel.asof`).
+        # Those that begin or end as of a logical time (`weft.kernel.ddm.matching_at_time`).
         self.timed: TimedDeclarations[Wish] = TimedDeclarations()
         self.timed_receives: TimedDeclarations[bool] = TimedDeclarations()
 

@@ -1,7 +1,13 @@
-"""The HLA services and the way of a message: stimuli in, effects out.  Start with `weft.kernel.path`."""
+"""The HLA services and the way of a message: stimuli in, effects out.  Start with `message.pipeline`."""
 
-from weft.kernel.absence import Absence
-from weft.kernel.effects import (
+from weft.kernel.message.fast_lanes import Lane
+from weft.kernel.node.node import Node
+from weft.kernel.node.pausing import PAUSES
+from weft.kernel.node.service_table import DURING_RESTORE, DURING_SAVE, INTERNAL, SERVICES
+from weft.kernel.qos.consumers import ClassSchedule, Wish
+from weft.kernel.state.absence import Absence
+from weft.kernel.state.callback_queue import LastMile
+from weft.kernel.state.effects import (
     LEAST_URGENT,
     Alarm,
     Callback,
@@ -20,13 +26,7 @@ from weft.kernel.effects import (
     Transmit,
     UrgentCallback,
 )
-from weft.kernel.lanes import Lane
-from weft.kernel.last_mile import LastMile
-from weft.kernel.node import Node
-from weft.kernel.pausing import PAUSES
-from weft.kernel.qos import ClassSchedule, Wish
-from weft.kernel.services import DURING_RESTORE, DURING_SAVE, INTERNAL, SERVICES
-from weft.kernel.survey import SECTIONS, Surroundings
+from weft.kernel.survey.survey import SECTIONS, Surroundings
 
 __all__ = [
     "DURING_RESTORE",

@@ -10,6 +10,11 @@ error means, in one sentence, then what to do.
 
 from __future__ import annotations
 
+from typing import Final
+
+TRY_AGAIN: Final = "try again later"
+"""So ends what is said of a node that is away: whoever can wait asks again (`weft.join(wait=)`)."""
+
 
 class WeftError(Exception):
     """The root of all errors raised by Weft.  Catch it to catch them all."""

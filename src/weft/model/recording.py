@@ -85,6 +85,10 @@ class Recorder:
         """The same for what is passed on as it came from the wire: `fields` are class or instance, values and tag."""
         raise NotImplementedError
 
+    def carried_out(self, command: int) -> None:
+        """From now on the node knows what the command of that number has changed (`Federation.sequence`)."""
+        raise NotImplementedError
+
     def happened(self, happening: Any) -> None:
         """An event channel has noticed something (its `record`); may come from any thread, and late.
 

@@ -24,7 +24,9 @@ class Stamped:
         self.content = content
         self.retraction = retraction
         self.retracted = False
-        self.condition: Any = None  # it waits only as long as that holds (`weft.kernel.distributing`)
+        self.condition: Any = (
+            None  # it waits only as long as that holds (`weft.kernel.message.deliver_as_of`)
+        )
 
 
 class StampQueue:

@@ -6,6 +6,7 @@ after a save and a restore, it must lead to the same results, exceptions and cal
 
 from weft.prove.campaign import Campaign, Finding, MakeWorld, Outcome
 from weft.prove.data import proving_model
+from weft.prove.mesh_world import MeshedServers
 from weft.prove.proof import Played, Stage, judged, shrunk
 from weft.prove.script import Script, Step, read_script
 from weft.prove.words import Words, words_of
@@ -19,6 +20,7 @@ __all__ = [
     "Embedded",
     "Finding",
     "MakeWorld",
+    "MeshedServers",
     "Outcome",
     "OwnNodes",
     "Played",

@@ -14,12 +14,15 @@ from weft.fom import OBJECT_ROOT, PRIVILEGE_TO_DELETE
 from weft.prove.knowledge import Knowledge, Known
 from weft.prove.player import Seen
 from weft.prove.script import Plain, Step
+from weft.prove.values import Values
 from weft.prove.words import Words
 
 T = TypeVar("T")
 WRONG = 0.12
 """So many calls are made with whatever comes, whether or not it makes sense."""
 _MESSAGES = ("update_attribute_values", "send_interaction")
+BYTES = 0.15
+"""So many values are random bytes, of whatever data type they should be."""
 NOBODY = "nobody"  # a name that stands for no handle
 
 
@@ -33,6 +36,7 @@ class Author:
     def __init__(self, seed: int, words: Words, federates: int, time: str, choices: Sequence[Choice]) -> None:
         self.random = random.Random(seed)
         self.words = words
+        self._values = Values(words.model, self.random)
         self.known = Knowledge(federates)
         self.federates = federates
         self.float_time = time.startswith("HLAfloat")
@@ -228,16 +232,24 @@ class Author:
     def class_of(self, who: int, instance: str) -> str:
         return self.one(who).knows.get(instance) or self.known.classes.get(instance) or self.cls()
 
-    def values(self, names: Sequence[str]) -> dict[str, Plain]:
-        return {name: self.text() for name in names}
+    def values(self, instance: str, names: Sequence[str]) -> dict[str, Plain]:
+        cls = self.known.classes.get(instance, "")
+        return {name: self._value(self.words.attribute_type(cls, name)) for name in names}
 
     def parameters(self, interaction: str) -> dict[str, Plain]:
         if interaction not in self.words.all_interactions:
             return {}
-        found = self.values(self.some(self.words.parameters(interaction), 0))
+        names = self.some(self.words.parameters(interaction), 0)
+        found = {name: self._value(self.words.parameter_type(interaction, name)) for name in names}
         if self.wild and self.chance(0.3):
             found[NOBODY] = "x"
         return found
+
+    def _value(self, data_type: str) -> Plain:
+        """Of that data type, mostly; the RTI passes on any bytes."""
+        if not data_type or self.chance(BYTES):
+            return self.text()
+        return self._values.of(data_type) or self.text()
 
     def federate(self) -> str:
         if self.wild and self.chance(0.3):

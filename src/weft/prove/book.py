@@ -5,6 +5,7 @@ What a federate observes is written down in names, so that two worlds can be com
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Set
 from enum import Enum
@@ -29,8 +30,8 @@ from weft.model.handles import (
 )
 from weft.model.records import RangeBounds
 from weft.model.time import time_factory
+from weft.prove.calls.signatures import SIGNATURES
 from weft.prove.script import Plain, Script, Step
-from weft.prove.signatures import SIGNATURES
 from weft.prove.words import Words
 
 H = TypeVar("H", bound=Handle)
@@ -160,14 +161,16 @@ class Book:
         return self.parameters.get((context, plain)) or self.handle(ParameterHandle, plain)
 
     def _values(self, plain: Plain, context: str) -> dict[AttributeHandle, bytes]:
-        return {self._attribute(name, context): self._bytes(value, "") for name, value in plain.items()}
+        type_of = self.words.attribute_type
+        return {
+            self._attribute(name, context): self._bytes(value, type_of(context, name))
+            for name, value in plain.items()
+        }
 
     def _parameters(self, plain: Plain, context: str) -> dict[ParameterHandle, bytes]:
-        types = {}
-        if context in self.words.model.interaction_classes:
-            types = {p.name: p.data_type for p in self.words.model.all_parameters(context)}
+        type_of = self.words.parameter_type
         return {
-            self._parameter(name, context): self._bytes(value, types.get(name, ""))
+            self._parameter(name, context): self._bytes(value, type_of(context, name))
             for name, value in plain.items()
         }
 
@@ -182,11 +185,14 @@ class Book:
         return self.handle(kind, plain)
 
     def _bytes(self, plain: Plain, data_type: str) -> bytes:
-        """A text stands for its bytes; {"federate": name} and {"value": …} are encoded as the data type says."""
-        if isinstance(plain, dict):
+        """A text stands for its bytes; {"federate": name} and {"value": …} are encoded as the data type says.
+
+        Where nobody knows the type, as of an instance that was not registered, a value stands for its own text.
+        """
+        if isinstance(plain, dict) and data_type:
             value = self.handle(FederateHandle, plain["federate"]) if "federate" in plain else plain["value"]
             return self.words.model.encode(data_type, value)
-        return str(plain).encode("latin-1")
+        return plain.encode("latin-1") if isinstance(plain, str) else json.dumps(plain).encode()
 
     # --- to names ---------------------------------------------------------------------------------------------
 

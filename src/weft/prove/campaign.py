@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from weft.host.runs import find_runs, open_run
+from weft.host.recording.runs import find_runs, open_run
 from weft.prove.compare import Difference, first_difference
 from weft.prove.interlude import masked, with_interlude, without_interlude
 from weft.prove.proof import Played, Stage, judged, shrunk
@@ -208,7 +208,8 @@ class Campaign:
         if rest is None:
             return
         self.outcome.restored += 1
-        wrong = first_difference(masked(written.seen), masked(rest), name, played.one_place)
+        before, after = [*written.all_seen], [*rest, *played.end]
+        wrong = first_difference(masked(before, at), masked(after, at), name, played.one_place)
         if wrong is not None:
             self.outcome.findings.append(Finding(seed, name, str(wrong), script.text()))
 

@@ -1,27 +1,30 @@
-"""What two worlds must agree on, and where the standard leaves a choice.
+"""What two worlds must agree on, and where a choice is left: each with its reason (clauses of IEEE 1516.1-2025).
 
-* Results and exceptions of calls: the same.  Where a client does not wait for answers (`asyncUpdates`), and several calls were
-  made in a hurry, which of them was refused is not known.
+* Results and exceptions of calls: the same.  A client that does not wait (`asyncUpdates`, Weft's own) is told of one refusal of
+  several, and not of which call: then what it was told is among the refusals of that hurry, and it was told if there were any.
 * What a federate hears between two steps: the same callbacks.
-  - All that is no message, and messages in time stamp order with the grants among them: in the same order, but that messages of
-    equal time are free among themselves.
-  - Messages in receive order: the values of one attribute by one sender, and the interactions of one class by one sender, in the
-    same order if they are reliable and were sent in the same order type; all else is free.
-  - A federate that is time-constrained hears messages in receive order while it advances, and nobody hears any during a save.
-    Over several nodes it is free whether one that is sent when the grant or the save is due comes before it, or with the next
-    advance, or after the save.
+  - All that is no message, and messages in time stamp order with the grants among them: in the same order.  That of equal time
+    stamps is free by the standard (8.1), but Weft promises one (`weft.ordering.stamped`), and is held to it.
+  - Messages in receive order have no order by the standard (8.1).  Weft promises that the reliable values of one attribute by one
+    sender, and its reliable interactions of one class, keep theirs if they were sent in the same order type; where all
+    federates are at one node, all that one sender sends in one order type.  The rest is free.
+  - A time-constrained federate is delivered messages in receive order while it advances (8.1), and nobody is any during a save
+    (4.1).  Over several nodes one that is sent in the very step that leads to a grant or a save may come before it, or after it.
+    One that comes after has come by the time the federate asks to advance again, enables asynchronous delivery, or is not
+    constrained any more; and at the end of the script, when all do, none is left.
 * Any exception is one that the service may raise; nothing is reflected of an instance that was not discovered or is removed.
 """
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.federate.refusals import errors_of
-from weft.prove.player import Seen
-from weft.prove.script import Plain
+from weft.prove.player import END, Seen
+from weft.prove.script import Plain, Step
 
 
 @dataclass(frozen=True)
@@ -41,45 +44,78 @@ _MESSAGES: dict[str, tuple[int | None, int, int]] = {
     "receive_directed_interaction": (5, 6, 7),
     "remove_object_instance": (None, 3, 4),
 }
-# What begins a time in which messages in receive order are held.
+# What begins a time in which messages in receive order are held …
 _HOLDING = (
     "time_advance_grant", "flush_queue_grant", "time_regulation_enabled", "time_constrained_enabled", "initiate_federate_save",
 )  # fmt: skip
-_ENDS = ("federate_resigned", "federation_restored", "connection_lost")
+# … and what ends it, for the federate that calls; the end is `weft.prove.player.Player.finish`.
+_RELEASES = (
+    "time_advance_request", "time_advance_request_available", "next_message_request", "next_message_request_available",
+    "flush_queue_request", "enable_asynchronous_delivery", "disable_time_constrained",
+)  # fmt: skip
+_ENDS = ("federate_resigned", "connection_lost")
+Late = tuple[list[Plain], list[Plain]]
+"""Messages that a federate has heard in the first world and not yet in the other, and the other way round."""
+
+
+class _Saves:
+    """What holds of a federate when a save is made holds again after the restore."""
+
+    def __init__(self) -> None:
+        self._labels: dict[int, str] = {}
+        self._kept: dict[tuple[int, str], Plain] = {}
+
+    def heard(self, who: int, callback: Plain, now: Plain) -> Plain:
+        """What holds from here on: something else than `now` after a restore, None if nobody knows."""
+        if callback[0] in ("initiate_federate_save", "initiate_federate_restore"):
+            self._labels[who] = callback[1]
+        elif callback[0] == "federation_saved":
+            self._kept[who, self._labels.get(who, "")] = copy.deepcopy(now)
+        elif callback[0] == "federation_restored":
+            return copy.deepcopy(self._kept.get((who, self._labels.get(who, ""))))
+        return now
 
 
 def broken(seen: Sequence[Seen]) -> Difference | None:
     """What is wrong in one world, whatever others do: an exception that its service has not, a message about nothing."""
-    known: dict[
-        int, Counter[str]
-    ] = {}  # how many, since another may have the name before the removal of the first is heard
-    blurred: set[int] = set()  # since a restore it knows what it knew then
+    known: dict[int, Counter[str] | None] = {}  # None: after a restore of a save by somebody else
+    saves = _Saves()
     for number, one in enumerate(seen):
         step = one.step
         if one.error and one.error not in errors_of(step.call):
             what = f"{step.call} raised {one.error}, which is none of its exceptions: {one.text}"
             return Difference(number, "exception", what)
-        if step.call == "join_federation_execution" and not one.error:
-            known[step.federate] = Counter()
-            blurred.discard(step.federate)
-        if step.call.startswith("register_object_instance") and not one.error:
-            known.setdefault(step.federate, Counter())[step.name] += 1
+        _note_call(known, one)
         for who, heard in one.heard.items():
             for callback in heard:
-                if callback[0] == "federation_restored":
-                    blurred.add(who)
-                elif callback[0] == "discover_object_instance":
-                    known.setdefault(who, Counter())[callback[1]] += 1
-                elif who not in blurred and callback[0] in (
-                    "reflect_attribute_values",
-                    "remove_object_instance",
-                ):
-                    if not known.setdefault(who, Counter())[callback[1]]:
+                mine = known[who] = saves.heard(who, callback, known.setdefault(who, Counter()))
+                if mine is None:
+                    continue
+                if callback[0] == "discover_object_instance":
+                    mine[callback[1]] += 1
+                elif callback[0] in ("reflect_attribute_values", "remove_object_instance"):
+                    if mine[callback[1]] <= 0:
                         what = f"f{who} heard of {callback[1]}, which it has not discovered: {callback}"
                         return Difference(number, "unknown", what)
                     if callback[0] == "remove_object_instance":
-                        known[who][callback[1]] -= 1
+                        mine[callback[1]] -= 1
     return None
+
+
+def _note_call(known: dict[int, Counter[str] | None], one: Seen) -> None:
+    """How many instances of a name it knows: another may have the name before the removal of the first is heard."""
+    step = one.step
+    if one.error:
+        return
+    if step.call == "join_federation_execution":
+        known[step.federate] = Counter()
+    mine = known.setdefault(step.federate, Counter())
+    if mine is None:
+        return
+    if step.call.startswith("register_object_instance"):
+        mine[step.name] += 1
+    elif step.call in ("local_delete_object_instance", "delete_object_instance"):
+        mine[step.arguments[0]] -= 1
 
 
 def first_difference(
@@ -98,21 +134,26 @@ class _Comparison:
     def __init__(self, world: str, one_place: bool) -> None:
         self._world = world
         self._one_place = one_place
-        self._late: dict[
-            int, tuple[list[Plain], list[Plain]]
-        ] = {}  # heard in one world and not yet in the other
+        self._late: dict[int, Late] = {}
+        self._saves = _Saves()
+        self._hurried: list[tuple[Seen, Seen]] = []
 
     def differs(self, one: Seen, other: Seen) -> tuple[str, str]:
         call = f"{one.step.call} by f{one.step.federate}"
+        self._hurried.append((one, other))
         sure = not (one.unsure or other.unsure)
         if sure and one.error != other.error:
             return "result", f"{call}: {_outcome(one)} embedded, {_outcome(other)} at {self._world}"
-        if sure and one.result != other.result:
+        if (sure or not one.error) and one.result != other.result:
             return "result", f"{call}: returned {one.result!r} embedded, {other.result!r} at {self._world}"
+        if not one.step.hurry:
+            told = self._refusals()
+            if told:
+                return "result", told
         for who in sorted({*one.heard, *other.heard, *self._late}):
             expected, found = one.heard.get(who, []), other.heard.get(who, [])
-            if not self._is_alike(who, expected, found):
-                late = self._late.get(who, ([], []))
+            late = self._late.get(who, ([], []))
+            if not self._is_alike(who, one.step if not one.error else None, expected, found):
                 told = f"\n  embedded: {_told(expected)}\n  {self._world}: {_told(found)}"
                 return "heard", f"after {call}: f{who} heard{told}" + (
                     f"\n  late: {late}" if any(late) else ""
@@ -121,28 +162,59 @@ class _Comparison:
             self._late.pop(one.step.federate, None)
         return "", ""
 
-    def _is_alike(self, who: int, expected: list[Plain], found: list[Plain]) -> bool:
-        if any(callback[0] in _ENDS for callback in expected):
-            self._late.pop(who, None)
+    def _refusals(self) -> str:
+        """Of calls made in a hurry that nobody waited for, if it is not known which of them were refused."""
+        made, self._hurried = self._hurried, []
+        if not any(other.unsure for _, other in made):
+            return ""
+        refused = Counter(one.error for one, _ in made if one.error)
+        told = Counter([other.error for _, other in made if other.error])
+        told += Counter([name for _, other in made for name in other.told])
+        if told <= refused and bool(told) == bool(refused):
+            return ""
+        return f"in a hurry: {dict(refused)} embedded, {dict(told)} at {self._world}"
+
+    def _is_alike(self, who: int, step: Step | None, expected: list[Plain], found: list[Plain]) -> bool:
+        """`step`: if it was not refused."""
         if _in_order(expected) != _in_order(found):
             return False
         mine, others = _in_receive_order(expected), _in_receive_order(found)
-        late = self._late.get(who, ([], []))
-        if mine == others and not any(late):
-            return True
-        ahead, behind = [*late[0], *mine], [*late[1], *others]
+        before: Late = self._late.get(who, ([], []))
+        for callback in expected:
+            before = (
+                ([], []) if callback[0] in _ENDS else self._saves.heard(who, callback, before) or ([], [])
+            )
+        ahead, behind = [*before[0], *mine], [*before[1], *others]
+        if not _keeps_order(_streams(ahead, self._one_place), _streams(behind, self._one_place)):
+            return False
         for callback in list(ahead):
             if callback in behind:
                 behind.remove(callback)
                 ahead.remove(callback)
+        self._late.pop(who, None)
         if not ahead and not behind:
-            self._late.pop(who, None)
-            return any(late) or _reliably(mine) == _reliably(others)
-        may_be_late = any(late) or any(callback[0] in _HOLDING for callback in expected)
-        if self._one_place or not may_be_late:
-            return False
+            return True
+        released = step is not None and (
+            step.call == END or (step.call in _RELEASES and step.federate == who)
+        )
+        holds = not released or any(callback[0] in _HOLDING for callback in expected)
+        may_be_new = not self._one_place and any(callback[0] in _HOLDING for callback in expected)
+        for left, kept, new in ((ahead, before[0], mine), (behind, before[1], others)):
+            if not holds or not _within(left, [*([] if released else kept), *(new if may_be_new else [])]):
+                return False
         self._late[who] = (ahead, behind)
         return True
+
+
+def _within(some: list[Plain], all_of_them: list[Plain]) -> bool:
+    return Counter(map(repr, some)) <= Counter(map(repr, all_of_them))
+
+
+def _keeps_order(one: dict[tuple[str, ...], list[Plain]], other: dict[tuple[str, ...], list[Plain]]) -> bool:
+    """What one world has not heard yet comes after all that both have heard."""
+    return all(
+        all(a == b for a, b in zip(one[key], other[key], strict=False)) for key in one.keys() & other.keys()
+    )
 
 
 def _outcome(seen: Seen) -> str:
@@ -164,36 +236,22 @@ def _in_receive_order(heard: list[Plain]) -> list[Plain]:
 
 
 def _in_order(heard: list[Plain]) -> list[Plain]:
-    """All that has one order; neighbours of equal time in an order of their own."""
-    made: list[Plain] = []
-    run: list[Plain] = []
-    for one in heard:
-        if one[0] not in _MESSAGES:
-            made += [*sorted(run, key=repr), one]
-            run = []
-        elif _is_stamped(one):
-            if run and _time(run[0]) != _time(one):
-                made += sorted(run, key=repr)
-                run = []
-            run.append(one)
-    return made + sorted(run, key=repr)
+    """All that has one order."""
+    return [one for one in heard if one[0] not in _MESSAGES or _is_stamped(one)]
 
 
-def _time(message: Plain) -> Plain:
-    return message[_MESSAGES[message[0]][2]]
-
-
-def _reliably(messages: list[Plain]) -> dict[tuple[str, ...], list[Plain]]:
-    """The reliable ones, by what has an order of its own: a sender's values of an attribute, its interactions of a class."""
+def _streams(messages: list[Plain], one_place: bool) -> dict[tuple[str, ...], list[Plain]]:
+    """By what has an order of its own: a sender's reliable values of an attribute, its reliable interactions of a class."""
     found: dict[tuple[str, ...], list[Plain]] = {}
     for one in messages:
         way, producer, time = _MESSAGES[one[0]]
-        if way is None or one[way] != "HLAreliable":
+        # Between messages sent in different orders nothing is promised.
+        sent = str(one[time + 1]) if len(one) > time + 1 else ""
+        if one_place:
+            found.setdefault((one[producer], sent), []).append(one)
+        elif way is None or one[way] != "HLAreliable":
             continue
-        sent = (
-            str(one[time + 1]) if len(one) > time + 1 else ""
-        )  # between messages sent in different orders nothing is promised
-        if one[0] == "reflect_attribute_values":
+        elif one[0] == "reflect_attribute_values":
             for name, value in one[2].items():
                 found.setdefault((one[0], one[producer], sent, one[1], name), []).append([value, one[3]])
         else:

@@ -88,10 +88,10 @@ def without_interlude(seen: Sequence[Seen], at: int, count: int) -> list[Seen] |
     return [*seen[:at], *seen[at + count :]]
 
 
-def masked(seen: Sequence[Seen]) -> list[Seen]:
-    """Without what must differ."""
-    made = []
-    for one in seen:
+def masked(seen: Sequence[Seen], at: int) -> list[Seen]:
+    """Without what must differ after that step: there was a save, and the MOM says so (11.2)."""
+    made = list(seen[:at])
+    for one in seen[at:]:
         again = copy.copy(one)
         again.heard = {who: kept for who, heard in one.heard.items() if (kept := _masked(heard))}
         made.append(again)

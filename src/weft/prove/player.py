@@ -17,8 +17,8 @@ from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.records import LateRetractionReturn
 from weft.prove.book import Book
+from weft.prove.calls.signatures import UNAWAITED
 from weft.prove.script import Plain, Script, Step
-from weft.prove.signatures import UNAWAITED
 from weft.prove.words import Words
 from weft.prove.world import World
 
@@ -26,6 +26,7 @@ A = TypeVar("A")
 PATIENCE = 60.0  # seconds for what must come and depends on a disk; far beyond what anything takes
 _ROUNDS = 10_000
 _EARLIER = "from an earlier call"
+END = "end"  # in place of a call, after the last one
 _TELL = (
     "federate_resigned", "connection_lost", "federation_saved", "federation_not_saved", "federation_restored",
     "federation_not_restored", "request_federation_restore_succeeded", "request_federation_restore_failed",
@@ -42,7 +43,8 @@ class Seen:
     error: str = ""
     text: str = ""  # of the error; for people, not compared
     heard: dict[int, list[Plain]] = field(default_factory=dict)  # by federate, in order
-    unsure: bool = False  # one of several calls nobody waited for was refused, and nobody knows which
+    unsure: bool = False  # one of several calls nobody waited for was refused, and nobody knows which …
+    told: list[str] = field(default_factory=list)  # … but with what, at the last of them
 
     def plain(self) -> Plain:
         return [self.error, self.result, {str(who): what for who, what in sorted(self.heard.items())}]
@@ -150,6 +152,7 @@ class Player:
         elif unawaited:
             for seen in unawaited:
                 seen.unsure = True
+            unawaited[-1].told.append(type(error).__name__)
             self._check(unawaited[-1], error)
         else:
             self.troubles.append(f"a refusal of nothing: {type(error).__name__}: {error}")
@@ -242,24 +245,32 @@ class Player:
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def finish(self) -> None:
-        """Everybody leaves, whatever the state, and the federations are gone."""
+    def finish(self) -> Seen:
+        """Everybody hears what still waits for it, which is returned, and leaves; then the federations are gone."""
         self.at = "the end"
+        end = Seen(Step(0, END))
         for rti in self.rtis:
             with contextlib.suppress(RTIexception):
                 rti.abort_federation_save()
             with contextlib.suppress(RTIexception):
                 rti.abort_federation_restore()
-        self._rest(Seen(Step(0, "end")))
+        self._rest(end)
+        for rti in self.rtis:
+            with contextlib.suppress(RTIexception):
+                rti.enable_asynchronous_delivery()
+        heard = end.heard
+        self._rest(end)
+        end.heard = {who: heard.get(who, []) + end.heard.get(who, []) for who in {*heard, *end.heard}}
         for rti in self.rtis:
             self._quietly(rti.resign_federation_execution, ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST)
-        self._rest(Seen(Step(0, "end")))
+        self._rest(Seen(Step(0, END)))
         for name in sorted(self._federations):
             for rti in self.rtis:
                 self._quietly(rti.destroy_federation_execution, f"{self.book.federation}-{name}")
         for rti in self.rtis:
             if self._is_connected(rti):
                 rti.leave()
+        return end
 
     def _quietly(self, work: Callable[[A], None], argument: A) -> None:
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from weft.prove.author import Author
-from weft.prove.choices import CHOICES
+from weft.prove.calls.choices import CHOICES
 from weft.prove.compare import Difference, broken, first_difference
 from weft.prove.player import Player, Seen
 from weft.prove.script import Script, Step
@@ -33,6 +33,11 @@ class Played:
     callbacks: int = 0
     federation: str = ""
     one_place: bool = True
+    end: list[Seen] = field(default_factory=list)  # what still waited for federates after the last step
+
+    @property
+    def all_seen(self) -> list[Seen]:
+        return [*self.seen, *self.end]
 
 
 class Stage:
@@ -81,7 +86,7 @@ class Stage:
             players.append(player)
             act(player, played)
             player.settle()
-            player.finish()
+            played.end.append(player.finish())
 
         try:
             bounded(work, lambda: players[0].at if players else "connect")
@@ -122,12 +127,12 @@ def judged(expected: Played, found: Played) -> Difference | None:
     """What is wrong with a script in a world, compared with the first one; its troubles before all."""
     if found.troubles:
         return Difference(max(0, len(found.seen) - 1), "trouble", f"at {found.world}: {found.troubles[0]}")
-    wrong = broken(found.seen)
+    wrong = broken(found.all_seen)
     if wrong is not None:
         return wrong
     if found is expected:
         return None
-    return first_difference(expected.seen, found.seen, found.world, found.one_place)
+    return first_difference(expected.all_seen, found.all_seen, found.world, found.one_place)
 
 
 def shrunk(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool], tries: int = 400) -> list[Step]:

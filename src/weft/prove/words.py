@@ -86,6 +86,15 @@ class Words:
     def parameters(self, interaction: str) -> tuple[str, ...]:
         return tuple(p.name for p in self.model.all_parameters(interaction))
 
+    def attribute_type(self, cls: str, name: str) -> str:
+        """Its data type; nothing if the class has no such attribute."""
+        of = self.model.all_attributes(cls) if cls in self.model.object_classes else ()
+        return next((one.data_type for one in of if one.name == name), "")
+
+    def parameter_type(self, interaction: str, name: str) -> str:
+        of = self.model.all_parameters(interaction) if interaction in self.model.interaction_classes else ()
+        return next((one.data_type for one in of if one.name == name), "")
+
     def directed(self, cls: str) -> tuple[str, ...]:
         """Interactions that the class, or one above it, names as directed."""
         return tuple(name for owner in self.model.object_lineage(cls) for name in owner.directed_interactions)

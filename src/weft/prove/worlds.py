@@ -12,19 +12,22 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from weft.fabric import Domains, Topology
 from weft.federate import RTIambassador
 from weft.host import EmbeddedNode, NodeHost
-from weft.host.own_node import OwnConnection, OwnNode
-from weft.host.recording import NodeRecordings
-from weft.host.recording_writers import Writer
-from weft.host.server import Server, run_loop
+from weft.host.in_process.mesh_node import OwnConnection, OwnNode
+from weft.host.mesh.node import FabricNode
+from weft.host.recording.recording import NodeRecordings
+from weft.host.recording.writers import Writer
+from weft.host.server.server import Server, run_loop
 from weft.host.settings import Fabric, Limits, Record, Serve, Settings
-from weft.host.simulated_fabric import FabricNetwork, FabricProfile
+from weft.host.simulated.fabric import FabricNetwork, FabricProfile
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
 from weft.model.records import RtiConfiguration
 
+T = TypeVar("T")
 PATIENCE = 60.0
 TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 
@@ -38,7 +41,7 @@ class _LogHandler(logging.Handler):
         self._lines.append(record.getMessage())
 
 
-class _World:
+class LocalWorld:
     """What worlds have in common: a name, a log, and a folder for saves and recordings."""
 
     one_place = True
@@ -70,7 +73,7 @@ def _at_once(work: Callable[[], None]) -> None:
     work()
 
 
-class Embedded(_World):
+class Embedded(LocalWorld):
     """One node; nothing is ever under way."""
 
     def __init__(self, record: Path | None = None) -> None:
@@ -98,13 +101,13 @@ class Embedded(_World):
         self._clean()
 
 
-def round_trips(federates: Sequence[RTIambassador]) -> list[RTIexception]:
-    """Of everybody, twice: the first sends all that waits here, the second brings what that has led to.
+def round_trip(federates: Sequence[RTIambassador]) -> list[RTIexception]:
+    """Everybody asks something and has the answer: all that waited here is at the server, and what that had for it is here.
 
     What a server has for a federate before it answers that one's call comes before the answer.
     """
     found: list[RTIexception] = []
-    for rti in [*federates, *federates]:
+    for rti in federates:
         while True:
             try:
                 rti.query_status()
@@ -125,7 +128,7 @@ class Certificate:
     key: str
 
 
-class AtAddress(_World):
+class AtAddress(LocalWorld):
     """A server that somebody runs."""
 
     def __init__(self, address: str, settings: str = "", name: str = "") -> None:
@@ -143,7 +146,8 @@ class AtAddress(_World):
         return RtiConfiguration("", self.address, self.settings)
 
     def rest(self, federates: Sequence[RTIambassador]) -> list[RTIexception]:
-        return round_trips(federates)
+        """The first round sends what waits at clients, the second brings what that has led to."""
+        return round_trip(federates) + round_trip(federates)
 
     def stop(self) -> None:
         self._clean()
@@ -172,7 +176,7 @@ class Served(AtAddress):
         if self._certificate is not None:
             serve = replace(serve, cert=self._certificate.cert, key=self._certificate.key)
         settings = Settings(serve, Limits(saves=100_000), record=Record(directory=str(self.runs or "")))
-        self._thread = _ServerThread(settings, self._lines.append, self.runs is not None)
+        self._thread = ServerThread(settings, self._lines.append, self.runs is not None)
         port = self._thread.start()[self.kind]
         self.address = f"127.0.0.1:{port}" if self.kind == "tcp" else f"{self.kind}://127.0.0.1:{port}"
         told = [] if self._waits else ["FedPro.asyncUpdates=true"]
@@ -185,13 +189,21 @@ class Served(AtAddress):
         self._clean()
 
 
-class _ServerThread:
-    """A server and its event loop."""
+class ServerThread:
+    """A server and its event loop; `join` makes what joins it to other servers, inside that loop."""
 
-    def __init__(self, settings: Settings, report: object, record: bool) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        report: Callable[[str], None],
+        record: bool,
+        join: Callable[[], FabricNode] | None = None,
+    ) -> None:
+        self.fabric: FabricNode | None = None
         self._settings = settings
         self._report = report
         self._record = record
+        self._join = join
         self._started = threading.Event()
         self._ports: dict[str, int] = {}
         self._failure: BaseException | None = None
@@ -215,13 +227,27 @@ class _ServerThread:
             self._started.set()
 
     async def _main(self) -> None:
-        server = Server(self._settings, self._report, None, "", record=self._record)  # type: ignore[arg-type]
-        self._ports = {kind: port for kind, _, port in await server.start()}
+        self.fabric = None if self._join is None else self._join()
+        self.server = Server(self._settings, self._report, None, "", self.fabric, record=self._record)
+        self._ports = {kind: port for kind, _, port in await self.server.start()}
+        if self.fabric is not None:
+            await self.fabric.start()
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         self._started.set()
         await self._stopping.wait()
-        await server.stop(1.0)
+        await self.server.stop(1.0)
+        if self.fabric is not None:
+            await self.fabric.stop()
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """In the server's own thread, between two turns of its loop."""
+        assert self._loop is not None
+
+        async def answer() -> T:
+            return question()
+
+        return asyncio.run_coroutine_threadsafe(answer(), self._loop).result(PATIENCE)
 
     def stop(self) -> None:
         if self._loop is not None and self._stopping is not None:
@@ -240,7 +266,7 @@ def loopback(topology: Topology) -> Domains:
     return Domains(topology, {name: f"127.0.0.1:{free_port()}" for name in topology.servers})
 
 
-class OwnNodes(_World):
+class OwnNodes(LocalWorld):
     """Three nodes of two domains in this process, with real links; federates in turn at each."""
 
     one_place = False
@@ -316,7 +342,7 @@ class _Site:
         return self._node.connect()
 
 
-class Simulated(_World):
+class Simulated(LocalWorld):
     """Three nodes of two domains on a virtual clock, with links that repeat and delay; the same every time."""
 
     one_place = False

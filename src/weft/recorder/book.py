@@ -23,6 +23,8 @@ What most entries do not have is in a second list, of additions (`Book.add`):
     32      4     bytes that ordering added
     36      4     which of the batch's `more`, from 1; 0: none
 
+Commands are few: a third list has their numbers, and from which entry on each holds (`Book.carried_out`).
+
 What is kept of messages lies behind one another in pieces of bytes of their own: values, whose lengths are in a further one;
 messages as they came from the wire; tags.
 """
@@ -71,6 +73,7 @@ class Batch:
         packed: Any,
         tags: Any,
         more: list[dict[str, Any]],
+        commands: list[tuple[int, int]],
         shapes: list[tuple[Pattern, ...]],
         rows: int,
     ) -> None:
@@ -81,6 +84,7 @@ class Batch:
         self.packed = packed
         self.tags = tags
         self.more = more
+        self.commands = commands  # from which entry on, which number; the first from the first entry on
         self.shapes = shapes  # by number
         self.rows = rows
 
@@ -113,6 +117,7 @@ class Book(Recorder):
         self._shapes: list[tuple[Pattern, ...]] = []
         self._lengths: list[int] = []
         self._remembered = 0  # rows of shapes
+        self._command = 0
         self._clear(False)
 
     def _clear(self, again: bool) -> None:
@@ -122,6 +127,7 @@ class Book(Recorder):
         self._entering = False  # in the midst of an entry
         self._kept = 0  # bytes of values
         self._more: list[dict[str, Any]] = []
+        self._commands: list[tuple[int, int]] = [(0, self._command)]
         if NATIVE and not again:
             self._entries = BytesWriter()
             self._additions = BytesWriter()
@@ -178,6 +184,12 @@ class Book(Recorder):
 
     def took_part(self, node: str) -> None:
         self.others[node] = None
+
+    def carried_out(self, command: int) -> None:
+        self._command = command
+        if self._commands[-1][0] == self.count:
+            self._commands.pop()
+        self._commands.append((self.count, command))
 
     def happened(self, happening: Any) -> None:
         self._happenings.append(happening)
@@ -376,7 +388,18 @@ class Book(Recorder):
                 b"".join(self._plain_tags),
             ]
         entries, additions, values, sizes, packed, tags = pieces
-        taken = Batch(entries, additions, values, sizes, packed, tags, self._more, self._shapes, self.rows)
+        taken = Batch(
+            entries,
+            additions,
+            values,
+            sizes,
+            packed,
+            tags,
+            self._more,
+            self._commands,
+            self._shapes,
+            self.rows,
+        )
         self._clear(again=2 * self.count > self._most_entries)
         return taken
 

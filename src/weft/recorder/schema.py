@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 1
+VERSION = 2
+"""1 had no columns `command` and `boxes`."""
 
 
 class Column(NamedTuple):
@@ -24,6 +25,11 @@ COLUMNS = (
     Column("seq", "int64", "number of the row in its node, from 1, no gaps but where rows were dropped"),
     Column("epoch_ns", "int64", "wall clock, nanoseconds since 1970"),
     Column("mono_ns", "int64", "monotonic clock of the node's machine, nanoseconds"),
+    Column(
+        "command",
+        "int64",
+        "number of the last command, of those that all nodes carry out in one order, that the node had carried out",
+    ),
     Column("kind", "word", "what happened, see KINDS"),
     Column("service", "word", "HLA service or callback, if one was called"),
     # Who.
@@ -66,6 +72,12 @@ COLUMNS = (
     Column("dimensions", "[word]", "names of the dimensions of lower and upper, region after region"),
     Column("lower", "[int64]", "lower bounds, included"),
     Column("upper", "[int64]", "upper bounds, excluded"),
+    Column(
+        "boxes",
+        "[int64]",
+        "of an update, unless all of items are in one box: for each the sum of 1, 2, 4 … for the first, second, third … box of "
+        "lower and upper that it is in; 0: in the default region; -1: in regions that are nowhere at that time",
+    ),
     Column("payload_bytes", "int64", "bytes of the user's data"),
     Column("control_bytes", "int64", "bytes that ordering and routing added, if any"),
     # Urgency.
@@ -94,7 +106,8 @@ KINDS = {
     "release": "a held message may be delivered",
     "deliver": "a message was given to a federate",
     "callback": "a federate was told something else",
-    "filter": "a message reached a node and was not wanted there, or a newer value came first (update rates)",
+    "filter": "a message reached a node and was not wanted there, or not any more when it was due, or a newer value came first "
+    "(update rates)",
     "drop": "a message was given up: best effort, a full queue, a federate gone",
     "retract": "a message was retracted",
     "request": "a federate asked for time",

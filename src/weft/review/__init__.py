@@ -12,6 +12,6 @@ __all__ = ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "reg
 
 def register(session: Any) -> None:
     """Let a Spark session read recorded runs: `session.read.format("weft").load(run)`, and `session.readStream` likewise."""
-    from weft.review import source
+    from weft.review.spark import source
 
     source.register(session)

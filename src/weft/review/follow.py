@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from weft.host.recording_files import idle_file, node_file, read_json
-from weft.host.runs import Run, open_run
-from weft.review import run_files
+from weft.host.recording.files import idle_file, node_file, read_json
+from weft.host.recording.runs import Run, open_run
 from weft.review.audits.context import Context, Result
 from weft.review.errors import ReviewError, reason
 from weft.review.live.following import COLUMNS, Following
 from weft.review.live.ordered import Finding
-from weft.review.reading import Opened, notes_of
 from weft.review.review import AUDITS, Review, review
-from weft.review.session import LOCAL, Profile, spark_session
+from weft.review.spark import run_files
+from weft.review.spark.reading import Opened, notes_of
+from weft.review.spark.session import LOCAL, Profile, spark_session
 
 TRIGGER = "200 milliseconds"  # between two looks for new files, if there is nothing else to do
 INTERVAL = 0.25  # seconds between two looks at how far nodes and Spark have come
@@ -168,7 +168,7 @@ class Streaming:
         self.query: Any = None
 
     def __enter__(self) -> Streaming:
-        from weft.review.source import register
+        from weft.review.spark.source import register
 
         register(self._session)
         self._start()

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
-from weft.host.runs import RowFile, Run
+from weft.host.recording.runs import RowFile, Run
 
 NOTE, GAP, WRONG, CLOCK = "note", "gap", "wrong", "clock"
 """Put right, so that nothing is lost; rows are missing; rows are not to be trusted; times are not."""

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from weft.review import quality
-from weft.review.advice import advise_run
+from weft.review.advice.advice import advise_run
 from weft.review.audits import causal, deadlines, delivery, interest, timing
 from weft.review.audits.context import Context, Result
 from weft.review.errors import ReviewError, reason
 from weft.review.quality import Doubt
-from weft.review.reading import Opened, open_for_review, read_rows, with_doubts
 from weft.review.report.evidence import Evidence, gather
-from weft.review.session import LOCAL, Profile, progress, spark_session
-from weft.review.tasks import DamagedFile
+from weft.review.spark.reading import Opened, open_for_review, read_rows, with_doubts
+from weft.review.spark.session import LOCAL, Profile, progress, spark_session
+from weft.review.spark.tasks import DamagedFile
 
 AUDITS: dict[str, Callable[[Context], Result]] = {
     "causal": causal.audit,
@@ -105,7 +105,7 @@ def review(
 ) -> Review:
     """Review a run; `session` is a Spark session that is already there and stays.
 
-    `evidence`: also gather what `weft.review.report.html_report` draws.
+    `evidence`: also gather what `report.html_report` draws.
     """
     opened = open_for_review(path)
     with _session(session, master, opened, say) as spark:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.host.recording_files import NodeFiles, arrow_type
+from weft.host.recording.files import NodeFiles, arrow_type
 from weft.recorder import COLUMNS, VERSION
 from weft.review.kernels.pieces import Array
 
@@ -38,6 +38,7 @@ WORDS = {
     "transport": ("reliable", "best-effort"),
     "operation": ("handle",),
 }  # fmt: skip
+CONTROL = ("join", "resign", "declare", "region")
 START = 1_700_000_000_000_000_000
 STEP = 10_000_000  # ns
 SPACE = 1000
@@ -83,6 +84,7 @@ class _State:
     vector_rows: list[Array] = field(default_factory=list)
     pending: int = 0
     stamps: int = 0
+    commands: int = 0
 
 
 def make_run(folder: Path, plan: Plan) -> Path:
@@ -161,13 +163,17 @@ def _flush(state: _State) -> _Block:
             [part.get(name, np.full(len(part["epoch_ns"]), missing)) for part in state.parts]
         )
     order = np.argsort(rows["epoch_ns"], kind="stable")
+    rows = {name: column[order] for name, column in rows.items()}
+    changes = np.isin(rows["kind"], [WORDS["kind"].index(kind) for kind in CONTROL])
+    rows["command"] = state.commands + np.cumsum(changes)
+    state.commands = int(rows["command"][-1])
     vectors = (
         np.concatenate(state.vector_rows)
         if state.vector_rows
         else np.zeros((0, state.plan.federates), np.int64)
     )
     state.parts, state.vector_rows, state.pending, state.stamps = [], [], 0, 0
-    return _Block({name: column[order] for name, column in rows.items()}, vectors)
+    return _Block(rows, vectors)
 
 
 NONE = np.iinfo(np.int64).min

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from weft.model.records import Source
-from weft.review.advice import Advice, Say, advise, inputs_of, silent
-from weft.review.advice_check import MESSAGES, check
+from weft.review.advice.advice import Advice, Say, advise, inputs_of, silent
+from weft.review.advice.check import MESSAGES, check
 from weft.review.errors import ReviewError
-from weft.review.reading import open_for_review, read_rows
-from weft.review.session import LOCAL, Profile, progress, spark_session
+from weft.review.spark.reading import open_for_review, read_rows
+from weft.review.spark.session import LOCAL, Profile, progress, spark_session
 
 WRITTEN = "written by weft tune"
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from weft.model.errors import WeftError
-from weft.review import arrow
 from weft.review.audits.context import Context
-from weft.review.reading import open_for_review
 from weft.review.review import OK, Review, run_audits
-from weft.review.tasks import spread
+from weft.review.spark import arrow
+from weft.review.spark.reading import open_for_review
+from weft.review.spark.tasks import spread
 
 FAILED = "failed"
 PROMISED = ("CO", "CT")  # receive order promises nothing

@@ -1,10 +1,10 @@
 """The Federate Protocol of IEEE 1516-2025, without I/O: sessions and frames, and the codec of calls and callbacks."""
 
-from weft.wire.callbacks import CALLBACK_SUCCEEDED
-from weft.wire.calls import DecodedCall
-from weft.wire.codec import Codec
-from weft.wire.codec_values import CompressedModule, ConveyedRegion, ModuleUrl
-from weft.wire.codec_wire import WireError
+from weft.wire.codec.callbacks import CALLBACK_SUCCEEDED
+from weft.wire.codec.calls import DecodedCall
+from weft.wire.codec.codec import Codec
+from weft.wire.codec.values import CompressedModule, ConveyedRegion, ModuleUrl
+from weft.wire.protobuf import WireError
 
 __all__ = [
     "CALLBACK_SUCCEEDED",

@@ -26,9 +26,9 @@ from weft.channel import FULL, NO_DISPATCHING, Event, on
 from weft.cli.benchmarks.channel import CONSUMERS, KIND, SUPPLIERS, spread
 from weft.cli.benchmarks.mesh import places
 from weft.cli.benchmarks.runner import COMPILED, PURE
-from weft.host.channel_process import ProcessChannel
 from weft.host.dispatch import RealTimeConsumer
-from weft.host.own_channels import open_channel
+from weft.host.in_process.event_channel import ProcessChannel
+from weft.host.in_process.event_channels import open_channel
 
 EVENTS = {COMPILED: 600, PURE: 200}
 DISPATCHES = ("none", "single")

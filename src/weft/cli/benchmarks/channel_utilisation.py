@@ -18,7 +18,7 @@ from weft.channel import NO_DISPATCHING, Event, interval, on
 from weft.cli.benchmarks.channel_remote import PATIENCE, process, take_fifo
 from weft.cli.benchmarks.mesh import places
 from weft.cli.benchmarks.utilisation import PERIODS, TRIAL, Trial, burn, search, works
-from weft.host.own_channels import open_channel
+from weft.host.in_process.event_channels import open_channel
 
 WARM = 2  # events of each pair that do not count
 _KINDS = {"high": 16, "low": 17}

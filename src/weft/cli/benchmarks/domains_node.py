@@ -22,10 +22,10 @@ from typing import Any
 
 from weft.federate.agents import Agent
 from weft.host.carrier import Port, ServiceClass
-from weft.host.engine import Event
-from weft.host.fabric_node import FabricNode, read_domains
-from weft.host.mesh import Mesh
-from weft.host.server import run_loop
+from weft.host.mesh.agents import Event
+from weft.host.mesh.mesh import Mesh
+from weft.host.mesh.node import FabricNode, read_domains
+from weft.host.server.server import run_loop
 from weft.host.settings import Fabric
 
 SETTINGS = Fabric(lost_seconds=60.0, retry_seconds=0.2, retry_most_seconds=2.0)
@@ -71,7 +71,7 @@ async def _round_trip(node: FabricNode, ping: Ping, to: str, answers: int) -> fl
 
 
 def _letter(name: str) -> bytes:
-    from weft.host.cbor import encode
+    from weft.host.files.cbor import encode
 
     return encode([name.partition("@")[0], name, b""])
 

@@ -24,7 +24,7 @@ import time
 from typing import Any
 
 from weft.cli.benchmarks.runner import COMPILED, PURE, can_run_compiled
-from weft.host.simulated import SimulatedConnection, SimulatedNetwork
+from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork
 from weft.model.enums import ResignAction
 from weft.model.records import RangeBounds, Source
 

@@ -30,8 +30,8 @@ from typing import Any
 import weft
 from weft.cli.benchmarks.embedded import _FOM, Counter
 from weft.cli.benchmarks.runner import COMPILED, PURE, say
-from weft.host.client_settings import ClientSettings
-from weft.host.remote import RemoteConnection
+from weft.host.client.connection import RemoteConnection
+from weft.host.client.settings import ClientSettings
 from weft.model.records import RtiConfiguration
 
 ROUND_TRIPS = 3_000

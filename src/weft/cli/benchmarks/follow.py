@@ -128,8 +128,8 @@ def writer() -> None:
 
 class _Writer:
     def __init__(self, made: Path, run: Path, rate: float) -> None:
-        from weft.host.recording_files import NodeFiles
-        from weft.host.runs import open_run
+        from weft.host.recording.files import NodeFiles
+        from weft.host.recording.runs import open_run
 
         there = open_run(made)
         info = dict(there.info)

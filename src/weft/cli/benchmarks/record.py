@@ -20,10 +20,10 @@ from weft._build import is_compiled
 from weft.cli.benchmarks import fedpro
 from weft.cli.benchmarks.embedded import _FOM, federation
 from weft.cli.benchmarks.runner import COMPILED, PURE, say
-from weft.host.recording import RunWriter
-from weft.host.recording_writers import Writer
-from weft.host.runs import find_runs, open_run
-from weft.kernel.federations import found
+from weft.host.recording.recording import RunWriter
+from weft.host.recording.runs import find_runs, open_run
+from weft.host.recording.writers import Writer
+from weft.kernel.federation.founding import found
 from weft.recorder import Batch, Book
 
 EMBEDDED = {COMPILED: 1_000_000, PURE: 300_000}

@@ -84,10 +84,10 @@ class Steps(NamedTuple):
 
 def measure_review(session: Any, run: Path, say: Callable[[str], None], no_advice: bool = False) -> Steps:
     """Each audit by itself, then the advice; in a run in which nothing is wrong."""
-    from weft.review.advice import advise, inputs_of
+    from weft.review.advice.advice import advise, inputs_of
     from weft.review.audits.context import Context
-    from weft.review.reading import open_for_review, read_rows
     from weft.review.review import AUDITS
+    from weft.review.spark.reading import open_for_review, read_rows
 
     opened = open_for_review(run)
     context = Context(session, opened, read_rows(session, opened))

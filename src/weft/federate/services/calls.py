@@ -8,8 +8,8 @@ from typing import Any, Final, NoReturn
 from weft.federate.awaited import Awaited
 from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal
 from weft.federate.services.refused import TABLE
+from weft.host.client.connection import RemoteConnection
 from weft.host.connection import Connection
-from weft.host.remote import RemoteConnection
 from weft.model.errors import NotConnected, RTIexception
 from weft.model.handles import AttributeHandle, RegionHandle
 

@@ -1,7 +1,7 @@
 """An event channel, its dispatcher, and the thread that looks at its timers: what runs by itself under one lock.
 
 Whose lock that is, its owner decides: a channel on its own has one of its own (`realtime`), a channel that is joined to others
-has its node's (`weft.host.channel_process`), so that there is one lock and no order of locks to be kept.  Whoever is in the
+has its node's (`in_process.event_channel`), so that there is one lock and no order of locks to be kept.  Whoever is in the
 channel holds it; consumers run without it, except where there is no dispatching.
 
 The *timekeeper* looks at the timers at the time they are due and not before, and at who hangs; between two looks it sleeps.
@@ -30,7 +30,7 @@ from weft.channel import (
     SupplierQos,
 )
 from weft.channel.qos import leaves
-from weft.channel.urgency import UNSCHEDULED
+from weft.channel.scheduling.urgency import UNSCHEDULED
 from weft.host.dispatch import worker
 from weft.host.dispatch.desks import HostDispatcher, always, nothing
 from weft.host.dispatch.processes import Preemptive

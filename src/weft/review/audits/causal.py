@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.audits.near import blocks_of, rows_in
@@ -19,7 +18,8 @@ from weft.review.kernels import causal as kernel
 from weft.review.kernels.log_scan import LateMessage, LogScan
 from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array, by_value, split
-from weft.review.tasks import Part, Work, in_order, read_part, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, Work, in_order, read_part, spread
 
 PATIENCE = 5_000_000_000  # ns by which the clocks of machines may differ
 SEQUENCER = pick.SEQUENCER

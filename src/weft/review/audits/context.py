@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from weft.review import arrow
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
 from weft.review.audits.survey import Seen, Stay, survey
 from weft.review.quality import CLOCK, WRONG
-from weft.review.reading import Opened
-from weft.review.tasks import Part, lives_of, parts_of
+from weft.review.spark import arrow
+from weft.review.spark.reading import Opened
+from weft.review.spark.tasks import Part, lives_of, parts_of
 
+NUMBER, CLOCK_COLUMN = "command", "epoch_ns"
 SAME_CLOCK = 20_000_000  # ns: nodes whose two clocks differ by as much are on one machine
 CLOCKS_DIFFER = 1_000_000_000  # ns that clocks of several machines may differ
 
@@ -91,6 +92,20 @@ class Context:
         """Of each part."""
         return survey(self.session, self.parts, self.opened.time_column)
 
+    @cached_property
+    def order_column(self) -> str:
+        """What tells which changes a node knew of: the number of its last command; in older rows only the wall clock."""
+        return CLOCK_COLUMN if any(seen.unnumbered for seen in self.survey) else NUMBER
+
+    @cached_property
+    def gone(self) -> dict[int, tuple[int, int]]:
+        """By which command each federate left that did, as far as rows have such numbers, and when they tell of it."""
+        found: dict[int, tuple[int, int]] = {}
+        for federate, *told in (one for seen in self.survey for one in seen.gone):
+            command, at = told
+            found[federate] = min((command, at), found.get(federate, (command, at)))
+        return found
+
     def has(self, *kinds: str) -> bool:
         """Are there rows of these kinds?"""
         return any(seen.kinds[kind] for seen in self.survey for kind in kinds)
@@ -133,7 +148,8 @@ class Context:
         if not (self.untold or wrong or clock):
             return found
         nodes = {member.federate: member.node for member in self.members.values()}
-        return found.mapInArrow(partial(doubted, nodes, self.untold, wrong, clock), schema)
+        by_clock = BY_CLOCK if self.order_column == NUMBER else (*BY_CLOCK, "missed", "extra")
+        return found.mapInArrow(partial(doubted, nodes, self.untold, wrong, clock, by_clock), schema)
 
     @cached_property
     def excused(self) -> set[int]:
@@ -181,11 +197,17 @@ class Context:
 
 CERTAIN = ("duplicate", "other time", "after resignation", "sent twice", "decreasing", "past")
 """What is there and wrong: rows that are missing do not make it so.  The like for what was late."""
-BY_CLOCK = ("missed", "extra", "grant above LBTS")
+BY_CLOCK = ("grant above LBTS",)
+"""What the clocks of several nodes have to agree for."""
 
 
 def doubted(
-    nodes: dict[int, str], gaps: set[str], wrong: set[str], clock: set[str], batches: Iterator[Any]
+    nodes: dict[int, str],
+    gaps: set[str],
+    wrong: set[str],
+    clock: set[str],
+    by_clock: tuple[str, ...],
+    batches: Iterator[Any],
 ) -> Iterator[Any]:
     """Whoever is named in a finding may be one whose rows cannot be relied on."""
     for batch in batches:
@@ -199,7 +221,7 @@ def doubted(
                 row["unsure"]
                 or named & wrong
                 or (what is not None and what not in CERTAIN and named & missing)
-                or (what in BY_CLOCK and named & clock)
+                or (what in by_clock and named & clock)
             )
         yield arrow.made_of_rows(rows, batch.schema)
 

@@ -6,20 +6,23 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import RTI, Context
-from weft.review.tasks import Part, read_part, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, read_part, spread
 
 KINDS = ("declare", "region", "resign", "lost")
 FORGETS = "local_delete_object_instance"
 """6.16: a call by which a federate gets no more of an instance, until it discovers it again."""
 WORDS = ("node", "kind", "service", "class")
-COLUMNS = (*WORDS, "seq", "federate", "items", "region", "dimensions", "lower", "upper", "epoch_ns", "object")
+COLUMNS = (
+    *WORDS,
+    *("seq", "federate", "items", "region", "dimensions", "lower", "upper", "epoch_ns", "command", "object"),
+)
 SCHEMA = (
     "node string, kind string, service string, class string, seq bigint, federate bigint, items array<string>, "
     "region bigint, dimensions array<string>, lower array<bigint>, upper array<bigint>, epoch_ns bigint, "
-    "object bigint, time {time}"
+    "command bigint, object bigint, time {time}"
 )
 
 

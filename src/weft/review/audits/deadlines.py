@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.ranks import percentiles, sample
-from weft.review.tasks import Part, read_part, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, read_part, spread
 
 PERCENTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 MS = 1e6

@@ -2,7 +2,7 @@
 
 Nearly always nearly all is well, so first the sums of what was sent and of what was delivered are compared, for blocks of
 messages of one source: no row crosses the network for that.  Only blocks whose sums differ are looked at message by message
-(`weft.review.kernels.messages`), all rows of a message in one task.
+(`kernels.messages`), all rows of a message in one task.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits import pick
-from weft.review.audits.context import Context, Result
+from weft.review.audits.context import NUMBER, Context, Result
 from weft.review.audits.control import control
 from weft.review.audits.judging import AFTER_RESIGNATION as AFTER_RESIGNATION
 from weft.review.audits.judging import DUPLICATE as DUPLICATE
@@ -27,7 +26,8 @@ from weft.review.audits.judging import UNSENT as UNSENT
 from weft.review.audits.near import rows_in, time_type
 from weft.review.kernels import sums as kernel
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.tasks import Part, read_part, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, read_part, spread
 
 SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
 SUMMED = (
@@ -103,6 +103,7 @@ class Deliveries:
             },
             arrow.packed(control(context).toArrow()),
             time_type(context),
+            context.order_column == NUMBER,
         )
 
     @cached_property

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits import pick
-from weft.review.audits.context import Context, Result
+from weft.review.audits.context import NUMBER, Context, Result
 from weft.review.audits.control import control
 from weft.review.audits.delivery import Deliveries, of_kind
 from weft.review.audits.judging import (
@@ -38,8 +37,10 @@ from weft.review.audits.near import SCHEMA, blocks_of, rows_in, time_type
 from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import by_value
+from weft.review.kernels.standing import NO_DIMENSION, boxes_of, pieces_of
 from weft.review.kernels.subscriptions import wanted
-from weft.review.tasks import Part, read_part, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, read_part, spread
 
 FORMS = (OTHER_CLASS, MISSING_ITEMS, EXTRA_ITEMS)
 SEP = pick.SEP
@@ -55,7 +56,8 @@ MISFITS = "what string, source bigint, message bigint, federate bigint, node str
 def audit(context: Context) -> Result:
     if not context.has("send"):
         return Result(0, [], figures={"not_judged": []}, idle="nothing was sent")
-    stretches = control(context).repartition("federate").mapInArrow(stretches_of, SUBSCRIBED).persist()
+    rows = control(context).repartition("federate")
+    stretches = rows.mapInArrow(partial(stretches_of, context.order_column), SUBSCRIBED).persist()
     few = stretches.toArrow() if context.session is None else stretches.limit(FEW + 1).toArrow()
     whole = context.session is None or len(few) <= FEW
     told = few if whole else stretches.select("federate", "class", "items", "region").distinct().toArrow()
@@ -135,56 +137,66 @@ def _by_tiles(context: Context, tiles: list[int], stretches: Any, below: dict[st
     pairs = [(subscribed, name) for subscribed, names in below.items() for name in names]
     classes = context.session.createDataFrame(pairs, "class string, of_messages string")
     subscribed = stretches.join(f.broadcast(classes), "class").drop("class")
-    spans = [(tile, *(context.survey[tile].sent or (0, 0))) for tile in tiles]
+    spans = [(tile, *(context.survey[tile].sent_in(context.order_column) or (0, 0))) for tile in tiles]
     spans_frame = context.session.createDataFrame(spans, "tile bigint, first bigint, last bigint")
-    in_time = (f.col("since") - GRACE <= f.col("last")) & (f.col("until") + GRACE > f.col("first"))
+    margin = margin_of(context.order_column)
+    in_time = (f.col("since") - margin <= f.col("last")) & (f.col("until") + margin > f.col("first"))
     subscribed = subscribed.withColumnRenamed("of_messages", "class").join(f.broadcast(spans_frame), in_time)
     works = [partial(sent_of, *_reading(context, tile), tile) for tile in tiles]
     sent = spread(context.session, works, SENT.format(time=time_type(context)))
     # A tile without any subscription must be looked at too: whoever was addressed there should not have been.
-    judge = partial(judge_tile, context.opened.time_column)
+    judge = partial(judge_tile, context.order_column)
     return sent.groupBy("tile").cogroup(subscribed.groupBy("tile")).applyInArrow(judge, MISFITS)
 
 
-def _reading(context: Context, tile: int) -> tuple[Part, str]:
-    return context.parts[tile], context.opened.time_column
+def _reading(context: Context, tile: int) -> tuple[Part, str, str]:
+    return context.parts[tile], context.opened.time_column, context.order_column
 
 
-def judge_part(part: Part, time_column: str, shared: bytes, quiet: bool = False) -> Iterator[Any]:
+def margin_of(order_column: str) -> int:
+    return 0 if order_column == NUMBER else GRACE
+
+
+def judge_part(
+    part: Part, time_column: str, order_column: str, shared: bytes, quiet: bool = False
+) -> Iterator[Any]:
     """Messages of a part against all subscriptions of the same time; `quiet`: nothing of who only may have got one."""
     subscribed = arrow.unpacked(shared)
     since, until = (arrow.numbers(subscribed, name) for name in ("since", "until"))
-    for table in read_part(part, (*SENDING, time_column), partial(sending, time_column)):
+    margin = margin_of(order_column)
+    for table in read_part(part, (*SENDING, time_column), partial(sending, time_column, order_column)):
         if len(table):
-            epoch = arrow.numbers(table, "epoch_ns")
-            meanwhile = (since - GRACE <= epoch.max()) & (until + GRACE > epoch.min())
-            found = judge_tile(time_column, table, pick.filtered(subscribed, meanwhile))
+            at = arrow.numbers(table, "at")
+            meanwhile = (since - margin <= at.max()) & (until + margin > at.min())
+            found = judge_tile(order_column, table, pick.filtered(subscribed, meanwhile))
             found = pick.filtered(found, ~arrow.is_one_of(found, "what", POSSIBLE)) if quiet else found
             yield from found.combine_chunks().to_batches()
 
 
 SENDING = (
     *("node", "kind", "service", "seq", "source", "message", "class", "object", "items", "order"),
-    *("destinations", "dimensions", "lower", "upper", "epoch_ns"),
+    *("destinations", "dimensions", "lower", "upper", "boxes", "epoch_ns", "command"),
 )
 SENT = (
     "tile bigint, node string, seq bigint, source bigint, message bigint, class string, destinations array<bigint>, "
-    "lower array<bigint>, upper array<bigint>, epoch_ns bigint, items string, dimensions string, by_logical boolean, "
-    "time {time}"
+    "lower array<bigint>, upper array<bigint>, at bigint, items string, dimensions string, boxes string, "
+    "by_logical boolean, time {time}"
 )
 
 
-def sent_of(part: Part, time_column: str, tile: int) -> Iterator[Any]:
+def sent_of(part: Part, time_column: str, order_column: str, tile: int) -> Iterator[Any]:
     import pyarrow as pa
 
     names = [text.split()[0] for text in SENT.split(", ")]
-    for table in read_part(part, (*SENDING, time_column), partial(sending, time_column)):
-        words = {name: table[name].cast(pa.string()) for name in ("node", "class", "items", "dimensions")}
+    for table in read_part(part, (*SENDING, time_column), partial(sending, time_column, order_column)):
+        words = {
+            name: table[name].cast(pa.string()) for name in ("node", "class", "items", "dimensions", "boxes")
+        }
         made = pick.with_columns(table, tile=np.full(len(table), tile), **words)
         yield from made.select(names).to_batches()
 
 
-def sending(time_column: str, table: Any) -> Any:
+def sending(time_column: str, order_column: str, table: Any) -> Any:
     """Messages that go by subscriptions; a directed interaction and a deletion do not."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -197,17 +209,17 @@ def sending(time_column: str, table: Any) -> Any:
     is_update &= arrow.present(found, "object")
     items, dimensions = (pc.binary_join(found[name], SEP) for name in ("items", "dimensions"))
     return pick.with_columns(
-        found.select(
-            ["node", "seq", "source", "message", "class", "destinations", "lower", "upper", "epoch_ns"]
-        ),
+        found.select(["node", "seq", "source", "message", "class", "destinations", "lower", "upper"]),
+        at=found[order_column],
         items=pc.if_else(pa.array(is_update), items, None),
         dimensions=dimensions,
+        boxes=pick.joined(found["boxes"]),
         by_logical=arrow.is_one_of(found, "order", "TSO"),
         time=found[time_column],
     )
 
 
-def stretches_of(batches: Iterator[Any]) -> Iterator[Any]:
+def stretches_of(order_column: str, batches: Iterator[Any]) -> Iterator[Any]:
     """For mapInArrow: all control rows of a federate are here."""
     import pyarrow as pa
 
@@ -215,10 +227,10 @@ def stretches_of(batches: Iterator[Any]) -> Iterator[Any]:
     if given:
         table = pa.Table.from_batches(given)
         for _, places in by_value(arrow.numbers(table, "federate")):
-            yield from stretches_of_one(table.take(pa.array(places))).to_batches()
+            yield from stretches_of_one(order_column, table.take(pa.array(places))).to_batches()
 
 
-def stretches_of_one(table: Any) -> Any:
+def stretches_of_one(order_column: str, table: Any) -> Any:
     """Of one federate."""
     import pyarrow as pa
 
@@ -226,7 +238,7 @@ def stretches_of_one(table: Any) -> Any:
     ticks = _ticks(table)
     rows = table.to_pylist()
     for row, tick in zip(rows, ticks, strict=True):
-        row["tick"] = tick
+        row["tick"], row["at"] = tick, row[order_column]
     found = []
     for stretch in wanted(rows):
         bounds = stretch.bounds or ()
@@ -238,8 +250,8 @@ def stretches_of_one(table: Any) -> Any:
                 "items": SEP.join(stretch.items),
                 "region": stretch.region,
                 "mode": stretch.mode,
-                "since": stretch.wall[0],
-                "until": stretch.wall[1],
+                "since": stretch.at[0],
+                "until": stretch.at[1],
                 "from_time": stretch.logical[0],
                 "to_time": stretch.logical[1],
                 "dimensions": SEP.join(dimension for dimension, _, _ in bounds),
@@ -262,14 +274,14 @@ def _ticks(table: Any) -> list[int | None]:
 # Tiles
 
 
-def judge_tile(time_column: str, sent: Any, subscribed: Any) -> Any:
+def judge_tile(order_column: str, sent: Any, subscribed: Any) -> Any:
     """For applyInArrow on two groups: messages of a tile, and the subscriptions that were there meanwhile."""
     import pyarrow as pa
 
     schema = arrow.schema_of(MISFITS)
     if not len(sent):
         return schema.empty_table()
-    messages, wishes = arrays_of(sent, subscribed)
+    messages, wishes = arrays_of(sent, subscribed, order_column == NUMBER)
     misfit = kernel.judge(messages, wishes)
     source, message, seq = (arrow.numbers(sent, name) for name in ("source", "message", "seq"))
     node = sent.column("node")[0].as_py()
@@ -287,24 +299,29 @@ def judge_tile(time_column: str, sent: Any, subscribed: Any) -> Any:
     return pa.concat_tables(tables)
 
 
-def arrays_of(sent: Any, subscribed: Any) -> tuple[kernel.Sent, kernel.Subscribed]:
+def arrays_of(sent: Any, subscribed: Any, numbered: bool) -> tuple[kernel.Sent, kernel.Subscribed]:
     """Columns of both sides, with the same numbers for the same nodes and classes."""
     from weft.review.kernels.subscriptions import ticks
 
     nodes: dict[str, int] = {}
     classes: dict[str, int] = {}
     addressed, counts = arrow.lists(sent, "destinations")
+    addressed_rows = np.repeat(np.arange(len(sent)), counts)
+    sent, message = in_pieces(sent)
     messages = kernel.Sent(
         _shared(sent, "node", nodes),
         arrow.numbers(sent, "source"),
         _shared(sent, "class", classes),
         arrow.numbers(sent, "by_logical", False) & arrow.present(sent, "time"),
-        arrow.numbers(sent, "epoch_ns"),
+        arrow.numbers(sent, "at"),
         ticks(arrow.numbers(sent, "time")),
         _items(sent),
         _extents(sent),
-        np.repeat(np.arange(len(sent)), counts),
+        addressed_rows,
         addressed.astype(np.int64),
+        message,
+        arrow.present(sent, "boxes"),
+        numbered,
     )
     federate, region = arrow.numbers(subscribed, "federate"), arrow.numbers(subscribed, "region")
     items = _items(subscribed)
@@ -325,6 +342,44 @@ def arrays_of(sent: Any, subscribed: Any) -> tuple[kernel.Sent, kernel.Subscribe
         arrow.numbers(subscribed, "sure", False),
     )
     return messages, wishes
+
+
+def in_pieces(sent: Any) -> tuple[Any, Any]:
+    """An update whose attributes are in different boxes as a row for those of each; and for each row which message it is."""
+    import pyarrow as pa
+
+    message = np.arange(len(sent))
+    split = arrow.present(sent, "boxes")
+    if not split.any():
+        return sent, message
+    told = [arrow.words(sent, name) for name in ("items", "dimensions", "boxes")]
+    bounds = [arrow.lists(sent, name) for name in ("lower", "upper")]
+    begin = np.cumsum(bounds[0][1]) - bounds[0][1]
+    tables, messages = [sent.filter(pa.array(~split))], [message[~split]]
+    layout = np.stack([codes[split] for codes, _ in told], axis=1)
+    for _, inside in by_value(np.unique(layout, axis=0, return_inverse=True)[1].ravel()):
+        rows = message[split][inside]
+        texts = [words[codes[rows[0]]] if codes[rows[0]] >= 0 else "" for codes, words in told]
+        items, dimensions = (tuple(text.split(SEP)) if text else () for text in texts[:2])
+        boxes = boxes_of(dimensions, range(len(dimensions)), range(len(dimensions)))
+        for those, numbers in pieces_of(items, len(boxes), pick.owned(texts[2])):
+            chosen = [] if numbers is None else [boxes[number] for number in numbers]
+            names = [NO_DIMENSION] if numbers is None else [name for box in chosen for name in box]
+            places = begin[rows][:, None] + np.array(
+                [at for box in chosen for at, _ in box.values()], np.int64
+            )
+            columns: dict[str, Any] = {
+                "items": [SEP.join(those)] * len(rows),
+                "dimensions": [SEP.join(names)] * len(rows),
+            }
+            for name, (values, _) in zip(("lower", "upper"), bounds, strict=True):
+                columns[name] = [[0]] * len(rows) if numbers is None else values[places].tolist()
+            kinds = {name: pa.array(column, sent.schema.field(name).type) for name, column in columns.items()}
+            tables.append(pick.with_columns(sent.take(pa.array(rows)), **kinds))
+            messages.append(rows)
+    message = np.concatenate(messages)
+    order = np.argsort(message, kind="stable")
+    return pa.concat_tables(tables).take(pa.array(order)).combine_chunks(), message[order]
 
 
 def _shared(table: Any, name: str, known: dict[str, int]) -> Any:

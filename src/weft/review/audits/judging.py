@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Member
 from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.kernels.standing import NEVER, Message, Standing, boxes_of
+from weft.review.kernels.standing import IN_NO_PLACE, Message, Piece, Standing, boxes_of, pieces_of
 from weft.review.kernels.subscriptions import ticks
+from weft.review.spark import arrow
 
 KEY = ("source", "message", "federate")
 FOUND = (
@@ -49,6 +49,8 @@ class Known:
     """Of federates at nodes that crashed: the last message that is recorded."""
     control: bytes
     time: str
+    numbered: bool = False
+    """Do rows tell the number of the last command that their node had carried out?"""
 
     @cached_property
     def _control(self) -> dict[int, list[dict[str, Any]]]:
@@ -68,19 +70,25 @@ class Known:
         return kept[federate]
 
     @cached_property
-    def _forgotten(self) -> dict[tuple[int, int], int]:
-        """By federate and instance when it was first deleted locally."""
-        found: dict[tuple[int, int], int] = {}
+    def _forgotten(self) -> dict[tuple[int, int], list[int]]:
+        """By federate and instance when it was deleted locally."""
+        found: dict[tuple[int, int], list[int]] = {}
         for federate, rows in self._control.items():
             for row in rows:
                 if row["service"] == FORGETS:
-                    key = (federate, row["object"])
-                    found[key] = min(row["epoch_ns"], found.get(key, row["epoch_ns"]))
+                    at = row["command" if self.numbered else "epoch_ns"]
+                    found.setdefault((federate, row["object"]), []).append(at)
         return found
 
-    def may_not_know(self, federate: int, instance: int, until: int) -> bool:
-        """Had it deleted the instance locally by then?  When it discovered it again is not asked."""
-        return self._forgotten.get((federate, instance), until + 1) <= until
+    def may_not_know(self, federate: int, instance: int, sent_at: int, addressed: bool) -> bool:
+        """Had it deleted the instance locally when the message was sent, or, if it was addressed, while that was under way?
+
+        When it discovered it again is not asked.
+        """
+        times = self._forgotten.get((federate, instance), ())
+        if not self.numbered:
+            return any(addressed or at <= sent_at + GRACE for at in times)
+        return any((at > sent_at) == addressed for at in times)
 
     def is_gap(self, federate: int) -> bool:
         """May rows of it be missing?  Of somebody nobody has heard of, all are."""
@@ -108,6 +116,7 @@ class Judged:
         self.table = table
         self.source, self.message, self.federate = (arrow.numbers(table, name) for name in KEY)
         self.seq, self.epoch = arrow.numbers(table, "seq"), arrow.numbers(table, "epoch_ns")
+        self.at = arrow.numbers(table, "command") if known.numbered else self.epoch
         self.time, self.timed = arrow.numbers(table, "time"), arrow.present(table, "time")
         for name in ("kind", "node", "class", "order", "items", "transport", "service"):
             codes, texts = arrow.words(table, name)
@@ -158,11 +167,16 @@ class Judged:
         for pair in np.flatnonzero(self.times > 1):
             self._tell(DUPLICATE, *self._told_of(int(pair)))
         self._strange(np.flatnonzero(~expected))
+        self.as_sent()
+        return arrow.made_of_rows(self.rows, arrow.schema_of(FOUND.format(time=self.known.time)))
+
+    def as_sent(self) -> list[dict[str, Any]]:
+        """What was handed over otherwise than it was sent or asked for, or with a number that another has."""
         self._twice()
         self._other_times()
         self._after_resignation()
         self._forms()
-        return arrow.made_of_rows(self.rows, arrow.schema_of(FOUND.format(time=self.known.time)))
+        return self.rows
 
     def _tell(
         self, what: str, key: tuple[int, int, int], row: int, unsure: bool = False, **more: Any
@@ -209,7 +223,8 @@ class Judged:
                 if verdict is not None:
                     self._tell(MISSED, key, sends[0], verdict)
             elif key in got and EXTRA in kinds and not kinds & {MISSED, POSSIBLE}:
-                self._tell(EXTRA, key, sends[0])
+                if not self._wanted_by_then(key[2], sends[0]):
+                    self._tell(EXTRA, key, sends[0])
         return arrow.made_of_rows(self.rows, arrow.schema_of(FOUND.format(time=self.known.time)))
 
     # Not delivered
@@ -236,9 +251,7 @@ class Judged:
         if self._given_up(key, member):
             return None
         instance = self.table["object"][row].as_py()
-        if instance is not None and self.known.may_not_know(
-            federate, instance, NEVER if addressed else int(self.epoch[row]) + GRACE
-        ):
+        if instance is not None and self.known.may_not_know(federate, instance, int(self.at[row]), addressed):
             return None
         order, granted = self.text("order", row), None if member is None else member.granted
         stamped = order == "TSO" and bool(self.timed[row]) and granted is not None
@@ -327,15 +340,26 @@ class Judged:
         """A node leaves out what its federate does not want any more when it arrives from another node."""
         if self.text("node", row) == member.node:
             return False
+        at = self._arrived(member, row)
         standing, message = self.known.standing(member.federate), self._asked(row)
         if message is None:
-            return False
-        at = self._arrived(member, row)
+            to = None if at < 0 else self.table["destinations"][at].as_py()
+            return to is not None and member.federate not in to
         if at >= 0:
             return not standing.wants(message, int(self.seq[at]))
+        if self.known.numbered:
+            return False  # it went to its node, and whatever comes to a node is recorded there
         # It may have been kept from the node, too: by what was in force there while it was under way.
         first, last = (standing.place_of(int(self.epoch[row]) + more) for more in (0, GRACE))
         return not all(standing.wants(message, place) for place in standing.places(first, last))
+
+    def _wanted_by_then(self, federate: int, row: int) -> bool:
+        """A node hands on what its federate has come to want when it arrives from another node."""
+        member, message = self.known.members.get(federate), self._asked(row)
+        if member is None or message is None or self.text("node", row) == member.node:
+            return False
+        at = self._arrived(member, row)
+        return at >= 0 and self.known.standing(federate).wants(message, int(self.seq[at]))
 
     def _asked(self, row: int) -> Message | None:
         """None: it does not go by subscriptions."""
@@ -344,14 +368,18 @@ class Judged:
         if "directed" in service or "delete" in service or not name:
             return None
         is_update = "interaction" not in service and self.table["object"][row].as_py() is not None
-        items = (self.text("items", row) or "").split(pick.SEP) if is_update else ()
+        items = tuple((self.text("items", row) or "").split(pick.SEP)) if is_update else ()
         dimensions = (self.table["dimensions"][row].as_py() or "").split(pick.SEP)
         lower, upper = self.table["lower"][row].as_py(), self.table["upper"][row].as_py()
         boxes = boxes_of(dimensions, lower, upper) if lower else ()
         by_time = self.text("order", row) == "TSO" and self.timed[row]
-        return Message(
-            name, tuple(items), boxes, int(ticks(self.time[row : row + 1])[0]) if by_time else None
+        owned = pick.owned(self.table["boxes"][row].as_py())
+        pieces = tuple(
+            Piece(those, IN_NO_PLACE if numbers is None else tuple(boxes[number] for number in numbers))
+            for those, numbers in pieces_of(items, len(boxes), owned)
         )
+        tick = int(ticks(self.time[row : row + 1])[0]) if by_time else None
+        return Message(name, pieces, tick, len(boxes) < 2 or bool(owned))
 
     # Delivered, and not sent, or otherwise
 
@@ -487,16 +515,15 @@ class Judged:
         """All that it was subscribed to all the time, and nothing that it was not at any."""
         if len(standing.subscribed(asked.class_name)) > 1:
             return  # which of them counts depends on when it discovered the instance
-        must, may = set(asked.items), set[str]()
-        exact = len(asked.boxes) < 2
+        must, may = asked.items, set[str]()
         for place in places:
-            wanted = {item for one in standing.fitting(asked, place) for item in one.items} & set(asked.items)
+            wanted = {item for one in standing.fitting(asked, place) for item in one.items}
             must &= wanted
             may |= wanted
         for other in self._others(key[0], key[1], "filter", "drop"):
             if int(self.federate[other]) in (0, key[2]):
                 must -= set((self.text("items", other) or "").split(pick.SEP))
-        if exact and self._is_reliable(row) and must - items:
+        if asked.exact and self._is_reliable(row) and must - items:
             self._tell(MISSING_ITEMS, key, row, detail=", ".join(sorted(must - items)), **where)
         elif items - may:
             self._tell(EXTRA_ITEMS, key, row, detail=", ".join(sorted(items - may)), **where)

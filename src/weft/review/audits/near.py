@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits import pick
 from weft.review.audits.context import Context
 from weft.review.kernels.pieces import Array
-from weft.review.tasks import Part, read_part, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, read_part, spread
 
 KINDS = ("send", "arrive", "hold", "release", "deliver", "drop", "filter", "retract")
 COLUMNS = (
@@ -32,13 +32,14 @@ COLUMNS = (
         "class",
         "order",
         "epoch_ns",
+        "command",
     ),
-    *("object", "transport", "items", "dimensions", "lower", "upper"),
+    *("object", "transport", "items", "dimensions", "lower", "upper", "boxes"),
 )
 SCHEMA = (
     "kind string, node string, seq bigint, service string, source bigint, message bigint, federate bigint, "
-    "destinations array<bigint>, class string, order string, epoch_ns bigint, object bigint, transport string, "
-    "items string, dimensions string, lower array<bigint>, upper array<bigint>, time {time}"
+    "destinations array<bigint>, class string, order string, epoch_ns bigint, command bigint, object bigint, transport string, "
+    "items string, dimensions string, lower array<bigint>, upper array<bigint>, boxes string, time {time}"
 )
 """Lists of names are one text, by which they are told apart."""
 
@@ -98,7 +99,7 @@ class Blocks:
 def choose(part: Part, wanted: Blocks, time_column: str) -> Iterator[Any]:
     for table in read_part(part, (*COLUMNS, time_column), partial(_chosen, wanted)):
         if len(table):
-            yield from _told(table, time_column).to_batches()
+            yield from as_rows(table, time_column).to_batches()
 
 
 def _chosen(wanted: Blocks, table: Any) -> Any:
@@ -110,16 +111,16 @@ def _chosen(wanted: Blocks, table: Any) -> Any:
     return pick.filtered(table, rows)
 
 
-def _told(table: Any, time_column: str) -> Any:
+def as_rows(table: Any, time_column: str) -> Any:
+    """With the columns of `SCHEMA`."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     names = [part.split()[0] for part in SCHEMA.split(", ")]
     made: dict[str, Any] = {"time": table[time_column]}
     for name in names[:-1]:
         column = table[name]
-        if name in ("items", "dimensions"):
-            column = pc.binary_join(column.cast(pa.list_(pa.string())), pick.SEP)
+        if name in ("items", "dimensions", "boxes"):
+            column = pick.joined(column)
         elif pa.types.is_dictionary(column.type):
             column = column.cast(pa.string())
         made[name] = column

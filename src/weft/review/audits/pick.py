@@ -1,4 +1,4 @@
-"""Which rows an audit looks at, and what of them: functions on Arrow tables as `weft.host.runs` reads them."""
+"""Which rows an audit looks at, and what of them: functions on Arrow tables as `weft.host.recording.runs` reads them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits.survey import RTI
 from weft.review.kernels.pieces import Array
+from weft.review.spark import arrow
 
 SEP = "\x1f"
 BLOCK_BITS = 8
@@ -30,6 +30,19 @@ def with_columns(table: Any, **columns: Any) -> Any:
         else:
             table = table.append_column(name, made)
     return table
+
+
+def joined(column: Any) -> Any:
+    """Lists of names or numbers as one text each, by which they are told apart."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.binary_join(column.cast(pa.list_(pa.string())), SEP)
+
+
+def owned(text: str | None) -> tuple[int, ...]:
+    """The column `boxes` of a row, if it was joined."""
+    return tuple(int(number) for number in text.split(SEP)) if text else ()
 
 
 def by_federates(table: Any) -> Array:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.tasks import Part, read_part, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, read_part, spread
 
 RTI = 0  # the number of the RTI itself, as a source or federate
 ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
@@ -30,6 +30,7 @@ COLUMNS = (
     "order",
     "class",
     "epoch_ns",
+    "command",
     "mono_ns",
     "vector",
     "link",
@@ -77,6 +78,8 @@ class Seen:
     node: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
     members: dict[int, Stay] = field(default_factory=dict)
+    gone: list[tuple[int, int, int]] = field(default_factory=list)
+    """Who left, the number of the command by which it did, and when the row was written."""
     after_leaving: list[tuple[int, int]] = field(default_factory=list)
     """Source and block of messages that somebody got after it had left."""
     stamped: Counter[str] = field(default_factory=Counter)
@@ -87,12 +90,19 @@ class Seen:
     """Of sends."""
     sent: tuple[int, int] | None = None
     """Wall clock of the first and the last send."""
+    commands: tuple[int, int] | None = None
+    """Number of the last command at the first and at the last send."""
+    unnumbered: int = 0
+    """Rows without."""
     mono: tuple[int, int] = (0, 0)
     sent_at: dict[str, int] = field(default_factory=dict)
     arrived_at: dict[str, int] = field(default_factory=dict)
     """Of some messages ("source message") the wall clock when they were sent here, or arrived here."""
     offset: tuple[float, int] = (0.0, 0)
     """Sum of the differences of the two clocks, and how many."""
+
+    def sent_in(self, column: str) -> tuple[int, int] | None:
+        return self.sent if column == "epoch_ns" else self.commands
 
 
 def survey(session: Any, parts: list[Part], time_column: str) -> list[Seen]:
@@ -131,17 +141,20 @@ def _add(seen: Seen, table: Any, time_column: str) -> None:
     for kind, count in zip(names, np.bincount(kinds[kinds >= 0], minlength=len(names)), strict=True):
         seen.kinds[kind] += int(count)
     _add_members(seen, table, time_column)
+    left = arrow.is_one_of(table, "kind", "resign", "lost") & arrow.present(table, "command")
+    columns = (arrow.numbers(table, name)[left].tolist() for name in ("federate", "command", "epoch_ns"))
+    seen.gone += zip(*columns, strict=True)
     by_federates = arrow.numbers(table, "source") != RTI
     stamped = arrow.present(table, "vector")
     delivered = arrow.is_one_of(table, "kind", "deliver")
     released = arrow.is_one_of(table, "kind", "release")
     _count_orders(seen.stamped, table, (delivered | released) & by_federates & stamped)
     _count_orders(seen.unstamped, table, delivered & by_federates & ~stamped)
+    seen.unnumbered += int(table["command"].null_count)
     sends = arrow.is_one_of(table, "kind", "send") & by_federates
     if sends.any():
-        epoch = arrow.numbers(table, "epoch_ns")[sends]
-        first, last = int(epoch.min()), int(epoch.max())
-        seen.sent = (min(first, seen.sent[0]), max(last, seen.sent[1])) if seen.sent else (first, last)
+        seen.sent = _span(seen.sent, arrow.numbers(table, "epoch_ns")[sends])
+        seen.commands = _span(seen.commands, arrow.numbers(table, "command")[sends])
         codes, classes = arrow.words(table, "class")
         there = np.unique(codes[sends])
         seen.classes = sorted({*seen.classes, *(classes[code] for code in there if code >= 0)})
@@ -149,6 +162,11 @@ def _add(seen: Seen, table: Any, time_column: str) -> None:
     told = arrow.is_one_of(table, "kind", "start", "join", "grant")
     difference = (arrow.numbers(table, "epoch_ns") - arrow.numbers(table, "mono_ns"))[told]
     seen.offset = seen.offset[0] + float(difference.sum(dtype=np.float64)), seen.offset[1] + len(difference)
+
+
+def _span(before: tuple[int, int] | None, more: Array) -> tuple[int, int]:
+    first, last = int(more.min()), int(more.max())
+    return (first, last) if before is None else (min(first, before[0]), max(last, before[1]))
 
 
 def _sample_clock(seen: Seen, table: Any) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.host.runs import read_rows
-from weft.review import arrow
+from weft.host.recording.runs import read_rows
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.audits.delivery import AFTER_RESIGNATION, LOST, OTHER_TIME, Deliveries
@@ -17,7 +16,8 @@ from weft.review.audits.near import time_type
 from weft.review.kernels import steps
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import by_value
-from weft.review.tasks import Part, Work, lives_of, merged, read_part, rising, spread
+from weft.review.spark import arrow
+from weft.review.spark.tasks import Part, Work, lives_of, merged, read_part, rising, spread
 
 EARLY_GRANT = "grant above LBTS"
 FLUSH = "flush_queue_grant"
@@ -41,7 +41,7 @@ FOUND = (
 )
 ORDERED = ("node", "kind", "order", "service", "seq", "federate", "source", "message")
 STEPS = "node string, seq bigint, federate bigint, source bigint, message bigint, code bigint, time {time}, lookahead {time}"
-STEPPED = ("node", "kind", "service", "seq", "federate", "epoch_ns")
+STEPPED = ("node", "kind", "service", "seq", "federate", "epoch_ns", "command")
 
 
 def audit(context: Context) -> Result:
@@ -76,7 +76,7 @@ def _ordered(context: Context) -> list[Work]:
     time, columns = time_type(context), _columns(context)
     works: list[Work] = []
     if context.has("grant"):
-        works.append(partial(early_grants, time, context.grant_slack, columns, context.parts))
+        works.append(partial(early_grants, time, context.grant_slack, columns, context.gone, context.parts))
     parts = [
         (number, part)
         for number, (part, seen) in enumerate(zip(context.parts, context.survey, strict=True))
@@ -106,7 +106,7 @@ def _before(context: Context, parts: list[Part]) -> list[bytes]:
         known = tails.get(part.node)
         made.append(b"" if known is None else arrow.packed(known))
         own = told.filter(pa.array(numbers == number)).drop_columns(["number"])
-        tails[part.node] = _tail(own if known is None else pa.concat_tables([known, own]))
+        tails[part.node] = tail_of(own if known is None else pa.concat_tables([known, own]))
     return made
 
 
@@ -116,12 +116,12 @@ def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> I
     schema = arrow.schema_of(STEPS.format(time=time))
     known = schema.empty_table()
     for table in read_part(part, (*ORDERED, *columns), partial(ordered, columns)):
-        known = _tail(pa.concat_tables([known, table.cast(schema)]))
+        known = tail_of(pa.concat_tables([known, table.cast(schema)]))
     numbered = known.add_column(0, "number", pa.array(np.full(len(known), number)))
     yield from numbered.to_batches()
 
 
-def _tail(table: Any) -> Any:
+def tail_of(table: Any) -> Any:
     return table.take(steps.tail(*(arrow.numbers(table, name) for name in ("federate", "code", "time"))))
 
 
@@ -169,7 +169,7 @@ def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -
         mine = table.cast(schema)
         whole = pa.concat_tables([known, mine]).combine_chunks()
         yield judged(time, part.node, whole, len(known))
-        known = _tail(whole)
+        known = tail_of(whole)
 
 
 def judged(time_name: str, node: str, table: Any, before: int) -> Any:
@@ -204,7 +204,9 @@ def judged(time_name: str, node: str, table: Any, before: int) -> Any:
 # Grants
 
 
-def early_grants(time: str, clock: int, columns: tuple[str, str], parts: list[Part]) -> Iterator[Any]:
+def early_grants(
+    time: str, clock: int, columns: tuple[str, str], gone: kernel.Gone, parts: list[Part]
+) -> Iterator[Any]:
     """All requests and grants in one task, in the order of the clock; there are few beside the messages."""
     schema = arrow.schema_of(FOUND.format(time=time))
     changes, checks = (partial(stepped, columns, clock, is_check) for is_check in (False, True))
@@ -213,7 +215,7 @@ def early_grants(time: str, clock: int, columns: tuple[str, str], parts: list[Pa
     for life in lives_of(parts):
         streams.append(rising(_to_its_end(life, read_part(life, names, changes))))
         streams.append(rising(read_part(life, names, checks)))
-    for batch in check_grants(time, merged(streams)):
+    for batch in check_grants(time, gone, merged(streams)):
         yield arrow.made_of_rows([row | {"unsure": False} for row in batch.to_pylist()], schema)
 
 
@@ -239,6 +241,7 @@ def _to_its_end(life: Part, tables: Iterator[Any]) -> Iterator[Any]:
             "is_check": False,
             "late": False,
             "at": last + 1,
+            "command": 0,
         }
         yield pa.Table.from_pylist([row | {"federate": one} for one in sorted(who)], schema=schema)
 
@@ -247,12 +250,13 @@ def stepped(columns: tuple[str, str], clock: int, is_check: bool, table: Any) ->
     """Rows that change what a federate promises, or grants that are to be compared with what others do.
 
     What happened in the same nanosecond (a node has one time for all that one call leads to) speaks for the grant.
+    Who leaves is known by the number of a command (`Context.gone`); the clock tells it only where rows have none.
     """
     import pyarrow.compute as pc
 
     time, lookahead = columns
     there = arrow.present(table, time)
-    leaves = arrow.is_one_of(table, "kind", "resign", "lost")
+    leaves = arrow.is_one_of(table, "kind", "resign", "lost") & ~arrow.present(table, "command")
     turns = arrow.is_one_of(table, "service", CONSTRAINED, NOT_CONSTRAINED)
     # With another lookahead nobody knows what is promised until the next request or grant.
     unknown = arrow.is_one_of(table, "service", "modify_lookahead", "disable_time_regulation")
@@ -271,23 +275,30 @@ def stepped(columns: tuple[str, str], clock: int, is_check: bool, table: Any) ->
         turn=on.astype(np.int64) - off,
         is_check=np.full(count, is_check),
         late=np.full(count, is_check),
+        command=arrow.numbers(found, "command"),
         at=arrow.numbers(found, "epoch_ns") + (clock if is_check else 0),
     )
 
 
-def check_grants(time_name: str, batches: Iterator[Any]) -> Iterator[Any]:
+def check_grants(time_name: str, gone: kernel.Gone, batches: Iterator[Any]) -> Iterator[Any]:
     dtype: Any = np.int64 if time_name == "bigint" else np.float64
     schema = arrow.schema_of(
         f"what string, federate bigint, node string, seq bigint, time {time_name}, bound {time_name}, by bigint"
     )
-    promises = kernel.Promises(dtype)
+    promises = kernel.Promises(dtype, gone)
     constrained: set[int] = set()
     for batch in batches:
         federate, turn = arrow.numbers(batch, "federate"), arrow.numbers(batch, "turn")
         time, is_check = arrow.numbers(batch, "time").astype(dtype), arrow.numbers(batch, "is_check", False)
         regulates = arrow.present(batch, "promise") & ~arrow.numbers(batch, "leaves", False)
         excesses = promises.feed(
-            federate, arrow.numbers(batch, "promise").astype(dtype), regulates, is_check, time
+            federate,
+            arrow.numbers(batch, "promise").astype(dtype),
+            regulates,
+            is_check,
+            time,
+            arrow.numbers(batch, "command"),
+            arrow.numbers(batch, "at"),
         )
         turns = [(int(place), int(federate[place])) for place in np.flatnonzero((turn != 0) & ~is_check)]
         rows = []

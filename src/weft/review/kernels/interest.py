@@ -1,12 +1,15 @@
 """Who should have got a message: subscriptions as they were then, against whom it was sent to.
 
-Messages and subscriptions of one tile come in; a tile is a stretch of one node's rows.  Every subscription is a box in wall
-clock, logical time and space (`subscriptions`), every message a point in time and a box, or several, in space; the matcher of
+Messages and subscriptions of one tile come in; a tile is a stretch of one node's rows.  Every subscription is a box in `at`,
+logical time and space (`subscriptions`), every message a point in time and a box, or several, in space; the matcher of
 `weft.interest.matching` finds who overlaps.
 
-What a node knows of subscriptions at other nodes is a little old, and clocks differ.  So near a change (`GRACE`) a federate
-elsewhere *may* get a message and need not: it *must* be addressed only if it wanted the message all that time, and must not
-only if it wanted it in none of it.
+All nodes carry out commands in one order, and a message says which was the last one that its sender's node had carried out.  So
+`at` is the number of a command, and it is certain what that node knew of everybody's subscriptions.
+
+Rows of the first version of the schema have no such number; then `at` is the wall clock.  What a node knows of subscriptions at
+other nodes is a little old, and clocks differ.  So near a change (`GRACE`) a federate elsewhere *may* get a message and need not:
+it *must* be addressed only if it wanted the message all that time, and must not only if it wanted it in none of it.
 """
 
 from __future__ import annotations
@@ -20,9 +23,9 @@ import numpy as np
 from weft.interest.matching import match
 from weft.interest.matching.sweep import Boxes
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.kernels.subscriptions import ALWAYS, ANY_MODE, LOGICAL_MODE, NEVER, WALL_MODE
+from weft.review.kernels.subscriptions import ALWAYS, ANY_MODE, LOGICAL_MODE, NEVER, PLACE_MODE
 
-GRACE = 1_000_000_000  # ns: for subscriptions at another node
+GRACE = 1_000_000_000  # ns: for subscriptions at another node, by the wall clock
 TIE = 1  # ns: at the same node two rows may have the same time
 CELLS = 1 << 24
 
@@ -67,18 +70,30 @@ class Items:
 
 @dataclass
 class Sent:
-    """Messages: a row each."""
+    """Messages: a row each, or one for the attributes of an update that are in the same boxes."""
 
     node: Array
     source: Array
     class_name: Array
     by_logical: Array  # does it go by logical time: was it sent in time stamp order?
-    wall: Array
+    at: Array
     logical: Array
     items: Items
     extents: Extents
-    addressed_rows: Array  # for each addressed federate the row of the message
+    addressed_rows: Array  # for each addressed federate the number of the message
     addressed: Array
+    message: Array  # for each row the number of the message, which never falls
+    told: Array  # is it recorded which attributes are in which box?
+    numbered: bool = False  # `at` is the number of a command, not the wall clock
+
+    @property
+    def count(self) -> int:
+        return int(self.message[-1]) + 1 if len(self.message) else 0
+
+    @property
+    def margin(self) -> int:
+        """So far from a message a subscription may still count."""
+        return 0 if self.numbered else GRACE
 
 
 @dataclass
@@ -123,8 +138,8 @@ def judge(sent: Sent, subscribed: Subscribed) -> Misfit:
     federates = np.unique(np.concatenate((subscribed.federate, sent.addressed, sent.source)))
     step = max(1, CELLS // max(1, len(federates)))
     parts = [
-        _judge_rows(sent, subscribed, federates, begin, min(begin + step, len(sent.wall)))
-        for begin in range(0, len(sent.wall), step)
+        _judge_rows(sent, subscribed, federates, begin, min(begin + step, sent.count))
+        for begin in range(0, sent.count, step)
     ]
     if not parts:
         nothing = np.empty(0, np.int64)
@@ -138,13 +153,14 @@ def _judge_rows(sent: Sent, subscribed: Subscribed, federates: Array, begin: int
     seats = np.searchsorted(federates, sent.addressed[inside])
     addressed[sent.addressed_rows[inside] - begin, seats] = True
     seats = np.searchsorted(federates, subscribed.federate)
-    for name, rows in by_value(sent.class_name[begin:end]):
+    first, last = np.searchsorted(sent.message, (begin, end))
+    for name, rows in by_value(sent.class_name[first:last]):
         for wishes in _alike(subscribed, np.flatnonzero(subscribed.class_name == name)):
-            for pairs in _overlapping(sent, subscribed, rows + begin, wishes):
+            for pairs in _overlapping(sent, subscribed, rows + first, wishes):
                 _mark(sent, subscribed, _fitting(sent, subscribed, pairs), seats, begin, must, may)
-    own = np.searchsorted(federates, sent.source[begin:end])
+    own = np.searchsorted(federates, sent.source[first:last])
     for matrix in (must, may, addressed):
-        matrix[np.arange(end - begin), own] = False
+        matrix[sent.message[first:last] - begin, own] = False
     found: list[Array] = []
     for matrix in (must & ~addressed, addressed & ~may, may & ~must & ~addressed):
         rows, seats = np.nonzero(matrix)
@@ -169,28 +185,28 @@ def _overlapping(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array)
 
 def _in_time(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> _Pairs:
     """All pairs whose times may meet; the default region overlaps every region."""
-    order = np.argsort(sent.wall[rows], kind="stable")
-    wall = sent.wall[rows][order]
-    begin = np.searchsorted(wall, subscribed.since[wishes] - GRACE)
-    count = np.searchsorted(wall, subscribed.until[wishes] + GRACE) - begin
+    order = np.argsort(sent.at[rows], kind="stable")
+    at = sent.at[rows][order]
+    begin = np.searchsorted(at, subscribed.since[wishes] - sent.margin)
+    count = np.searchsorted(at, subscribed.until[wishes] + sent.margin) - begin
     count = np.maximum(count, 0)
     places = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - begin, count)
     return _Pairs(rows[order[places]], np.repeat(wishes, count), np.ones(len(places), bool))
 
 
 def _in_space(sent: Sent, subscribed: Subscribed, rows: Array, wishes: Array) -> Iterator[_Pairs]:
-    """All pairs that overlap in wall clock (with grace) and in space, box by box."""
+    """All pairs that overlap in `at` (with a margin) and in space, box by box."""
     wanted_box = subscribed.extents.boxes(int(subscribed.extents.shape[wishes[0]]))[0]
     sent_boxes = sent.extents.boxes(int(sent.extents.shape[rows[0]]))
-    wall = sent.wall[rows]
-    since, until = subscribed.since[wishes] - GRACE, subscribed.until[wishes] + GRACE
-    # Attributes of one update may each have regions of their own; which box is whose is not recorded.
-    exact = (sent.items.number[rows] == 0) | (len(sent_boxes) == 1)
+    at = sent.at[rows]
+    since, until = subscribed.since[wishes] - sent.margin, subscribed.until[wishes] + sent.margin
+    # Attributes of one update may each have regions of their own; which box is whose was not always recorded.
+    exact = (sent.items.number[rows] == 0) | (len(sent_boxes) == 1) | sent.told[rows]
     for box in sent_boxes:
         common = [dimension for dimension in wanted_box if dimension in box]
         if common:
             lower, upper = sent.extents.bounds(rows, box, common)
-            updates = Boxes(np.vstack((wall, lower)), np.vstack((wall + 1, upper)))
+            updates = Boxes(np.vstack((at, lower)), np.vstack((at + 1, upper)))
             lower, upper = subscribed.extents.bounds(wishes, wanted_box, common)
             wanted = Boxes(np.vstack((since, lower)), np.vstack((until, upper)))
             pairs = match(updates, wanted)
@@ -202,7 +218,7 @@ def _fitting(sent: Sent, subscribed: Subscribed, pairs: _Pairs) -> _Pairs:
     messages, wishes, exact = pairs
     by_logical, mode = sent.by_logical[messages], subscribed.mode[wishes]
     logical = sent.logical[messages]
-    ok = (mode == ANY_MODE) | (mode == np.where(by_logical, LOGICAL_MODE, WALL_MODE))
+    ok = (mode == ANY_MODE) | (mode == np.where(by_logical, LOGICAL_MODE, PLACE_MODE))
     in_range = (logical >= subscribed.from_time[wishes]) & (logical < subscribed.to_time[wishes])
     ok &= ~by_logical | in_range
     fits = np.array(
@@ -216,19 +232,21 @@ def _mark(
     sent: Sent, subscribed: Subscribed, pairs: _Pairs, seats: Array, begin: int, must: Array, may: Array
 ) -> None:
     messages, wishes, exact = pairs
+    at, place = sent.at[messages], sent.message[messages] - begin
     grace = np.where(sent.node[messages] == subscribed.node[wishes], TIE, GRACE)
-    low = np.maximum(subscribed.since[wishes], sent.wall[messages] - grace)
-    high = np.minimum(subscribed.until[wishes], sent.wall[messages] + grace)
+    first, last = (at, at + 1) if sent.numbered else (at - grace, at + grace)
+    low = np.maximum(subscribed.since[wishes], first)
+    high = np.minimum(subscribed.until[wishes], last)
     meets = low < high
-    may[messages[meets] - begin, seats[wishes[meets]]] = True
+    may[place[meets], seats[wishes[meets]]] = True
     judged = meets & exact & subscribed.sure[wishes]
-    whole = judged & (high - low == 2 * grace)
-    must[messages[whole] - begin, seats[wishes[whole]]] = True
+    whole = judged & (high - low == last - first)
+    must[place[whole], seats[wishes[whole]]] = True
     # Stretches of one subscription that follow one another may together cover all the time that counts.
     edge = np.flatnonzero(judged & ~whole)
     if len(edge):
         key = np.stack((messages[edge], subscribed.subscription[wishes[edge]]))
-        _, first, number = np.unique(key, axis=1, return_index=True, return_inverse=True)
+        _, alike, number = np.unique(key, axis=1, return_index=True, return_inverse=True)
         covered = np.bincount(number.ravel(), weights=(high - low)[edge])
-        full = edge[first[covered >= 2 * grace[edge[first]]]]
-        must[messages[full] - begin, seats[wishes[full]]] = True
+        full = edge[alike[covered >= (last - first)[edge[alike]]]]
+        must[place[full], seats[wishes[full]]] = True

@@ -103,7 +103,10 @@ class LogScan:
             held = [process for process in self._processes.values() if process.waiting]
             if not held:
                 return self._late
-            self._give_up(held[0])
+            # Whoever waits for something that somebody has still to send waits on.
+            sends = {(row[2], row[3]) for process in held for row in process.waiting if row[0]}
+            lost = (process for process in held if process.waiting[0][2:4] not in sends)
+            self._give_up(next(lost, held[0]))
 
     def _process(self, who: int) -> _Process:
         place = len(self._processes)

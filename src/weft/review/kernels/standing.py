@@ -9,16 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from weft.review.kernels.subscriptions import ALWAYS, ANY_MODE, LOGICAL_MODE, NEVER, WALL_MODE, Wanted, wanted
+from weft.review.kernels.subscriptions import (
+    ALWAYS,
+    ANY_MODE,
+    LOGICAL_MODE,
+    NEVER,
+    PLACE_MODE,
+    Wanted,
+    wanted,
+)
+
+Boxes = tuple[dict[str, tuple[int, int]], ...]
+NO_DIMENSION = "no dimension"  # HLA has no names with spaces
+IN_NO_PLACE: Boxes = ({NO_DIMENSION: (0, 0)},)
+
+
+class Piece(NamedTuple):
+    """Attributes of an update that are in the same boxes, or an interaction."""
+
+    items: tuple[str, ...]  # empty: an interaction
+    boxes: Boxes  # empty: sent without a region
 
 
 class Message(NamedTuple):
     """What subscriptions are asked about."""
 
     class_name: str
-    items: tuple[str, ...]  # of an update; empty: an interaction
-    boxes: tuple[dict[str, tuple[int, int]], ...]  # empty: sent without a region
+    pieces: tuple[Piece, ...]
     tick: int | None  # in time stamp order: its time
+    exact: bool  # is it known which attribute is in which box?
+
+    @property
+    def items(self) -> set[str]:
+        return {item for piece in self.pieces for item in piece.items}
 
 
 def below(name: str, above: str) -> bool:
@@ -37,6 +60,24 @@ def boxes_of(
     return tuple(found)
 
 
+def pieces_of(
+    items: tuple[str, ...], count: int, owned: tuple[int, ...]
+) -> list[tuple[tuple[str, ...], list[int] | None]]:
+    """Items that are in the same boxes, and the numbers of these of `count`; None: in regions that are nowhere.
+
+    `owned` says for each item by bits in which boxes it is; where it says nothing, they are in all.
+    """
+    if not owned or len(owned) != len(items):
+        return [(items, list(range(count)))]
+    alike: dict[int, list[str]] = {}
+    for item, mask in zip(items, owned, strict=True):
+        alike.setdefault(mask, []).append(item)
+    return [
+        (tuple(those), None if mask < 0 else [number for number in range(count) if mask >> number & 1])
+        for mask, those in alike.items()
+    ]
+
+
 class Standing:
     """Of one federate: all stretches of its subscriptions, by place."""
 
@@ -44,7 +85,7 @@ class Standing:
         """Its rows of the kinds declare, region, resign and lost, in order, with their `tick`."""
         listed = list(rows)
         self.clock = [(row["seq"], row["epoch_ns"]) for row in listed]
-        self._wanted = wanted([{**row, "epoch_ns": row["seq"]} for row in listed])
+        self._wanted = wanted([{**row, "at": row["seq"]} for row in listed])
         self._named = {one.class_name for one in self._wanted}
         self.timed = any(one.mode != ANY_MODE for one in self._wanted)
 
@@ -64,28 +105,41 @@ class Standing:
         return any(True for _ in self.fitting(message, place))
 
     def fitting(self, message: Message, place: int) -> Iterator[Wanted]:
-        """What of its subscriptions, as of that place, the message is for."""
+        """What of its subscriptions, as of that place, the message is for; of attributes only those that it has."""
         by_time = message.tick is not None
         for one in self._wanted:
-            if not below(message.class_name, one.class_name) or not one.wall[0] <= place < one.wall[1]:
+            if not below(message.class_name, one.class_name) or not one.at[0] <= place < one.at[1]:
                 continue
-            if one.mode == (WALL_MODE if by_time else LOGICAL_MODE):
+            if one.mode == (PLACE_MODE if by_time else LOGICAL_MODE):
                 continue
             if one.mode == LOGICAL_MODE and not one.logical[0] <= (message.tick or 0) < one.logical[1]:
                 continue
-            if one.items and not set(one.items) & set(message.items):
-                continue
-            if one.bounds is not None and message.boxes and not _meet(one, message):
-                continue
-            yield one
+            met = [
+                piece
+                for piece in message.pieces
+                if one.bounds is None or not piece.boxes or _meet(one, piece)
+            ]
+            items = {item for piece in met for item in piece.items}.intersection(one.items)
+            if items or (met and not one.items):
+                yield one._replace(items=tuple(sorted(items)))
 
 
-def _meet(one: Wanted, message: Message) -> bool:
-    for box in message.boxes:
+def _meet(one: Wanted, piece: Piece) -> bool:
+    for box in piece.boxes:
         common = [(low, high, *box[name]) for name, low, high in one.bounds or () if name in box]
         if common and all(low < upper and lower < high for low, high, lower, upper in common):
             return True
     return False
 
 
-__all__ = ["ALWAYS", "NEVER", "Message", "Standing", "below", "boxes_of"]
+__all__ = [
+    "ALWAYS",
+    "NEVER",
+    "NO_DIMENSION",
+    "Message",
+    "Piece",
+    "Standing",
+    "below",
+    "boxes_of",
+    "pieces_of",
+]

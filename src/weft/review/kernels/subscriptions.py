@@ -1,10 +1,11 @@
-"""What a federate was subscribed to and when: boxes in wall clock, logical time and space.
+"""What a federate was subscribed to and when: boxes in logical time, space, and whatever `at` counts.
 
 A subscription holds from its call to the call that takes it back, and where it has a region, as that was from one commit to
-the next; each such stretch is a box.  Messages are points in time, so "who wanted it then" is one question of overlap.
+the next; each such stretch is a box.  Messages are points in time, so "who wanted it then" is one question of overlap.  `at` is
+what orders calls and messages: the number of a command, the place in a node's record, or the wall clock where rows have neither.
 
 With changes *as of a logical time*, messages in time stamp order go by what holds at their time stamp, whenever the change
-was made (docs/ddm-sync.md); all others still go by the wall clock.  A federate that uses this has boxes of both
+was made (docs/ddm-sync.md); all others still go by `at`.  A federate that uses this has boxes of both
 modes.  After a change without a time that follows one with a time, what holds when depends on what was under way; from then on
 nothing is held against anybody (`sure` is False).
 """
@@ -22,7 +23,7 @@ NEVER = 1 << 61  # beyond every clock, and far from overflow
 ALWAYS = -NEVER
 ETERNITY = (1 << 63) - 1  # beyond every logical time; these are only compared, so that nothing overflows
 BEGINNING = -ETERNITY - 1
-ANY_MODE, WALL_MODE, LOGICAL_MODE = 0, 1, 2
+ANY_MODE, PLACE_MODE, LOGICAL_MODE = 0, 1, 2
 
 Bounds = tuple[tuple[str, int, int], ...]  # dimension, lower, upper
 Subscription = tuple[str, str, int]  # class, attribute ("" of an interaction), region (0: none)
@@ -35,7 +36,7 @@ class Wanted(NamedTuple):
     class_name: str
     items: tuple[str, ...]  # empty: an interaction, whose parameters do not matter
     mode: int
-    wall: tuple[int, int]
+    at: tuple[int, int]
     logical: tuple[int, int]
     bounds: Bounds | None
     sure: bool
@@ -52,7 +53,7 @@ def ticks(times: Array) -> Array:
 
 class _Change(NamedTuple):
     order: int
-    wall: int
+    at: int
     tick: int | None
     value: Any
 
@@ -68,7 +69,7 @@ class _Histories:
 
 
 def wanted(rows: Iterable[Mapping[str, Any]]) -> list[Wanted]:
-    """Of one federate: its rows of the kinds declare, region, resign and lost, in order; `tick` is their logical time."""
+    """Of one federate: its rows of the kinds declare, region, resign and lost, in order; `at`: where; `tick`: logical time."""
     histories = _Histories()
     for order, row in enumerate(rows):
         _read(histories, order, row)
@@ -79,27 +80,27 @@ def wanted(rows: Iterable[Mapping[str, Any]]) -> list[Wanted]:
             found.setdefault((class_name, item == "", region, *stretch), []).append(item)
     made = []
     for key, items in found.items():
-        class_name, is_interaction, region, mode, wall, logical, bounds, sure = key
+        class_name, is_interaction, region, mode, at, logical, bounds, sure = key
         names = () if is_interaction else tuple(sorted(items))
-        made.append(Wanted(class_name, names, mode, wall, logical, bounds, sure, region))
+        made.append(Wanted(class_name, names, mode, at, logical, bounds, sure, region))
     return made
 
 
 def _read(histories: _Histories, order: int, row: Mapping[str, Any]) -> None:
     kind, service = row["kind"], row["service"] or ""
-    tick, wall = row["tick"], row["epoch_ns"]
+    tick, at = row["tick"], row["at"]
     if kind in ("resign", "lost"):
-        histories.left = wall
+        histories.left = at
     elif kind == "region":
         bounds = _bounds(row)
         gone = bounds is None and service.startswith("delete")
         if bounds is not None or gone:
             histories.timed |= tick is not None
-            change = _Change(order, wall, tick, bounds or NOWHERE)
+            change = _Change(order, at, tick, bounds or NOWHERE)
             histories.regions.setdefault(row["region"], []).append(change)
     elif "subscribe" in service and "directed" not in service:
         histories.timed |= tick is not None
-        change = _Change(order, wall, tick, not service.startswith("unsubscribe"))
+        change = _Change(order, at, tick, not service.startswith("unsubscribe"))
         for key in _named(histories, row, service):
             histories.subscriptions.setdefault(key, []).append(change)
             if row["region"] and row["region"] not in histories.regions and _bounds(row) is not None:
@@ -123,28 +124,28 @@ def _bounds(row: Mapping[str, Any]) -> Bounds | None:
     return tuple(sorted(zip(row["dimensions"], row["lower"], row["upper"], strict=True)))
 
 
-# Stretches: mode, wall, logical, bounds, sure
+# Stretches: mode, at, logical, bounds, sure
 
 
 def _stretches(
     subscribed: list[_Change], bounds: list[_Change], histories: _Histories
 ) -> Iterable[tuple[Any, ...]]:
     timed = histories.timed
-    for on, off, _ in _by_wall(subscribed, histories.left):
-        for since, until, value in _by_wall(bounds, NEVER):
-            wall = max(on, since), min(off, until)
-            if wall[0] < wall[1] and value != NOWHERE:
-                yield WALL_MODE if timed else ANY_MODE, wall, (BEGINNING, ETERNITY), value, True
+    for on, off, _ in _by_place(subscribed, histories.left):
+        for since, until, value in _by_place(bounds, NEVER):
+            at = max(on, since), min(off, until)
+            if at[0] < at[1] and value != NOWHERE:
+                yield PLACE_MODE if timed else ANY_MODE, at, (BEGINNING, ETERNITY), value, True
     if timed:
         yield from _as_of_times(subscribed, bounds, histories.left)
 
 
-def _by_wall(changes: list[_Change], end: int) -> Iterable[tuple[int, int, Any]]:
+def _by_place(changes: list[_Change], end: int) -> Iterable[tuple[int, int, Any]]:
     """From when to when it had which value; False is left out."""
     for change, following in zip(changes, [*changes[1:], None], strict=True):
-        until = end if following is None else following.wall
+        until = end if following is None else following.at
         if change.value is not False:
-            yield change.wall, min(until, end), change.value
+            yield change.at, min(until, end), change.value
 
 
 def _as_of_times(subscribed: list[_Change], bounds: list[_Change], left: int) -> Iterable[tuple[Any, ...]]:
@@ -153,9 +154,9 @@ def _as_of_times(subscribed: list[_Change], bounds: list[_Change], left: int) ->
         for at in _by_time(bounds):
             logical = max(on[0], at[0]), min(on[1], at[1])
             if on[3] and at[3] != NOWHERE and logical[0] < logical[1]:
-                wall = max(on[2], at[2]), left
-                if sure and wall[0] < wall[1]:
-                    yield LOGICAL_MODE, wall, logical, at[3], True
+                places = max(on[2], at[2]), left
+                if sure and places[0] < places[1]:
+                    yield LOGICAL_MODE, places, logical, at[3], True
     if not sure:
         yield LOGICAL_MODE, (ALWAYS, NEVER), (BEGINNING, ETERNITY), None, False
 
@@ -171,14 +172,14 @@ def _is_sure(changes: list[_Change]) -> bool:
 
 
 def _by_time(changes: list[_Change]) -> Iterable[tuple[int, int, int, Any]]:
-    """From which to which logical time, from when on the wall clock, which value: untimed changes first, then by time."""
+    """From which to which logical time, from which `at` on, which value: untimed changes first, then by time."""
     untimed = [change for change in changes if change.tick is None]
     latest = {change.tick: change for change in changes if change.tick is not None}
     timed = [latest[tick] for tick in sorted(latest)]
     end = timed[0].tick if timed else ETERNITY
     for change in untimed[-1:]:
         assert end is not None
-        yield BEGINNING, end, change.wall, change.value
+        yield BEGINNING, end, change.at, change.value
     for change, following in zip(timed, [*timed[1:], None], strict=False):
         until = ETERNITY if following is None else following.tick
         assert change.tick is not None

@@ -5,10 +5,16 @@ hands over what is there, later messages may well be earlier; so its grant begin
 
 A grant must not be greater than the LBTS: the least that any other regulating federate may still send.  From the log one
 knows what each has promised at most: the time that it asked for or was granted last, plus its lookahead.
+
+Who has resigned or was lost sends nothing any more.  All nodes carry that out as a command, the federation's home first and the
+federate's own node perhaps last; so whether it had left when somebody was granted is told by the number of that command, and not
+by the clock, which only tells it where rows have no numbers.  What the home tells of logical time because of a command may reach
+a node just before the command: with the number before it, a grant counts as behind it within a second (`NEAR`) of the clock.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +23,10 @@ from weft.review.kernels.pieces import Array
 
 DELIVER, GRANT, FLUSH_GRANT = 0, 1, 2  # kinds of rows, in the order of one federate
 DECREASING, PAST = "decreasing", "past"
+NEAR = 1_000_000_000  # ns
+Gone = Mapping[int, tuple[int, int]]
+"""Of federates that leave: the number of the command by which they do, and when their rows tell of it."""
+_STAYS = (np.iinfo(np.int64).max, 0)
 
 
 class Found(NamedTuple):
@@ -94,16 +104,28 @@ class Excess(NamedTuple):
 class Promises:
     """What all federates promise, through a run; fed with rows in the order of their time."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: Any, gone: Gone) -> None:
+        """More may be entered in `gone` as they are known."""
+        self._gone = gone
         self._never = np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
         self._federates: list[int] = []
         self._places: dict[int, int] = {}
         self._now = np.empty(0, dtype)
 
     def feed(
-        self, federate: Array, promise: Array, regulates: Array, is_check: Array, time: Array
+        self,
+        federate: Array,
+        promise: Array,
+        regulates: Array,
+        is_check: Array,
+        time: Array,
+        command: Array,
+        at: Array,
     ) -> list[Excess]:
-        """Rows change what a federate promises, or (is_check) are grants to be compared with what the others do."""
+        """Rows change what a federate promises, or (is_check) are grants to be compared with what the others do.
+
+        `command`: the number of the last command that a row's node had carried out; `at`: the wall clock.
+        """
         for who in np.unique(federate).tolist():
             if who not in self._places:
                 self._places[who] = len(self._federates)
@@ -116,10 +138,20 @@ class Promises:
         for begin in range(0, len(federate), step):
             part = slice(begin, begin + step)
             given = np.where(regulates[part], promise[part], self._never)
-            found += self._block(begin, column[part], given, is_check[part], time[part])
+            found += self._block(
+                begin, column[part], given, is_check[part], time[part], (command[part], at[part])
+            )
         return found
 
-    def _block(self, begin: int, column: Array, promise: Array, is_check: Array, time: Array) -> list[Excess]:
+    def _block(
+        self,
+        begin: int,
+        column: Array,
+        promise: Array,
+        is_check: Array,
+        time: Array,
+        known: tuple[Array, Array],
+    ) -> list[Excess]:
         changes = np.flatnonzero(~is_check)
         last = np.zeros((len(column) + 1, len(self._federates)), np.int64)
         last[changes + 1, column[changes]] = changes + 1
@@ -128,6 +160,7 @@ class Promises:
         rows = last[checks + 1]
         promised = np.where(rows > 0, promise[np.maximum(rows - 1, 0)], self._now[None, :])
         promised[np.arange(len(checks)), column[checks]] = self._never
+        promised[self._has_left(*(column[checks] for column in known))] = self._never
         least = promised.argmin(axis=1) if len(self._federates) else np.zeros(len(checks), np.int64)
         bounds = promised[np.arange(len(checks)), least]
         self._now = np.where(last[-1] > 0, promise[np.maximum(last[-1] - 1, 0)], self._now)
@@ -136,3 +169,9 @@ class Promises:
             Excess(begin + int(checks[place]), bounds[place], self._federates[least[place]])
             for place in wrong
         ]
+
+    def _has_left(self, command: Array, at: Array) -> Array:
+        """For each grant: who had, of all federates."""
+        number, told = np.array([self._gone.get(who, _STAYS) for who in self._federates], np.int64).T
+        behind = number[None, :] - command[:, None]
+        return np.asarray((behind <= 0) | ((behind == 1) & (told[None, :] - NEAR <= at[:, None])))

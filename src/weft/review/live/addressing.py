@@ -1,8 +1,8 @@
 """Whom messages should have been addressed to, once it is known what everybody wanted around that time.
 
 The tiles of the audit of interest, cut by time: all messages that were sent before everybody has told what it wanted a second
-later.  Of regions only the last change before is kept, so what is known of a federate does not grow with the run, unless it
-changes regions as of logical times.
+later.  Of regions only the last change before some time ago is kept, so what is known of a federate does not grow with the run,
+unless it changes regions as of logical times.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
-from weft.review.audits import interest
-from weft.review.audits.context import RTI
+from weft.host.recording.files import arrow_schema
+from weft.review.audits import interest, pick
+from weft.review.audits.context import CLOCK_COLUMN, NUMBER, RTI
 from weft.review.audits.judging import EXTRA, MISSED, POSSIBLE
 from weft.review.kernels.interest import GRACE
 from weft.review.live.columns import Waiting, of_kinds
 from weft.review.live.handovers import IS_EXTRA, IS_MISSED, IS_POSSIBLE, Handovers
+from weft.review.spark import arrow
 
 CONTROL = ("node", "seq", "kind", "service", "federate", "class", "items", "region", "dimensions", "lower",
-           "upper", "epoch_ns")  # fmt: skip
+           "upper", "epoch_ns", "command")  # fmt: skip
+KEPT = 30_000_000_000  # ns by which a node may lag behind the others
 VERDICTS = {MISSED: IS_MISSED, EXTRA: IS_EXTRA, POSSIBLE: IS_POSSIBLE}
 
 
@@ -32,6 +34,7 @@ class Addressing:
         self._stretches: dict[int, Any] = {}
         self._classes: set[str] = set()
         self._waiting = Waiting()
+        self._order_column = NUMBER
 
     @property
     def rows(self) -> int:
@@ -45,13 +48,18 @@ class Addressing:
         control = of_kinds(table, "declare", "region", "resign", "lost")
         time = control.column(self._time_column)
         control = control.select(list(CONTROL)).append_column("time", time)
+        sent = self._sent(table)
+        unnumbered = control.column("command").null_count or sent.column("command").null_count
+        if unnumbered and self._order_column == NUMBER:
+            self._order_column = CLOCK_COLUMN
+            self._stretches.clear()
         for federate in np.unique(arrow.numbers(control, "federate")).tolist():
             if federate != RTI:
                 mine = control.filter(pc.equal(control.column("federate"), federate))
                 before = self._control.get(federate)
                 self._control[federate] = mine if before is None else pa.concat_tables([before, mine])
                 self._stretches.pop(federate, None)
-        self._waiting.add(self._sent(table))
+        self._waiting.add(sent)
 
     def _sent(self, table: Any) -> Any:
         """As the audit of interest looks at them; `judged`: do they go by subscriptions at all?"""
@@ -71,12 +79,21 @@ class Addressing:
         )
         items = pc.binary_join(rows.column("items"), interest.SEP)
         dimensions = pc.binary_join(rows.column("dimensions"), interest.SEP)
-        names = ["node", "seq", "source", "message", "class", "destinations", "lower", "upper", "epoch_ns"]
-        made = rows.select(names).append_column("items", pc.if_else(is_update, items, None))
+        names = ["node", "seq", "source", "message", "class", "destinations", "lower", "upper"]
+        made = rows.select([*names, "epoch_ns", "command"]).append_column(
+            "items", pc.if_else(is_update, items, None)
+        )
         made = made.append_column("dimensions", dimensions)
+        made = made.append_column("boxes", pick.joined(rows.column("boxes")))
         made = made.append_column("by_logical", pc.fill_null(pc.equal(rows.column("order"), "TSO"), False))
         made = made.append_column("time", rows.column(self._time_column))
         return made.append_column("judged", judged)
+
+    def control(self) -> Any:
+        """All rows by which somebody changed what it wants, as far as they count."""
+        import pyarrow as pa
+
+        return pa.concat_tables([_no_control(self._time_column).slice(0, 0), *self._control.values()])
 
     def settle(self, before: int) -> None:
         """With everything read that happened before this time."""
@@ -86,15 +103,17 @@ class Addressing:
         source, message = arrow.numbers(ready, "source"), arrow.numbers(ready, "message")
         sent = ready.filter(ready.column("judged"))
         if len(sent):
-            self._judge(sent)
-            self._compact(int(arrow.numbers(sent, "epoch_ns").min()) - 2 * GRACE)
+            at = sent.column(self._order_column)
+            self._judge(sent.append_column("at", at))
+            self._compact(int(arrow.numbers(sent, "epoch_ns").min()) - KEPT)
         self._handovers.judged(source, message)
 
     def _judge(self, sent: Any) -> None:
         self._classes |= set(sent.column("class").unique().to_pylist())
-        begin, end = (int(of(arrow.numbers(sent, "epoch_ns"))) for of in (np.min, np.max))
-        near = self._near(begin - GRACE, end + GRACE)
-        misfits = interest.judge_tile(self._time_column, sent, near)
+        begin, end = (int(of(arrow.numbers(sent, "at"))) for of in (np.min, np.max))
+        margin = interest.margin_of(self._order_column)
+        near = self._near(begin - margin, end + margin)
+        misfits = interest.judge_tile(self._order_column, sent, near)
         for what, verdict in VERDICTS.items():
             import pyarrow.compute as pc
 
@@ -114,14 +133,18 @@ class Addressing:
         for federate in self._control:
             stretches = self._stretches.get(federate)
             if stretches is None:
-                stretches = interest.stretches_of_one(self._control[federate])
+                stretches = interest.stretches_of_one(self._order_column, self._control[federate])
                 self._stretches[federate] = stretches
             meanwhile = pc.and_(
                 pc.less_equal(stretches.column("since"), end), pc.greater(stretches.column("until"), begin)
             )
             self._find_unjudged(federate, stretches)
             found += self._by_class(stretches.filter(meanwhile))
-        return pa.concat_tables(found) if found else interest.stretches_of_one(_no_control()).slice(0, 0)
+        return (
+            pa.concat_tables(found)
+            if found
+            else interest.stretches_of_one(CLOCK_COLUMN, _no_control(self._time_column)).slice(0, 0)
+        )
 
     def _below(self, subscribed: str) -> list[str]:
         return [name for name in self._classes if name == subscribed or name.startswith(f"{subscribed}.")]
@@ -165,10 +188,13 @@ class Addressing:
             self._stretches.pop(federate, None)
 
 
-def _no_control() -> Any:
+def _no_control(time_column: str) -> Any:
     """A federate that did nothing: for the schema of nothing."""
     import pyarrow as pa
 
-    row: dict[str, Any] = dict.fromkeys(CONTROL)
+    schema = arrow_schema(with_node=True)
+    kinds = {name: schema.field(time_column if name == "time" else name).type for name in (*CONTROL, "time")}
+    plain = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
+    row: dict[str, Any] = dict.fromkeys((*CONTROL, "time"))
     row |= {"node": "", "seq": 0, "kind": "resign", "federate": 0, "epoch_ns": 0, "time": 0}
-    return pa.Table.from_pylist([row])
+    return pa.Table.from_pylist([row], schema=pa.schema(list(plain.items())))

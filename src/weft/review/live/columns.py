@@ -81,7 +81,7 @@ class Words:
         return found
 
     def numbers(self, table: Any, name: str) -> Array:
-        from weft.review import arrow
+        from weft.review.spark import arrow
 
         codes, texts = arrow.words(table, name)
         known = np.array([0, *(self.number(text) for text in texts)], np.int32)

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from weft.review.live.addressing import Addressing
+from weft.review.live.asked import Asked
 from weft.review.live.frontier import FOREVER, Frontier
 from weft.review.live.handovers import SETTLED, Handovers
 from weft.review.live.log import Grants, Scan
 from weft.review.live.members import Members
-from weft.review.live.ordered import Deadlines, Finding, TimeOrder, Vectors
+from weft.review.live.ordered import Deadlines, Finding, Steps, Vectors
 
 COLUMNS = (
-    "node", "seq", "epoch_ns", "mono_ns", "kind", "service", "federate", "name", "source", "message",
+    "node", "seq", "epoch_ns", "mono_ns", "command", "kind", "service", "federate", "name", "source", "message",
     "destinations", "class", "object", "items", "order", "time_int", "time_float", "lookahead_int",
-    "lookahead_float", "vector_of", "vector", "transport", "region", "dimensions", "lower", "upper",
+    "lookahead_float", "vector_of", "vector", "transport", "region", "dimensions", "lower", "upper", "boxes",
     "operation", "priority", "deadline_ns",
 )  # fmt: skip
 LATE_KEYS = 1_000_000  # late deliveries that are remembered, so that none is told twice
@@ -37,7 +38,8 @@ class Following:
         self._members = Members(time_column)
         self._handovers = Handovers(time_column, self.frontier, self._members)
         self._addressing = Addressing(time_column, self._handovers)
-        self._time_order = TimeOrder(time_column)
+        self._asked = Asked(time_column, self.frontier, self._members, self._addressing)
+        self._steps = Steps(time_column)
         self._vectors = Vectors(orders)
         self._deadlines = Deadlines()
         self._grants = Grants(time_column, time_column.replace("time", "lookahead"))
@@ -56,11 +58,12 @@ class Following:
             mine = table.filter(pc.equal(table.column("node"), node)).combine_chunks()
             self.frontier.feed(node, mine)
             self._members.feed(node, mine)
-            found += self._time_order.feed(node, mine)
+            found += self._steps.feed(node, mine)
             found += self._deadlines.feed(node, mine)
             self._unnamed += self._vectors.feed(node, mine)
             self._handovers.feed(node, mine)
             self._addressing.feed(node, mine)
+            self._asked.feed(mine)
         self._grants.feed(table, self.frontier.clocks_differ)
         self._scan.feed(table)
         return self._counted(found + self.settle())
@@ -72,11 +75,13 @@ class Following:
             there = [federate for federate, where in self._members.node.items() if where == node]
             self._grants.crashed(there, self.frontier.read[node])
         self._crashed = set(self.frontier.crashed)
-        found = list(self._grants.settle(before))
+        # A federate's own node may be the last to tell that it left.
+        found = list(self._grants.settle(before - SETTLED))
         self._members.doubtful |= {finding["federate"] for finding in found}
         self._members.settle(before - SETTLED)
         self._addressing.settle(before)
         found += self._handovers.judge(before, max(self.frontier.read.values(), default=0))
+        found += self._asked.settle(before)
         self._unnamed += self._scan.settle(before)
         if before == FOREVER:
             self._unnamed += self._scan.end()
@@ -118,7 +123,7 @@ class Following:
 
     @property
     def unsure(self) -> int:
-        return self._handovers.unsure
+        return self._handovers.unsure + self._asked.unsure
 
     @property
     def left_out(self) -> int:

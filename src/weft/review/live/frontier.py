@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits.context import CLOCKS_DIFFER, SAME_CLOCK
+from weft.review.spark import arrow
 
 SILENT = 10_000_000_000  # ns after which a node is taken for crashed
 DESERTED = 60_000_000_000  # ns after which, if no node tells anything, none is waited for

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits.context import RTI
 from weft.review.audits.delivery import DUPLICATE, LOST, UNSENT
 from weft.review.audits.judging import EXTRA, MISSED
@@ -25,6 +24,7 @@ from weft.review.live.columns import Sorted, Waiting, Words, hashed, of_kinds
 from weft.review.live.frontier import Frontier
 from weft.review.live.members import Members
 from weft.review.live.ordered import Finding
+from weft.review.spark import arrow
 
 SETTLED = 2_000_000_000  # ns: rare ways of a message may take so long
 KEPT = 30_000_000_000  # ns for which a settled handover is still known
@@ -45,9 +45,10 @@ class Handovers:
         flags = dict.fromkeys(("expected", "reliable", "placed", "timed", "got"), bool)
         self.handovers = Sorted(**numbers, **small, **flags, time=kind, told=np.uint8, verdict=np.uint8)
         self.sends = Sorted(source=np.int64, message=np.int64, epoch=np.int64, class_name=np.int32,
-                            order=np.int32, open=bool, judged=bool)  # fmt: skip
+                            order=np.int32, placed=bool, open=bool, judged=bool)  # fmt: skip
         self._parts = Sorted(handover=np.uint64, epoch=np.int64, count=np.int32)
         self._forgotten: dict[int, int] = {}  # by source the greatest number of a send that is forgotten
+        self._until = 0  # what was sent or delivered before is forgotten
         self._reached: dict[tuple[int, int], int] = {}
         self._reaching = Waiting()
         self._given_up: dict[tuple[int, ...], None] = {}
@@ -83,7 +84,7 @@ class Handovers:
         return rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
 
     def _feed_sent(self, node: str, table: Any) -> None:
-        rows = self._messages(table, "send")
+        rows = self._not_forgotten(self._messages(table, "send"))
         if not len(rows):
             return
         source, message = arrow.numbers(rows, "source"), arrow.numbers(rows, "message")
@@ -98,6 +99,16 @@ class Handovers:
             source[which], message[which], federate.astype(np.int64),
             {name: column[which] for name, column in told.items()} | {"expected": np.ones(len(which), bool)},
         )  # fmt: skip
+
+    def _not_forgotten(self, rows: Any) -> Any:
+        """A send may be read after deliveries of it that are forgotten for want of room; then it is, too."""
+        old = arrow.numbers(rows, "epoch_ns") < self._until
+        if not old.any():
+            return rows
+        gone = rows.filter(old)
+        self.left_out += int(arrow.lists(gone, "destinations")[1].sum())
+        self._note_forgotten(arrow.numbers(gone, "source"), arrow.numbers(gone, "message"))
+        return rows.filter(~old)
 
     def _told(self, rows: Any, node: str) -> dict[str, Array]:
         """What the send says of a message."""
@@ -317,10 +328,22 @@ class Handovers:
                 continue
             if int(handovers["federate"][place]) in self.unjudged:
                 continue
+            if known and self._wanted_by_then(place, send):
+                continue  # left to the review of the whole run
             if known:  # as it was sent, not as it was delivered
                 for name in ("class_name", "order"):
                     handovers[name][place] = self.sends[name][send]
             yield self._finding(place, "interest", EXTRA)
+
+    def _wanted_by_then(self, place: int, send: int) -> bool:
+        """From another node: its receiver may have come to want it while it was under way."""
+        members, handovers = self._members, self.handovers
+        source, federate = int(handovers["source"][place]), int(handovers["federate"][place])
+        if members.node.get(source) == members.node.get(federate):
+            return False
+        class_name = self.words.texts[self.sends["class_name"][send]] or ""
+        sent, got = int(self.sends["epoch"][send]), int(handovers["got_at"][place])
+        return members.came_to_want(federate, class_name, bool(self.sends["placed"][send]), sent, got)
 
     # For the audit of interest
 
@@ -374,6 +397,7 @@ class Handovers:
             until = max(until, int(latest))
             self.left_out += int((open_ones & ~keep).sum())
         handovers.keep(keep)
+        self._until = max(until, self._until)
         self._forget_sends(until)
         self._parts.keep(self._parts["epoch"] >= until)
         while len(self._given_up) > MOST:
@@ -383,8 +407,10 @@ class Handovers:
         """With their handovers: a delivery of a message whose send alone is known would seem to go to somebody not addressed."""
         old = self.sends["epoch"] < until
         if old.any():
-            numbers = np.stack((self.sends["source"][old], self.sends["message"][old]), axis=1)
-            for source in np.unique(numbers[:, 0]).tolist():
-                last = int(numbers[numbers[:, 0] == source, 1].max())
-                self._forgotten[source] = max(last, self._forgotten.get(source, 0))
+            self._note_forgotten(self.sends["source"][old], self.sends["message"][old])
             self.sends.keep(~old)
+
+    def _note_forgotten(self, source: Array, message: Array) -> None:
+        for one in np.unique(source).tolist():
+            last = int(message[source == one].max())
+            self._forgotten[one] = max(last, self._forgotten.get(one, 0))

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits import causal, timing
 from weft.review.audits.context import RTI
 from weft.review.live.columns import Waiting, of_kinds
 from weft.review.live.ordered import Finding, service_in
+from weft.review.spark import arrow
 
 
 class _Endless:
@@ -40,7 +40,8 @@ class Grants:
     def __init__(self, time_column: str, lookahead_column: str) -> None:
         self._columns = (time_column, lookahead_column)
         kind = "bigint" if time_column == "time_int" else "double"
-        self._check = _Endless(partial(timing.check_grants, kind))
+        self._gone: dict[int, tuple[int, int]] = {}  # who left, by which command, and when that was told
+        self._check = _Endless(partial(timing.check_grants, kind, self._gone))
         self._schema: Any = None
         self._waiting = Waiting()
 
@@ -56,6 +57,11 @@ class Grants:
         service = pc.fill_null(table.column("service"), "")
         kind = table.column("kind")
         leaves = service_in(kind, ("resign", "lost"))
+        numbered = table.column("command").is_valid()
+        left = table.filter(pc.and_(leaves, numbered)).select(["federate", "command", "epoch_ns"])
+        for federate, command, at in zip(*left.to_pydict().values(), strict=True):
+            self._gone[federate] = min((command, at), self._gone.get(federate, (command, at)))
+        leaves = pc.and_(leaves, pc.invert(numbered))
         turns = service_in(service, (timing.CONSTRAINED, timing.NOT_CONSTRAINED))
         unknown = service_in(service, ("modify_lookahead", "disable_time_regulation"))
         stepped = pc.and_(service_in(kind, ("request", "grant")), time.is_valid())
@@ -68,7 +74,7 @@ class Grants:
         )
         told = pa.table(
             {
-                **{name: table.column(name) for name in ("node", "seq", "federate")},
+                **{name: table.column(name) for name in ("node", "seq", "federate", "command")},
                 "time": time, "promise": pc.add(time, lookahead), "leaves": leaves,
                 "is_grant": is_grant, "turn": turn, "at": table.column("epoch_ns"),
             }

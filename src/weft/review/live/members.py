@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
 from weft.review.audits.context import ACTING, RTI
 from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
 from weft.review.live.columns import Waiting, of_kinds
+from weft.review.spark import arrow
 
 
 class Members:
@@ -21,6 +21,7 @@ class Members:
         self._time_column = time_column
         self.node: dict[int, str] = {}
         self.left: set[int] = set()
+        self.left_at: dict[int, int] = {}  # the number of the row at its own node that says so
         self.granted: dict[int, Any] = {}
         self.sent_before: dict[
             int, int
@@ -28,6 +29,7 @@ class Members:
         self.doubtful: set[int] = set()  # were granted more than they should: their grants show nothing
         self._moves: dict[int, array[int]] = {}
         self._ends: dict[int, list[tuple[str, int]]] = {}
+        self._begins: dict[int, list[tuple[str, int]]] = {}
         self._forgets: set[tuple[int, str]] = set()  # who has deleted instances locally, and of which classes
         self._waiting = Waiting()
 
@@ -37,6 +39,9 @@ class Members:
         for federate in np.unique(arrow.numbers(acting, "federate")).tolist():
             if federate != RTI:
                 self.node[federate] = min(node, self.node.get(federate, node))
+        for row in of_kinds(table, "resign", "lost").select(["federate", "seq"]).to_pylist():
+            if self.node.get(row["federate"]) == node:
+                self.left_at.setdefault(row["federate"], row["seq"])
         joins = of_kinds(table, "join").select(["federate", "message"]).to_pylist()
         self.sent_before |= {row["federate"]: row["message"] for row in joins if row["message"]}
         self._waiting.add(
@@ -59,6 +64,8 @@ class Members:
             self._moves.setdefault(row["federate"], array("q")).append(row["epoch_ns"])
         elif row["kind"] == "declare" and service.startswith("unsubscribe"):
             self._ends.setdefault(row["federate"], []).append((row["class"] or "", row["epoch_ns"]))
+        elif row["kind"] == "declare" and service.startswith("subscribe"):
+            self._begins.setdefault(row["federate"], []).append((row["class"] or "", row["epoch_ns"]))
 
     def settle(self, before: int) -> None:
         ready = self._waiting.take("epoch_ns", before)
@@ -77,9 +84,24 @@ class Members:
 
     def changed_its_mind(self, federate: int, class_name: str, placed: bool, sent: int) -> bool:
         """While a message of that class was under way to it from another node."""
-        if placed and any(sent <= at <= sent + GRACE for at in self._moves.get(federate, ())):
+        return self._changed_in(self._ends, federate, class_name, placed, sent, sent + GRACE)
+
+    def came_to_want(self, federate: int, class_name: str, placed: bool, sent: int, got: int) -> bool:
+        """A message of that class, perhaps, while it was under way, or before the sender's node had heard of it."""
+        return self._changed_in(self._begins, federate, class_name, placed, sent - GRACE, got)
+
+    def _changed_in(
+        self,
+        declared: dict[int, list[tuple[str, int]]],
+        federate: int,
+        class_name: str,
+        placed: bool,
+        first: int,
+        last: int,
+    ) -> bool:
+        if placed and any(first <= at <= last for at in self._moves.get(federate, ())):
             return True
         return any(
-            sent <= at <= sent + GRACE and (name == class_name or class_name.startswith(f"{name}."))
-            for name, at in self._ends.get(federate, ())
+            first <= at <= last and (name == class_name or class_name.startswith(f"{name}."))
+            for name, at in declared.get(federate, ())
         )

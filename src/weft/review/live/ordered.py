@@ -1,7 +1,7 @@
 """What the rows of one node tell by themselves, as they come: time stamp order, causal order by vectors, deadlines.
 
 The kernels judge rows of one federate from front to back.  What was before is put in front of them as a row or two that stand
-for it: the greatest time stamp and the last grant; the greatest of all vectors.
+for it: the last requests, grants and deliveries; the greatest of all vectors.
 """
 
 from __future__ import annotations
@@ -11,71 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from weft.review import arrow
+from weft.review.audits import timing
 from weft.review.audits.causal import SEQUENCER
 from weft.review.audits.context import RTI
-from weft.review.audits.timing import FLUSH, GRANTS
 from weft.review.kernels import causal as causal_kernel
-from weft.review.kernels import timing as timing_kernel
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.live.columns import of_kinds
+from weft.review.spark import arrow
 
 Finding = dict[str, Any]
 RECENT = 4096  # deliveries to a federate that are remembered, to know one that comes again
 MISSES = 100_000  # that are remembered: a miss is told by one row, and by another when the event has ended
 
 
-class TimeOrder:
-    """Deliveries in time stamp order: none less than one before, none in the past."""
+class Steps:
+    """Logical time, federate by federate: time stamp order, grants as asked for, promises kept (`audits.timing`)."""
 
     def __init__(self, time_column: str) -> None:
-        self._time_column = time_column
-        self._carried: dict[
-            tuple[str, int], tuple[Any, Any]
-        ] = {}  # greatest time stamp since a flush, last grant
+        self._columns = (time_column, time_column.replace("time", "lookahead"))
+        self._type = "bigint" if time_column == "time_int" else "double"
+        self._before: dict[str, Any] = {}  # by node: rows that say what was before
 
     def feed(self, node: str, table: Any) -> Iterator[Finding]:
-        import pyarrow.compute as pc
+        import pyarrow as pa
 
-        rows = of_kinds(table, "deliver", "grant")
-        is_grant = pc.equal(rows.column("kind"), "grant")
-        service = pc.fill_null(rows.column("service"), GRANTS[0])
-        counts = pc.or_(service_in(service, GRANTS), pc.invert(is_grant))
-        ordered = pc.or_(is_grant, pc.fill_null(pc.equal(rows.column("order"), "TSO"), False))
-        rows = rows.filter(pc.and_(pc.and_(counts, ordered), rows.column(self._time_column).is_valid()))
-        if not len(rows):
-            return
-        flushes = np.asarray(pc.fill_null(pc.equal(rows.column("service"), FLUSH), False))
-        grants = np.asarray(pc.equal(rows.column("kind"), "grant"))
-        code = np.where(
-            grants,
-            np.where(flushes, timing_kernel.FLUSH_GRANT, timing_kernel.GRANT),
-            timing_kernel.DELIVER,
-        )
-        time = arrow.numbers(rows, self._time_column)
-        names = ("federate", "seq", "source", "message")
-        columns = {name: arrow.numbers(rows, name) for name in names}
-        for federate, places in by_value(columns["federate"]):
-            found = self._judge((node, int(federate)), code[places], time[places])
-            for place, what, bound in found:
-                at = places[place]
-                yield {
-                    "audit": "time", "what": what, "federate": int(federate), "node": node,
-                    **{name: int(columns[name][at]) for name in names[1:]},
-                    "time": time[at].item(), "bound": bound.item(),
-                }  # fmt: skip
-
-    def _judge(self, who: tuple[str, int], code: Array, time: Array) -> Iterator[Any]:
-        most, granted = self._carried.get(who, (None, None))
-        before = [(timing_kernel.DELIVER, most)] if most is not None else []
-        before += [(timing_kernel.GRANT, granted)] if granted is not None else []
-        kinds = np.array([kind for kind, _ in before], code.dtype)
-        times = np.array([at for _, at in before], time.dtype)
-        found, carry = timing_kernel.check_order(np.concatenate((kinds, code)), np.concatenate((times, time)))
-        self._carried[who] = carry.most, carry.granted
-        for place, what, bound in found:
-            if place >= len(before):
-                yield place - len(before), what, bound
+        schema = arrow.schema_of(timing.STEPS.format(time=self._type))
+        before = self._before.get(node, schema.empty_table())
+        rows = timing.ordered(self._columns, table).cast(schema)
+        whole = pa.concat_tables([before, rows]).combine_chunks()
+        self._before[node] = timing.tail_of(whole)
+        for row in timing.judged(self._type, node, whole, len(before)).to_pylist():
+            told = {"audit": "time", **row}
+            yield {name: value for name, value in told.items() if value is not None and name != "unsure"}
 
 
 def service_in(column: Any, services: Sequence[str]) -> Any:

@@ -1,0 +1,179 @@
+"""`weft review RUN`: was the run right?  Exit 0 if so, 1 if something was violated, 2 if it could not be reviewed at all, 3 if it
+cannot be told."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.cli.analyse.run_reviews import keep_result
+from weft.cli.analyse.tune import advice_lines
+from weft.cli.arguments import whole
+from weft.model.errors import SettingsError
+
+if TYPE_CHECKING:
+    from weft.review import Review
+
+EXITS = {"ok": 0, "violated": 1, "inconclusive": 3}
+KNOWN_ORDERS = ("RO", "CO", "CT", "TSO", "PO")
+INCONCLUSIVE = (
+    "inconclusive: nothing is violated as far as can be told, but not everything could be judged (see above)"
+)
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "review",
+        help="audit a recorded run on Spark; exit 1 if something was violated",
+        description=(
+            "Audit a recorded run on Spark: causal order, logical time, interest, deliveries, deadlines. "
+            "Exit 0: nothing is violated; 1: something is; 2: the run could not be reviewed; 3: nothing is violated as far as "
+            "can be told, but rows are missing or an audit failed."
+        ),
+    )
+    parser.add_argument("run", metavar="RUN", help="the folder of the run (`weft runs` lists them)")
+    parser.add_argument(
+        "--master",
+        default="local[*]",
+        help="where Spark runs: local[N], spark://…, sc://… (default %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--witnesses",
+        type=whole(0),
+        default=20,
+        metavar="N",
+        help="show so many of each audit (default %(default)s)",
+    )
+    parser.add_argument(
+        "--orders",
+        type=_orders,
+        default=("RO", "CO", "CT"),
+        metavar="ORDER[,…]",
+        help="messages that the causal audit looks at (default RO,CO,CT; CO,CT are those whose order is promised)",
+    )
+    parser.add_argument(
+        "--html", metavar="FILE", help="also write the report as one HTML file, with space-time diagrams"
+    )
+    parser.add_argument("--no-advice", action="store_true", help="leave out what should change (weft tune)")
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="while the run is being written: tell what is found as it comes, until the run ends or Ctrl-C",
+    )
+    parser.set_defaults(func=run)
+
+
+def _orders(text: str) -> tuple[str, ...]:
+    chosen = tuple(text.split(","))
+    for order in chosen:
+        if order not in KNOWN_ORDERS:
+            raise argparse.ArgumentTypeError(f"{order!r} is none of {', '.join(KNOWN_ORDERS)}")
+    return chosen
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from weft.review import review
+
+    if not arguments.master:
+        raise SettingsError("--master must not be empty; local[*] is this machine")
+    if arguments.html is not None:
+        check_writable(arguments.html)
+    whole = {"advice": not arguments.no_advice, "evidence": arguments.html is not None}
+    if arguments.follow:
+        from weft.cli.analyse.follow import followed
+
+        found = followed(arguments, say, whole)
+    else:
+        found = review(arguments.run, arguments.master, say, arguments.witnesses, arguments.orders, **whole)
+    keep_result(arguments.run, found.as_data())
+    if arguments.html is not None:
+        write_report(arguments.html, found)
+    indent = None if arguments.follow else 2  # behind the findings, a line each
+    print(json.dumps(found.as_data(), indent=indent) if arguments.json else as_text(found))
+    return EXITS[found.status]
+
+
+def check_writable(path: str) -> None:
+    """Before Spark works for minutes."""
+    target = Path(path)
+    if target.is_dir():
+        raise SettingsError(
+            f"--html {path}: that is a folder; name a file in it, like {target / 'review.html'}"
+        )
+    if not target.parent.is_dir():
+        raise SettingsError(f"--html {path}: there is no folder {target.parent}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise SettingsError(f"--html {path}: cannot be written")
+
+
+def write_report(path: str | Path, found: Review) -> None:
+    from weft.review.report import html_report
+
+    try:
+        Path(path).write_text(html_report(found), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be written: {error.strerror or error}") from None
+    say(f"the report is in {path}\n")
+
+
+def say(text: str) -> None:
+    """On a terminal one line that changes; elsewhere a line for each thing that is done."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[Kweft: {text}", end="", file=sys.stderr, flush=True)
+    elif text.endswith("\n"):
+        print(f"weft: {text}", end="", file=sys.stderr, flush=True)
+
+
+def as_text(found: Review) -> str:
+    lines = [f"note: {note}" for note in found.notes]
+    lines += [f"{found.run}: {found.rows:,} rows", ""]
+    for name, result in found.audits.items():
+        unsure = f", {result.unsure:,} unsure (rows are missing)" if result.unsure else ""
+        verdict = "ok" if not result.violations else f"{result.violations:,} violations"
+        lines.append(f"{name:<10} {verdict}{unsure}")
+        lines += [f"    {witness_text(witness)}" for witness in result.witnesses]
+        hidden = result.violations - len(result.witnesses)
+        if hidden > 0:
+            lines.append(f"    … and {hidden:,} more")
+        if name == "deadlines":
+            lines += _consumers(result.figures.get("consumers", []))
+    lines += [f"{name:<10} failed: {why}" for name, why in found.failures.items()]
+    if found.status == "inconclusive":
+        lines += ["", INCONCLUSIVE]
+    if found.advice:
+        lines += ["", *advice_lines(found.advice)]
+    return "\n".join(lines)
+
+
+def witness_text(witness: dict[str, Any]) -> str:
+    """As `what: name value, name value`."""
+    rest = ", ".join(f"{name} {value}" for name, value in witness.items() if name != "what")
+    return f"{witness['what']}: {rest}" if "what" in witness else rest
+
+
+def _consumers(consumers: list[dict[str, Any]]) -> list[str]:
+    if not consumers:
+        return []
+    lines = [
+        (
+            f"    {'consumer':<24}{'priority':>9}{'events':>10}{'misses':>8}"
+            f"{'laxity ms: min':>16}{'p50':>10}{'max':>10}{'used':>8}"
+        )
+    ]
+    for row in consumers:
+        laxity = row["laxity_ms"] or {}
+        figures = "".join(
+            f"{'' if laxity.get(name) is None else format(laxity[name], '.3f'):>{width}}"
+            for name, width in (("min", 16), ("p50", 10), ("max", 10))
+        )
+        used = "" if row["utilisation"] is None else f"{row['utilisation']:.1%}"
+        priority = "" if row["priority"] is None else row["priority"]
+        lines.append(
+            f"    {row['name'] or '':<24}{priority:>9}{row['events']:>10,}{row['misses']:>8,}{figures}{used:>8}"
+        )
+    return lines

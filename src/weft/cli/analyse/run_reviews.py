@@ -1,0 +1,44 @@
+"""What a review has found, kept in the run's folder: `review/review.json`, and `review/report.html` beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+from weft.host.files.private import make_private
+from weft.host.recording.files import write_whole
+
+FOLDER = "review"
+RESULT = "review.json"
+REPORT = "report.html"
+
+
+def keep_result(run: str | Path, found: dict[str, Any]) -> None:
+    """For `weft runs` and whoever looks later.  A run that cannot be written to is reviewed all the same."""
+    folder = Path(run) / FOLDER
+    with contextlib.suppress(OSError):
+        make_private(folder)
+        write_whole(folder / RESULT, (json.dumps(found, indent=2) + "\n").encode())
+
+
+def review_of(run: Path) -> dict[str, Any]:
+    """`state`: none, done, or failed where the result cannot be read; if done, how much was violated or unsure."""
+    path = run / FOLDER / RESULT
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        audits = list(found["audits"].values())
+        made = {
+            "state": "done",
+            "violations": sum(int(one["violations"]) for one in audits),
+            "unsure": sum(int(one["unsure"]) for one in audits),
+            "inconclusive": found.get("status") == "inconclusive",
+            "when": path.stat().st_mtime,
+        }
+    except FileNotFoundError:
+        return {"state": "none"}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return {"state": "failed", "error": f"{path} cannot be read: {error}"}
+    report = run / FOLDER / REPORT
+    return {**made, "report": str(report)} if report.is_file() else made

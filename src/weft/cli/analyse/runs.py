@@ -1,0 +1,172 @@
+"""`weft runs [DIR]`: what has been recorded (docs/recording.md)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from weft.cli.analyse.run_reviews import review_of
+from weft.cli.terminal.facts_lines import Column, amount, clean, lasting, table
+from weft.host.recording.files import DEFAULT_DIRECTORY, RecordingError
+from weft.host.recording.runs import Run, find_runs, open_run
+
+GOING_ON = "still going on"  # as `Run.state` says it
+WIDTH = 100
+MANY_ROWS = 5_000_000
+"""A run of more is not searched for its federates: that would take seconds."""
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "runs",
+        help="list recorded runs: state, length, size, federates, and whether they were reviewed",
+        description="List recorded runs, the latest last: state, length, size, federates, and whether they were reviewed.",
+    )
+    parser.add_argument(
+        "directory",
+        nargs="?",
+        default=DEFAULT_DIRECTORY,
+        metavar="DIR",
+        help="where they are recorded, or one of them (default %(default)s)",
+    )
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--json", action="store_true", help="for machines")
+    either.add_argument(
+        "--last", action="store_true", help="print only the folder of the latest, for use in other commands"
+    )
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A run that cannot be read is told, and does not keep the others from being listed."""
+    top = Path(arguments.directory)
+    if not top.is_dir():
+        raise RecordingError(f"{top}: there is no such folder; nothing has been recorded there")
+    found = []
+    failed = 0
+    for path in find_runs(top):
+        try:
+            found.append(open_run(path))
+        except RecordingError as error:
+            failed = 1
+            print(f"weft: {error}", file=sys.stderr)
+    found.sort(key=lambda one: one.start_ns)
+    if arguments.last:
+        if not found:
+            raise RecordingError(f"no runs below {top}")
+        print(found[-1].path)
+        return 0
+    listed = [describe(one) for one in found]
+    if arguments.json:
+        print(json.dumps(listed, indent=2, ensure_ascii=False))
+    elif not listed:
+        print(f"no runs below {top}")
+    else:
+        width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+        print("\n".join(lines(listed, width)))
+    return failed
+
+
+def describe(found: Run) -> dict[str, Any]:
+    start = found.start_ns
+    last = _last_ns(found)
+    federates = federates_of(found)
+    return {
+        "run": str(found.path),
+        "federation": found.federation,
+        "start": found.info.get("start", ""),
+        "start_ns": start,
+        "seconds": round(max(0, last - start) / 1e9, 3),
+        "nodes": sorted(found.nodes),
+        **({} if federates is None else {"federates": federates}),
+        "rows": found.rows,
+        "bytes": sum(file.path.stat().st_size for file in found.files),
+        "dropped": found.dropped,
+        "ended": found.ended,
+        "interrupted": sorted(found.interrupted),
+        "state": found.state,
+        "review": review_of(found.path),
+        "troubles": found.troubles,
+    }
+
+
+def federates_of(found: Run) -> list[str] | None:
+    """Who joined in the run, by name; None where it is too large to look."""
+    if found.rows > MANY_ROWS:
+        return None
+    import pyarrow.compute as pc
+
+    names: set[str] = set()
+    for rows in found.tables(["kind", "name"]):
+        joined = rows.filter(pc.equal(rows.column("kind"), "join"))
+        names.update(name for name in joined.column("name").to_pylist() if name)
+    return sorted(names)
+
+
+def _last_ns(found: Run) -> int:
+    """When the last node ended; of those that have not, when their last file was written."""
+    ends = [int(node["ended_ns"]) for node in found.nodes.values() if node.get("ended_ns")]
+    files: dict[str, Path] = {file.node: file.path for file in found.files}
+    return max([*ends, *[path.stat().st_mtime_ns for path in files.values()]], default=0)
+
+
+# For people
+
+
+def lines(listed: list[dict[str, Any]], width: int) -> list[str]:
+    """A table, each run followed by where it lies and what is wrong with it."""
+    rows = [(one, "", ("", "")) for one in listed]
+    head, *shown = table(_COLUMNS, rows, width)
+    out = [head.text]
+    for one, row in zip(listed, shown, strict=True):
+        told = "" if one["ended"] else f": {one['state']}"
+        out += [row.text, f"  {clean(one['run'])}{clean(told)}"]
+        out += [f"  {clean(trouble)}" for trouble in one["troubles"]]
+    return out
+
+
+def _when(one: dict[str, Any]) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(one["start_ns"] // 10**9))
+
+
+def _state(one: dict[str, Any]) -> str:
+    """In one word; the line below says more."""
+    if one["ended"]:
+        return "incomplete" if one["dropped"] else "complete"
+    return "interrupted" if one["interrupted"] else "recording" if one["state"] == GOING_ON else "unknown"
+
+
+def _rows(one: dict[str, Any]) -> str:
+    dropped = f" ({one['dropped']:,} dropped)" if one["dropped"] else ""
+    return f"{one['rows']:,}{dropped}"
+
+
+def _review(one: dict[str, Any]) -> str:
+    review = one["review"]
+    if review["state"] == "none":
+        return "not reviewed"
+    if review["state"] == "failed":
+        return "unreadable"
+    if review["violations"]:
+        return f"{review['violations']:,} violated"
+    if review["unsure"]:
+        return f"{review['unsure']:,} unsure"
+    return "inconclusive" if review.get("inconclusive") else "ok"
+
+
+_COLUMNS = (
+    Column("federation", lambda one: one["federation"], 10, least=10),
+    Column("started (UTC)", _when, 6),
+    Column("length", lambda one: lasting(one["seconds"]), 7, True),
+    Column("federates", lambda one: str(len(one["federates"])) if "federates" in one else "?", 5, True),
+    Column("nodes", lambda one: str(len(one["nodes"])), 3, True),
+    Column("rows", _rows, 4, True),
+    Column("size", lambda one: amount(one["bytes"]), 7, True),
+    Column("review", _review, 8),
+    Column("state", _state, 9),
+)

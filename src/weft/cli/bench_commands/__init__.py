@@ -1,0 +1,1 @@
+"""The parts of `weft bench`, a module each."""

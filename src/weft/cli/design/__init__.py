@@ -1,0 +1,1 @@
+"""Commands that prepare a federation: fom, ddm, domains."""

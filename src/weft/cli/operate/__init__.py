@@ -1,0 +1,1 @@
+"""Commands that run federations: demo, serve, run, console, steer, journal, passwd."""

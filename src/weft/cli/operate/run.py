@@ -1,0 +1,258 @@
+"""`weft run FILE`: a whole mesh on one machine, one process for each node, with a table of what they do.
+
+Nodes are `weft serve --node` processes; what they report goes to files of the run directory.  On a terminal the table lives;
+elsewhere there is a line for each change.  Ctrl-C or SIGTERM stops all: agents are saved, federates resigned, processes ended by
+their ids.  A node whose `weft run` is gone ends by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import secrets
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+from weft.cli.arguments import (
+    add_console,
+    add_log,
+    add_record,
+    console_flags,
+    log_flags,
+    real,
+    record_flags,
+    whole,
+)
+from weft.cli.operate.console import console_for, tell_of
+from weft.cli.operate.run_journals import make_way
+from weft.cli.operate.run_logs import NodeLogs
+from weft.cli.operate.run_nodes import Child, Command
+from weft.cli.operate.run_table import LiveTable, PlainLines, Shown
+from weft.cli.operate.serve import settings_from
+from weft.host.files.private import make_private
+from weft.host.mesh.node import read_domains
+from weft.host.server.server import run_loop
+from weft.host.settings import Settings
+from weft.model.errors import SettingsError
+
+PATIENCE = 10.0  # seconds that a node has to stop
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("run", help="run all nodes of a domains file on this machine")
+    parser.add_argument("file", metavar="FILE", help="the domains file")
+    parser.add_argument("--agents", action="append", default=[], metavar="[NAME=]MODULE:CLASS",
+                        help="an agent for every node, besides those of the domains file; may be given again")  # fmt: skip
+    parser.add_argument("--federate", action="append", default=[], metavar="NODE=COMMAND",
+                        help="a program to run with a node, whose address is in WEFT_ADDRESS; may be given again")  # fmt: skip
+    parser.add_argument("--first-port", type=whole(0), default=0, metavar="PORT",
+                        help="federates join the first node here, the second one up … (default: any free ports)")  # fmt: skip
+    parser.add_argument("--journal", metavar="DIR", help="where the journals are (default runs/journal)")
+    parser.add_argument(
+        "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
+    )
+    parser.add_argument(
+        "--new-journal", action="store_true", help="begin with empty journals; what they held is set aside"
+    )
+    parser.add_argument("--restart", action="store_true", help="start a node again that has died")
+    parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
+    parser.add_argument(
+        "--modules",
+        metavar="DIR",
+        help="object models for federates that send only an address, by the last name in it (default: none)",
+    )
+    parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
+    add_record(parser)
+    add_console(parser)
+    add_log(parser, "; here it also shows what all nodes report")
+    parser.add_argument(
+        "--settings", metavar="FILE", help="settings file for all nodes (TOML; see docs/settings.md)"
+    )
+    parser.add_argument("--seconds", type=real(0.1), metavar="SECONDS", help="stop after so long")
+    parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",
+                        help="stop when all nodes are linked and no message has gone anywhere for so long")  # fmt: skip
+    parser.add_argument("--plain", action="store_true", help="lines instead of the table, also on a terminal")
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    domains, _ = read_domains(arguments.file)
+    servers = domains.topology.servers
+    flags = {**record_flags(arguments), **console_flags(arguments), **log_flags(arguments)}
+    settings = settings_from(flags, arguments.settings)
+    if not arguments.no_journal:
+        home = arguments.journal or Path(settings.serve.run_directory) / "journal"
+        for text in make_way(Path(home), domains.topology, arguments.new_journal):
+            print(f"weft: {text}", file=sys.stderr)
+    folder = _run_directory()
+    extra = ["--no-console"]
+    for one in arguments.agents:
+        extra += ["--agents", one]
+    for flag, value in (
+        ("--journal", arguments.journal),
+        ("--settings", arguments.settings),
+        ("--rid", arguments.rid),
+        ("--modules", arguments.modules),
+        ("--schedule", arguments.schedule),
+        ("--record", arguments.record),
+        ("--log", arguments.log),
+    ):
+        if value:
+            extra += [flag, value]
+    if arguments.no_journal:
+        extra.append("--no-journal")
+    if arguments.no_record:
+        extra.append("--no-record")
+    if arguments.otel:
+        extra.append("--otel")
+    children: list[Child] = []
+    for place, name in enumerate(servers):
+        port = arguments.first_port + place if arguments.first_port else 0
+        command = [sys.executable, "-m", "weft.cli", "serve", "--node", name, "--domains", arguments.file]
+        command += ["--port", str(port), "--status", "1", *extra]
+        children.append(Child(name, command, folder / f"{name}.log"))
+    commands = _commands(arguments.federate, children, folder)
+    logs = NodeLogs(children, arguments.log)
+    shown: Shown = PlainLines()
+    # Lines of a log on the same terminal would tear the table.
+    torn = arguments.log is not None and sys.stderr.isatty()
+    if sys.stdout.isatty() and not arguments.plain and not torn:
+        with contextlib.suppress(ImportError):
+            shown = LiveTable(
+                f"{len(servers)} nodes in {len(domains.topology.domains)} domains; logs in {folder}"
+            )
+    return int(
+        run_loop(
+            _run(
+                children,
+                commands,
+                shown,
+                logs,
+                arguments.restart,
+                arguments.seconds,
+                arguments.quiet,
+                settings,
+            )
+        )
+    )
+
+
+def moved(children: list[Child]) -> int:
+    """All messages so far; -1 while something is still to come.  Nobody waits for a node that has died for good."""
+    living = [child for child in children if not child.has_ended]
+    fit = ("running",) if len(living) == len(children) else ("running", "linking")
+    if any(child.state not in fit for child in living):
+        return -1
+    if len(living) == len(children) and any(child.status.get("backlog") for child in children):
+        return -1
+    return sum(child.status["sent"] + child.status["received"] for child in living)
+
+
+def _run_directory() -> Path:
+    root = os.environ.get("WEFT_SERVE_RUN_DIRECTORY", "runs")
+    folder = Path(root) / "mesh" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+    try:
+        make_private(folder, exist_ok=False)
+    except OSError as error:
+        raise SettingsError(f"{folder}: {error.strerror or error} (serve.run_directory)") from error
+    return folder
+
+
+def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Command]:
+    by_name = {child.name: child for child in children}
+    found: list[Command] = []
+    for number, text in enumerate(wanted, 1):
+        node, _, command = text.partition("=")
+        if node not in by_name or not command.strip():
+            raise SettingsError(
+                f"--federate {text!r}: say it as NODE=COMMAND; nodes are {', '.join(by_name)}"
+            )
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise SettingsError(f"--federate {text!r}: {error}") from error
+        found.append(Command(number, by_name[node], words, folder / f"federate-{number}.log"))
+    return found
+
+
+async def _run(
+    children: list[Child],
+    commands: list[Command],
+    shown: Shown,
+    logs: NodeLogs,
+    restart: bool,
+    seconds: float | None,
+    quiet: float | None,
+    settings: Settings,
+) -> int:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, stopping.set)
+    if seconds is not None:
+        loop.call_later(seconds, stopping.set)
+    console, consoles = console_for(settings, logs.say, children[0].log.parent / "console.log")
+    if consoles:
+        print("\n".join(consoles), flush=True)
+    if console is not None:
+        await console.start([{"node": child.name} for child in children], settings.recordings)
+    with shown:
+        tasks = [loop.create_task(child.attend(restart, stopping)) for child in children]
+        tasks += [loop.create_task(command.attend(stopping)) for command in commands]
+        moved_at, total = time.monotonic(), -1
+        while not stopping.is_set():
+            shown.show(children)
+            logs.show()
+            if console is not None:
+                tell_of(console, children)
+            _tell_failures(logs, children, commands)
+            now = moved(children)
+            if now != total or now < 0 or any(command.is_starting for command in commands):
+                moved_at, total = time.monotonic(), now
+            elif (
+                quiet is not None and time.monotonic() - moved_at > quiet + 1.0
+            ):  # Nodes tell of themselves once a second.
+                break
+            if all(child.has_ended for child in children):
+                break
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), 0.25)
+        stopping.set()
+        for child in children:
+            child.terminate()
+        for command in commands:
+            command.terminate()
+        _, late = await asyncio.wait(tasks, timeout=PATIENCE)
+        if late:
+            for one in [*children, *commands]:
+                one.kill()
+            await asyncio.wait(late, timeout=PATIENCE)
+        if console is not None:
+            await console.stop()
+        shown.show(children)
+        logs.show(last=True)
+    _tell_failures(logs, children, commands)
+    for command in commands:
+        if command.was_stopped:
+            logs.say(f"federate {command.number} ({shlex.join(command.command)}) still ran and was ended")
+    print(
+        f"what nodes{' and programs' if commands else ''} have said is in {children[0].log.parent}",
+        flush=True,
+    )
+    return 1 if any(one.failure for one in [*children, *commands]) else 0
+
+
+def _tell_failures(logs: NodeLogs, children: list[Child], commands: list[Command]) -> None:
+    """Each once, as soon as it is known."""
+    for child in children:
+        if child.failure:
+            logs.failed(child)
+    for command in commands:
+        if command.failure:
+            logs.federate_failed(command)

@@ -1,0 +1,233 @@
+"""`weft serve`: a node for federates in any language, over the Federate Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import weft
+from weft.cli.arguments import (
+    add_console,
+    add_log,
+    add_record,
+    console_flags,
+    log_flags,
+    old_name,
+    real,
+    record_flags,
+)
+from weft.cli.operate.console import console_for, reachable
+from weft.cli.operate.serve_node import NodePlan, node_plan
+from weft.host.files.private import make_private, private
+from weft.host.log import JSON, Log
+from weft.host.observing.call_log import log_call
+from weft.host.observing.call_watch import CallWatch, WatchedCall
+from weft.host.observing.tracing import flush, provider_of, span_sink
+from weft.host.operator_keys import key_of_run
+from weft.host.server.server import Server, run_loop
+from weft.host.settings import Settings, load_settings
+from weft.model.errors import SettingsError
+from weft.model.log_text import LogText
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("serve", help="run a node that federates join over the Federate Protocol")
+    parser.add_argument("--host", help="address to listen on (default 127.0.0.1, this machine only)")
+    parser.add_argument("--port", type=int, metavar="PORT", help="TCP port (default 15164)")
+    parser.add_argument(
+        "--tls-port", type=int, metavar="PORT", help="TLS 1.3 port; needs --cert and --cert-key"
+    )
+    parser.add_argument("--ws-port", type=int, metavar="PORT", help="WebSocket port")
+    parser.add_argument(
+        "--wss-port", type=int, metavar="PORT", help="WebSocket port with TLS; needs --cert and --cert-key"
+    )
+    parser.add_argument("--cert", metavar="FILE", help="certificate chain, PEM")
+    old_name(
+        parser,
+        parser.add_argument("--cert-key", metavar="FILE", help="private key of the certificate, PEM"),
+        "--key",
+    )
+    parser.add_argument("--password-file", metavar="FILE", help="admit only who is in it (see `weft passwd`)")
+    parser.add_argument("--save-dir", metavar="DIR", help="where federation saves go (default runs/saves)")
+    parser.add_argument(
+        "--modules",
+        metavar="DIR",
+        help="object models for federates that send only an address, by the last name in it (default: none)",
+    )
+    parser.add_argument(
+        "--rid", metavar="FILE", help="how federations created here distribute data (see docs/ddm.md)"
+    )
+    parser.add_argument(
+        "--schedule",
+        metavar="FILE",
+        help="how urgent classes are for federates that join here (see docs/urgency.md)",
+    )
+    add_record(parser)
+    add_console(parser)
+    add_log(parser)
+    parser.add_argument("--settings", metavar="FILE", help="settings file (TOML; see docs/settings.md)")
+    node = parser.add_argument_group("a node of a fabric (see docs/domains.md)")
+    node.add_argument("--node", metavar="NAME", help="the server of the domains file that this is")
+    node.add_argument("--domains", metavar="FILE", help="the domains file")
+    node.add_argument(
+        "--agents",
+        action="append",
+        default=[],
+        metavar="[NAME=]MODULE:CLASS",
+        help="an agent that lives on this node, besides those of the domains file; may be given again",
+    )
+    node.add_argument("--journal", metavar="DIR", help="where the node's journal is (default runs/journal)")
+    node.add_argument(
+        "--no-journal", action="store_true", help="keep nothing: faster, and a crash loses messages"
+    )
+    node.add_argument(
+        "--new-journal", action="store_true", help="begin with an empty journal; what it held is set aside"
+    )
+    node.add_argument("--status", type=real(0.1), metavar="SECONDS", help="print a line of JSON so often")
+    parser.set_defaults(func=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    plan = node_plan(arguments, settings)
+    return int(run_loop(_serve(settings, plan)))
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    flags = {
+        "serve.host": arguments.host,
+        "serve.port": arguments.port,
+        "serve.tls_port": arguments.tls_port,
+        "serve.ws_port": arguments.ws_port,
+        "serve.wss_port": arguments.wss_port,
+        "serve.cert": arguments.cert,
+        "serve.key": arguments.cert_key,
+        "serve.save_directory": arguments.save_dir,
+        "serve.module_directory": arguments.modules,
+        "security.password_file": arguments.password_file,
+        "ddm.rid": arguments.rid,
+        "channel.schedule": arguments.schedule,
+        **log_flags(arguments),
+        **record_flags(arguments),
+        **console_flags(arguments),
+    }
+    return settings_from(flags, arguments.settings)
+
+
+def settings_from(flags: dict[str, Any], file: str | None) -> Settings:
+    text = ""
+    if file:
+        try:
+            text = Path(file).read_text()
+        except OSError as error:
+            raise SettingsError(f"{file}: {error.strerror or error}") from error
+    return load_settings(flags, os.environ, text, file or "")
+
+
+async def _serve(settings: Settings, plan: NodePlan | None) -> int:
+    run_directory = _run_directory(settings)
+    name = "server" if plan is None else plan.name
+    provider = provider_of(name) if settings.serve.otel else None
+    with open(run_directory / "server.log", "a", encoding="utf-8", opener=private) as file:
+        report = Log(name, settings.serve.log, sys.stderr, file)
+        node = None if plan is None else plan.make(report)
+        server = Server(
+            settings,
+            report,
+            run_directory=str(run_directory.absolute()),
+            fabric=node,
+            record=settings.record.on,
+        )
+        console, consoles = console_for(settings, report, run_directory / "console.log")
+        sinks: list[Callable[[WatchedCall], None]] = []
+        if settings.serve.log == JSON:
+            sinks.append(lambda call: log_call(report, call))
+        if provider is not None:
+            sinks.append(span_sink(provider, name, weft.__version__))
+        if sinks:
+            server.board.watch = CallWatch(server.board.node, sinks)
+        listeners = await server.start()
+        for kind, host, port in listeners:
+            report.detail(LogText(f"listens: {kind} {host}:{port}", "listening", address=f"{host}:{port}"))
+        if node is not None:
+            await node.start()
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(NotImplementedError):
+                loop.add_signal_handler(number, stopping.set)
+        # Only now: who has read it may end us, and that is to be in order.
+        recorded = settings.recordings if settings.record.on else ""
+        print(greeting(listeners, run_directory, settings.serve.saves, recorded, consoles), flush=True)
+        if console is not None:
+            here = {"address": reachable(listeners), "key": key_of_run(run_directory)}
+            await console.start([here], settings.recordings)
+        code = 0
+        if plan is None or node is None:
+            await stopping.wait()
+        else:
+            code = await plan.attend(node, stopping, listeners, run_directory, partial(_joined, server))
+        report(LogText("stopping: resigning who is still joined", "stopping"))
+        await server.stop()
+        if node is not None:
+            await node.stop()
+        if console is not None:
+            await console.stop()
+        board = server.board
+        text = (
+            f"stopped after {board.messages} updates and interactions ({board.spliced} spliced as they came); "
+            f"{board.frames} frames went out in {board.writes} writes"
+        )
+        report(LogText(text, "stopped"))
+    if provider is not None:
+        flush(provider)
+    return code
+
+
+def _joined(server: Server) -> int:
+    return sum(session.member is not None for session in server.board.node.sessions.values())
+
+
+def _run_directory(settings: Settings) -> Path:
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+    made = Path(settings.serve.run_directory) / "server" / name
+    try:
+        make_private(made, exist_ok=False)
+    except OSError as error:
+        raise SettingsError(f"{made}: {error.strerror or error} (serve.run_directory)") from error
+    return made
+
+
+def greeting(
+    listeners: list[tuple[str, str, int]],
+    run_directory: Path,
+    saves: Path,
+    recorded: str = "",
+    console: Sequence[str] = (),
+) -> str:
+    lines = [f"weft {weft.__version__} serves"]
+    for kind, host, port in listeners:
+        lines.append(f"  {kind:<4} {host}:{port}")
+    lines += console
+    _, host, port = listeners[0]
+    kept = f"runs recorded below {recorded} (--no-record: not)" if recorded else "runs not recorded"
+    lines += [
+        f"  run directory {run_directory}, saves in {saves}, {kept}",
+        "",
+        "Point a federate at it:",
+        f'  Python   rti.connect(ambassador, CallbackModel.EVOKED, "{host}:{port}")',
+        f'  C++      connect(ambassador, HLA_EVOKED, RtiConfiguration::createConfiguration().withRtiAddress(L"{host}:{port}"))',
+        f'  Java     connect(ambassador, HLA_EVOKED, RtiConfiguration.createConfiguration().withRtiAddress("{host}:{port}"))',
+        f'  2010     connect(ambassador, HLA_EVOKED, "crcAddress={host}:{port}")',
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""What a terminal shows of running nodes, and the keys it reads."""

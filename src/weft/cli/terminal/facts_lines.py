@@ -1,0 +1,351 @@
+"""A picture (`terminal.facts`) as lines of text: pure, for any width, with styles that a terminal may show.
+
+Names come from the network and may hold anything, so nothing goes to a terminal that is not printable.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+
+from weft.cli.terminal.facts import Block, Facts, blocks, wall_of
+from weft.model.records import absence_words
+
+GAP = 2
+Span = tuple[str, str]  # a text and its style, as rich calls it; "" for none
+
+
+@dataclass
+class Line:
+    spans: list[Span] = field(default_factory=list)
+    subject: tuple[str, str] = ("", "")  # the federation and federate that the line is about
+
+    @property
+    def text(self) -> str:
+        return "".join(text for text, _ in self.spans).rstrip()
+
+
+def line(text: str, style: str = "") -> Line:
+    return Line([(text, style)])
+
+
+def clean(value: Any) -> str:
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in str(value))
+
+
+def fit(text: str, width: int, right: bool = False) -> str:
+    """In exactly so many cells, with an ellipsis where something is left out."""
+    size = cell_len(text)
+    if size > width:
+        return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
+    return " " * (width - size) + text if right else text + " " * (width - size)
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    value: Callable[[Facts], str]
+    weight: int  # the lowest goes first where there is no room
+    right: bool = False
+    style: str = ""
+    least: int = 0  # how narrow it may be made; 0: not at all, it is left out rather
+
+
+def table(
+    columns: Sequence[Column], rows: Sequence[tuple[Facts, str, tuple[str, str]]], width: int
+) -> list[Line]:
+    """A head and a line for each row (facts, style, subject): columns that are empty, or do not fit, are left out."""
+    cells = [[clean(column.value(facts)) for column in columns] for facts, _, _ in rows]
+    kept = [at for at in range(len(columns)) if any(row[at] for row in cells)]
+    wide = {at: max([cell_len(columns[at].title), *(cell_len(row[at]) for row in cells)]) for at in kept}
+    least = {at: min(wide[at], columns[at].least or wide[at]) for at in kept}
+    while len(kept) > 1 and _total(kept, least) > width:
+        kept.remove(min(kept, key=lambda at: columns[at].weight))
+    while _total(kept, wide) > width:
+        widest = max(kept, key=lambda at: (wide[at] - least[at], wide[at]))
+        if wide[widest] == 1:
+            break
+        wide[widest] -= 1
+    lines = [Line([(_row([columns[at].title for at in kept], kept, wide, columns), "bold")])]
+    for (_, style, subject), row in zip(rows, cells, strict=True):
+        spans: list[Span] = []
+        for place, at in enumerate(kept):
+            gap = " " * GAP if place else ""
+            spans.append((gap + fit(row[at], wide[at], columns[at].right), columns[at].style or style))
+        lines.append(Line(spans, subject))
+    return lines
+
+
+def _total(kept: Sequence[int], wide: dict[int, int]) -> int:
+    return sum(wide[at] for at in kept) + GAP * (len(kept) - 1)
+
+
+def _row(texts: Sequence[str], kept: Sequence[int], wide: dict[int, int], columns: Sequence[Column]) -> str:
+    parts = [fit(text, wide[at], columns[at].right) for text, at in zip(texts, kept, strict=True)]
+    return (" " * GAP).join(parts)
+
+
+# Words
+
+
+def amount(number: float) -> str:
+    """Bytes as a person says them."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if abs(number) < 1000 or unit == "GB":
+            return f"{number:,.0f} {unit}" if unit == "B" else f"{number:,.1f} {unit}"
+        number /= 1000
+    raise AssertionError
+
+
+def lasting(seconds: float) -> str:
+    """A time span in as few words as tell it apart from others."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def names(found: Sequence[str], most: int = 4) -> str:
+    shown = ", ".join(clean(name) for name in found[:most])
+    return shown if len(found) <= most else f"{shown} and {len(found) - most} more"
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def headline(picture: Facts) -> str:
+    """Who blocks whom and since when, in one sentence."""
+    down = [name for name, node in picture["nodes"].items() if node["state"] == "down"]
+    lost = f"  Down: {names(down)}." if down else ""
+    found = blocks(picture)
+    if not found:
+        paused = [name for name, one in picture["federations"].items() if "paused" in one]
+        if paused:
+            return f"Nobody waits, and {names(paused)} is paused by the operator.{lost}"
+        return f"Nobody waits.{lost}"
+    first = found[0]
+    more = len({block.federation for block in found}) - 1
+    elsewhere = f"  Somebody waits in {plural(more, 'other federation')} too." if more else ""
+    blocker = picture["federations"][first.federation]["federates"].get(first.blocker, {})
+    away = f"  {clean(first.blocker)} {absence_of(blocker)}." if "absence" in blocker else ""
+    return f"{sentence(first, wall_of(picture))}{away}{elsewhere}{lost}"
+
+
+def sentence(block: Block, wall: float = 0.0) -> str:
+    others = len(block.blocked) - 1
+    whom = clean(block.blocked[0]) + (f" and {plural(others, 'other')}" if others else "")
+    since = ""
+    if wall and block.seconds:
+        since = f" since {time.strftime('%H:%M:%S', time.localtime(wall - block.seconds))}"
+    long = f" ({lasting(block.seconds)})" if block.seconds else ""
+    return (
+        f"{clean(block.federation)}: {clean(block.blocker)} blocks {whom}{since}{long}; "
+        f"{clean(block.blocked[0])} asked for {clean(block.requested)} by {clean(block.asks)}."
+    )
+
+
+# Nodes
+
+
+def node_lines(picture: Facts, width: int) -> list[Line]:
+    rows = [
+        (
+            {"name": name, **node},
+            {"up": "green", "starting": "yellow"}.get(node["state"], "bold red"),
+            ("", ""),
+        )
+        for name, node in picture["nodes"].items()
+    ]
+    return table(_NODE_COLUMNS, rows, width) if rows else []
+
+
+def _server(key: str, show: Callable[[Any], str]) -> Callable[[Facts], str]:
+    return lambda node: show(node["server"][key]) if key in node.get("server", {}) else ""
+
+
+def _links(node: Facts) -> str:
+    links = node.get("fabric", {}).get("links")
+    return f"{sum(bool(one.get('up')) for one in links.values())}/{len(links)}" if links else ""
+
+
+_NODE_COLUMNS = (
+    Column("node", lambda node: node["name"], 9, least=8),
+    Column("state", lambda node: node["state"], 10),
+    Column("address", lambda node: node.get("address", ""), 5),
+    Column("sessions", _server("sessions", str), 4, True),
+    Column("messages", _server("messages", "{:,}".format), 3, True),
+    Column("msg/s", _server("messages_rate", "{:,.0f}".format), 7, True),
+    Column("cpu", _server("cpu", "{:.0%}".format), 6, True),
+    Column("memory", _server("resident_bytes", amount), 5, True),
+    Column("links", _links, 6, True),
+    Column("version", lambda node: node.get("version", ""), 1),
+    Column("note", lambda node: node.get("why", ""), 8, least=30),
+)
+
+
+# Federations
+
+
+def federate_columns() -> tuple[Column, ...]:
+    return _FEDERATE_COLUMNS
+
+
+def _plain(key: str) -> Callable[[Facts], str]:
+    return lambda one: "" if one.get(key) is None else str(one[key])
+
+
+def _count(key: str) -> Callable[[Facts], str]:
+    return lambda one: f"{one[key]:,.0f}" if one.get(key) else ""
+
+
+def _role(one: Facts) -> str:
+    return "".join(mark for mark, key in (("R", "regulating"), ("C", "constrained")) if one.get(key)) or "-"
+
+
+def _waits(one: Facts) -> str:
+    if not one.get("asks"):
+        return ""
+    long = f" {lasting(float(one['seconds']))}" if "seconds" in one else ""
+    return f"for {one.get('requested', '?')} {one['asks']}{long}"
+
+
+def _blocked_by(one: Facts) -> str:
+    if not one.get("asks"):
+        return ""
+    return names(one.get("blocked_by") or ["nobody (no federate regulates)"])
+
+
+def notes(one: Facts) -> str:
+    found = []
+    if one.get("state", "joined") != "joined":
+        found.append(str(one["state"]))
+    if one.get("slow"):
+        found.append("slow")
+    if one.get("deadlines"):
+        misses = one.get("misses", {})
+        by_class = ", ".join(f"{count} {name.rpartition('.')[2]}" for name, count in misses.items())
+        missed = f"missed {sum(misses.values())} of {one['deadlines']} deadlines"
+        found.append(f"{missed} ({by_class})" if by_class else missed)
+    return ", ".join(found)
+
+
+def _last(one: Facts) -> str:
+    last = one.get("last_callback")
+    return f"{lasting(float(last['ago']))} ago: {last['name']}" if last else ""
+
+
+_FEDERATE_COLUMNS = (
+    Column("federate", lambda one: one["name"], 20, least=8),
+    Column("type", _plain("type"), 2, least=6),
+    Column("node", _plain("node"), 8, least=6),
+    Column("R/C", _role, 6),
+    Column("time", _plain("time"), 18, True),
+    Column("lookahead", lambda one: _plain("lookahead")(one) if one.get("regulating") else "", 7, True),
+    Column("GALT", _plain("galt"), 5, True),
+    Column("waits", _waits, 17, style="yellow", least=20),
+    Column("blocked by", _blocked_by, 19, style="red", least=10),
+    Column("queued", _count("queued"), 9, True),
+    Column("unread", lambda one: amount(one["backlog_bytes"]) if one.get("backlog_bytes") else "", 10, True),
+    Column("calls/s", _count("calls_rate"), 4, True),
+    Column("last callback", _last, 1, least=10),
+    Column("notes", notes, 16, style="magenta", least=24),
+)
+
+
+def federation_head(name: str, federation: Facts) -> str:
+    parts = [
+        plural(len(federation["federates"]), "federate"),
+        plural(federation.get("instances", 0), "instance"),
+        f"home {clean(federation.get('home', '?'))}",
+    ]
+    parts += [clean(federation[key]) for key in ("strategy", "time_type") if federation.get(key)]
+    return f"{clean(name)}: {', '.join(parts)}"
+
+
+def federation_lines(name: str, federation: Facts, width: int, federates: Sequence[str] = ()) -> list[Line]:
+    """A head, the federates (in the order given), and what else is under way."""
+    lines = [line(federation_head(name, federation), "bold cyan")]
+    lines += [line(f"  {text}") for text in state_texts(federation)]
+    rows = []
+    for who in federates or sorted(federation["federates"]):
+        one = federation["federates"][who]
+        style = "bold red" if one.get("state") == "lost" else "yellow" if one.get("slow") else ""
+        rows.append(({"name": who, **one}, style, (name, who)))
+    shown = table(_FEDERATE_COLUMNS, rows, width - 2) if rows else []
+    return lines + [Line([("  ", ""), *made.spans], made.subject) for made in shown]
+
+
+def absence_of(one: Facts) -> str:
+    """Of a federate from which nothing comes."""
+    told = one["absence"]
+    return absence_words(str(told["why"]), float(told["seconds"]), float(told["left"]))
+
+
+def state_texts(federation: Facts) -> list[str]:
+    """Pause, save, restore, federates that are away and synchronization points, a sentence for each."""
+    found = []
+    paused = federation.get("paused")
+    if paused:
+        steps = f", {plural(paused['steps'], 'step')} still allowed" if paused.get("steps") else ""
+        since = f" since {lasting(float(paused['since']))}" if "since" in paused else ""
+        found.append(f"paused by {clean(paused.get('by', 'the operator'))}{since}{steps}")
+    for key in ("save", "restore"):
+        if key in federation:
+            one = federation[key]
+            waits = one.get("waits_for") or []
+            what = f"{key} {clean(one.get('label', ''))!r}: {clean(one.get('state', ''))}"
+            found.append(f"{what}, waits for {names(waits)}" if waits else what)
+    for who, one in sorted(federation["federates"].items()):
+        if "absence" in one:
+            found.append(f"{clean(who)} {absence_of(one)}")
+    for label, point in sorted(federation.get("synchronization", {}).items()):
+        waits = point.get("waits_for") or []
+        achieved = point.get("achieved") or []
+        what = f"synchronization point {clean(label)!r}: waits for {names(waits) if waits else 'nobody'}"
+        found.append(f"{what}; achieved by {names(achieved)}" if achieved else what)
+    return found
+
+
+def recording_texts(picture: Facts) -> list[str]:
+    found = []
+    silent = [
+        name
+        for name, node in picture["nodes"].items()
+        if not node.get("recording", {"on": True}).get("on", True)
+    ]
+    if silent:
+        found.append(f"not recorded at {names(silent)}")
+    for name, node in picture["nodes"].items():
+        recording = node.get("recording")
+        if not recording or name in silent:
+            continue
+        dropped = f", {recording['dropped']:,} dropped" if recording.get("dropped") else ""
+        rows = plural(recording.get("rows", 0), "row")
+        runs = recording.get("runs") or {}
+        which = (
+            f": {names([f'{federation} as {run}' for federation, run in runs.items()], 3)}" if runs else ""
+        )
+        found.append(
+            f"{clean(name)} records below {clean(recording.get('directory', '?'))}{which} ({rows}{dropped})"
+        )
+    return found
+
+
+def status_lines(picture: Facts, width: int) -> list[Line]:
+    """All of `weft status`."""
+    lines = [line(headline(picture), "bold")]
+    lines += node_lines(picture, width)
+    if not picture["federations"]:
+        lines.append(line("no federations"))
+    for name, federation in picture["federations"].items():
+        lines += [line(""), *federation_lines(name, federation, width)]
+    recording = recording_texts(picture)
+    if recording:
+        lines += [line(""), *[line(text, "dim") for text in recording]]
+    return lines

@@ -1,0 +1,1 @@
+"""A federate's connection to an RTI over the Federate Protocol."""

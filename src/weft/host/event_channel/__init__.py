@@ -1,0 +1,1 @@
+"""Event channels of several processes, joined over links; their runs in files."""

@@ -1,0 +1,41 @@
+"""What a node says of the event channels that are joined to others over it (docs/channel.md), and of their consumers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.channel.proxies import ProxyPushSupplier
+    from weft.host.event_channel.links import ChannelLinks, Joined
+
+Facts = dict[str, Any]
+
+
+def channel_facts(links: ChannelLinks) -> dict[str, Facts]:
+    return {name: _joined(joined) for name, joined in links.joined.items()}
+
+
+def _joined(joined: Joined) -> Facts:
+    found: dict[str, Facts] = {}
+    for consumer in joined.channel.consumers():
+        if not consumer.is_gateway:
+            name = consumer.name
+            found[name if name not in found else f"{name} ({consumer.number})"] = _consumer(consumer)
+    return {
+        "linked": list(joined.linked()),
+        "relays": joined.is_relay,
+        "queue": joined.channel.pending(),
+        "discarded": sum(side.discarded for side in joined.sides.values()),
+        "consumers": found,
+    }
+
+
+def _consumer(consumer: ProxyPushSupplier) -> Facts:
+    return {
+        "suspended": consumer.suspended,
+        "handed": consumer.pushes,
+        "missed": consumer.misses,
+        "overran": consumer.overruns,
+        "failed": consumer.failures,
+        "discarded": consumer.discards,
+    }

@@ -1,0 +1,1 @@
+"""Files that nodes read and write: object models, saves, schedules."""

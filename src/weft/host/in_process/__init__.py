@@ -1,0 +1,1 @@
+"""Nodes inside a federate's process: embedded, or a node of a mesh."""

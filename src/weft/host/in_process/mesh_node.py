@@ -1,0 +1,514 @@
+"""A node of the fabric inside a federate's process: no server between the federate and the links.
+
+    federate ── call ──> kernel ── parcels ──> mesh ── links ──> other nodes
+
+The kernel, the mesh and its event loop belong to whoever holds the mutex of the `Drive`; a call is one turn of the kernel in the
+caller's own thread.  What it sends leaves before the call returns, in the same thread.  Of a burst only the first message does:
+those that follow within `GATHER` go together, with the first that comes later, with the next wait, or, if there is neither, by
+the attendant at once.
+
+A message in time stamp order is of no use to who is time-constrained until its sender asks to advance.  So where a federate
+steps fast the message waits for the request that follows it, and each link is written once in a step; if nothing follows, it
+leaves when the attendant next looks (`loop.drive`).
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from weft.fabric import Domains
+from weft.host.connection import drop_federation
+from weft.host.event_channel.links import ChannelLinks
+from weft.host.files.saves import SaveDirectory, fetch, store
+from weft.host.files.schedules import read_schedule
+from weft.host.loop.drive import Drive
+from weft.host.mesh.federations import MeshedNode, meshed_node
+from weft.host.mesh.node import FabricNode
+from weft.host.observing.service_reports import ReportFiles
+from weft.host.observing.survey import EmbeddedSurroundings
+from weft.host.recording.recording import NodeRecordings, recordings_of
+from weft.host.settings import Settings, read_rid
+from weft.host.sizes import QUEUE_BYTES, Most, size_of
+from weft.kernel import (
+    PAUSES,
+    Alarm,
+    Callback,
+    Carried,
+    Effect,
+    Fetch,
+    LastMile,
+    Notice,
+    Record,
+    Refuse,
+    Reply,
+    Store,
+    UrgentCallback,
+)
+from weft.model.errors import NotConnected, RTIinternalError
+
+GATHER = 0.0005  # seconds that messages of a burst wait for one another
+STAMPED: Final = 1  # messages wait for the request to advance that follows them, …
+BURST: Final = 2  # … or for more of a burst, and the attendant for the end of `GATHER`
+NEVER = float("inf")
+_NAP = 1.0
+_HOT = ("send_interaction", "update_attribute_values")
+_STOPPED = "the node of this process was stopped"
+
+
+class _Waiting:
+    """A call that another node answers."""
+
+    def __init__(self) -> None:
+        self.answer: Reply | Refuse | None = None
+
+    def has_come(self) -> bool:
+        return self.answer is not None
+
+
+class OwnNode:
+    """Make one with `in_process.mesh_nodes.own_node`; everything that connects to it is at the same node."""
+
+    def __init__(
+        self,
+        domains: Domains,
+        name: str,
+        settings: Settings | None = None,
+        journal: Path | None = None,
+        folder: Path = Path(),
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        settings = settings or Settings()
+        self.name = name
+        self.journal = journal
+        self.failure = ""  # why it cannot go on
+        self._report = report or _log
+        self._fabric = FabricNode(
+            domains, name, self._report, settings.fabric, journal, folder, ddm=settings.ddm
+        )
+        self._mesh = mesh = self._fabric.mesh
+        mesh.by_hand = True
+        run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
+        reports = str(Path(settings.serve.run_directory).absolute() / "node" / run)
+        self._meshed = meshed_node(
+            mesh, self._perform, domains.topology, domains.releases, reports, read_rid(settings.ddm)
+        )
+        self._node = self._meshed.node
+        self.most = Most(settings.fabric.queue_bytes // 2, QUEUE_BYTES)
+        self._node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
+        self._reports = ReportFiles(self._report, settings.limits.report_bytes)
+        self._saves = SaveDirectory(settings.serve.saves, settings.limits.saves)
+        self._keeping: set[threading.Thread] = set()
+        self._drive = Drive(f"weft node {name}", self.is_due, self.flush)
+        self.connections: dict[int, OwnConnection] = {}
+        self._node.surroundings = EmbeddedSurroundings(self, self._fabric)
+        self._calls = 0
+        self._waiting: dict[int, _Waiting] = {}
+        self._left_at = 0.0  # when something of a burst last left; 0 if somebody has waited since
+        self._gathers = 0  # something of it waits: `STAMPED` or `BURST`
+        self._alarm_at = NEVER
+        self._started = False
+        self.recordings: NodeRecordings | None = None
+        self._record(settings)
+
+    # --- recording --------------------------------------------------------------------------------------------
+
+    def _record(self, settings: Settings) -> None:
+        """Only where a folder for it is named: the process is a federate's."""
+        if settings.record.on and settings.record.directory:
+            self.recordings = recordings_of(settings, self._report, self._guarded)
+            self._node.record(self.recordings, time.monotonic())
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        with self._drive.mutex:
+            work()
+
+    def handles(self, session: int, callback: Callback) -> None:
+        self._node.handles(session, callback)
+
+    # --- for event channels (in_process.event_channel) -------------------------------------------------------
+
+    @property
+    def drive(self) -> Drive:
+        return self._drive
+
+    @property
+    def channels(self) -> ChannelLinks:
+        return self._fabric.channels
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a node that is away counts as lost."""
+        return self._mesh.settings.lost_seconds
+
+    def pushed(self, now: float) -> None:
+        """Something was pushed, with the mutex held: what of it goes to others leaves, as messages do."""
+        if self._mesh.turn_due:
+            self._send(True, now)
+
+    # --- its life ---------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        drive = self._drive
+        try:
+            with drive.mutex:
+                drive.complete(self._begin())
+                assert self._mesh.failed is not None
+                self._mesh.failed.add_done_callback(lambda future: self._failed(future.result()))
+        except BaseException:
+            with drive.mutex:
+                drive.complete(self._fabric.stop())
+            drive.end()
+            raise
+        self._started = True
+        drive.start()
+
+    async def _begin(self) -> None:
+        self._meshed.recover(time.monotonic())
+        await self._fabric.start()
+
+    def stop(self, patience: float = 5.0) -> None:
+        """Whoever is still joined resigns by its directive; neighbours are told; then all connections are closed."""
+        if not self._started:
+            return
+        self._started = False
+        drive = self._drive
+        for keeper in list(self._keeping):
+            keeper.join(patience)
+        with drive.mutex:
+            self._lose_all(self.failure or _STOPPED)
+            try:
+                drive.complete(self._fabric.stop(), patience)
+            except TimeoutError:
+                self._report(f"node {self.name} did not stop within {patience:g} s")
+            self._reports.close()
+            recordings, self.recordings = self.recordings, None
+            if recordings is not None:
+                recordings.collect()
+                self._node.stop_recording()
+        drive.end()
+        if recordings is not None:
+            recordings.close()
+
+    def _failed(self, why: str) -> None:
+        """The mesh cannot go on: nobody here can."""
+        self.failure = why
+        self._lose_all(why)
+
+    def _lose_all(self, why: str) -> None:
+        now = time.monotonic()
+        self.failure = why
+        for session, connection in list(self.connections.items()):
+            connection.put(Callback(session, "connection_lost", (why,)))
+            self._perform(self._meshed, self._node.session_lost(session, now, why))
+        self.connections.clear()
+        for number, waiting in list(self._waiting.items()):
+            waiting.answer = Refuse(0, number, NotConnected(f"not answered: {why}"))
+        self._drive.notify()
+
+    # --- calls ------------------------------------------------------------------------------------------------
+
+    def connect(self) -> OwnConnection:
+        with self._drive.mutex:
+            if self.failure:
+                raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
+            session = self._node.open_session()
+            made = OwnConnection(self, self._drive, session)
+            self.connections[session] = made
+            return made
+
+    def call(self, session: int, service: str, arguments: tuple[Any, ...]) -> Any:
+        drive = self._drive
+        if drive.is_held:
+            raise RTIinternalError(
+                f"{service} was called while the node of this process is at work in the same thread, as from a signal handler; "
+                "let the handler only take note"
+            )
+        drive.mutex.acquire()
+        try:
+            if self.failure:
+                raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
+            now = time.monotonic()
+            self._meshed.now = now
+            self._calls = number = self._calls + 1
+            effects = self._node.call(session, number, service, arguments, now)
+            first = effects[0] if effects else None
+            if isinstance(first, (Reply, Refuse)):
+                answer = first
+                if len(effects) > 1:
+                    self._perform(self._meshed, effects)
+            else:
+                answer = self._wait_for(number, effects)
+            if self._mesh.turn_due:
+                self._send(service in _HOT, now)
+        finally:
+            drive.mutex.release()
+        if isinstance(answer, Reply):
+            return answer.value
+        raise answer.error
+
+    def _wait_for(self, number: int, effects: list[Effect]) -> Reply | Refuse:
+        waiting = self._waiting[number] = _Waiting()
+        try:
+            self._perform(self._meshed, effects)
+            self.flush()
+            self._drive.until(waiting.has_come, None)
+        finally:
+            del self._waiting[number]
+        return waiting.answer or Refuse(0, number, NotConnected(f"not answered: {_STOPPED}"))
+
+    def _send(self, hot: bool, now: float) -> None:
+        stamped = hot and not self._mesh.has_data
+        if stamped and self._left_at == 0.0 and self._drive.is_stepping(now):
+            self._gathers = STAMPED
+            self._left_at = now
+            self._drive.look_some_time()
+        elif not hot or now - self._left_at >= GATHER or (self._gathers == STAMPED and not stamped):
+            self._gathers = 0
+            self._mesh.turn()
+            self._left_at = now
+        elif not self._gathers:
+            self._gathers = BURST
+            self._drive.look_after(GATHER)
+
+    def is_due(self) -> bool:
+        """Is there something that does not wait for more of a burst?"""
+        return self._mesh.turn_due and self._gathers == 0
+
+    def flush(self) -> None:
+        """What has gathered leaves, before somebody waits; with the mutex held."""
+        self._gathers = 0
+        self._left_at = 0.0  # what comes next is not of the same burst
+        if self._mesh.turn_due:
+            self._mesh.turn()
+
+    # --- what the kernel decided ------------------------------------------------------------------------------
+
+    def _perform(self, meshed: MeshedNode, effects: list[Effect]) -> None:
+        connections = self.connections
+        for effect in effects:
+            if isinstance(effect, Callback):
+                receiver = connections.get(effect.session)
+                if receiver is not None:
+                    receiver.put(effect)
+            elif isinstance(effect, Carried):
+                meshed.carry(effect)
+            elif isinstance(effect, (Reply, Refuse)):
+                waiting = self._waiting.get(effect.number)
+                if waiting is not None:
+                    waiting.answer = effect
+            elif isinstance(effect, Alarm):
+                self._alarm(effect.when)
+            elif isinstance(effect, Record):
+                self._reports.write(effect.file, effect.line)
+            elif isinstance(effect, (Store, Fetch)):
+                self._keep(effect)
+            elif isinstance(effect, Notice):
+                self._report(effect.text)
+
+    def _alarm(self, when: float) -> None:
+        if when < self._alarm_at:
+            self._alarm_at = when
+            self._drive.loop.call_at(when, self._tick)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        if now < self._alarm_at:
+            return  # an earlier alarm has seen to it, and another is set
+        self._alarm_at = NEVER
+        due = self._node.next_tick()
+        if due is not None and now >= due:
+            self._perform(self._meshed, self._node.tick(now))
+            due = self._node.next_tick()
+        if due is not None:
+            self._alarm(due)
+
+    def _keep(self, effect: Store | Fetch) -> None:
+        """In a thread of its own: a disk may take its time, and others are not to wait for it."""
+        keeper = threading.Thread(target=self._kept, args=(effect,), name="weft saves")
+        self._keeping.add(keeper)
+        keeper.start()
+
+    def _kept(self, effect: Store | Fetch) -> None:
+        where = (effect.federation, effect.execution, effect.label)
+        node = self._node
+        if isinstance(effect, Store):
+            well = store(self._saves, effect, self._report)
+        else:
+            data = fetch(self._saves, effect, self._report)
+        with self._drive.mutex:
+            now = time.monotonic()
+            done = (
+                node.stored(*where, well, now)
+                if isinstance(effect, Store)
+                else node.fetched(*where, data, now)
+            )
+            self._perform(self._meshed, done)
+            self.flush()
+            self._keeping.discard(threading.current_thread())
+            self._drive.notify()
+
+    # --- sessions ---------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """When something was last to be done."""
+        return self._meshed.now
+
+    @property
+    def holding(self) -> bool:
+        return self._node.holding
+
+    @property
+    def records(self) -> bool:
+        return self._node.watched
+
+    def done(self, session: int, ticket: int) -> None:
+        with self._drive.mutex:
+            self._perform(self._meshed, self._node.done(session, ticket, time.monotonic()))
+
+    def began(self, session: int, ticket: int) -> None:
+        with self._drive.mutex:
+            self._node.began(session, ticket, time.monotonic())
+
+    def took(self, session: int, method: str) -> None:
+        with self._drive.mutex:
+            self._node.took(session, method)
+
+    def close(self, session: int) -> None:
+        with self._drive.mutex:
+            if self.connections.pop(session, None) is not None:
+                self._node.close_session(session)
+            self._drive.notify()
+
+    def lose(self, session: int) -> None:
+        with self._drive.mutex:
+            if self.connections.pop(session, None) is not None:
+                self._perform(self._meshed, self._node.session_lost(session, time.monotonic()))
+                self.flush()
+            self._drive.notify()
+
+    def status(self) -> dict[str, Any]:
+        """What `weft serve --status` says of a node."""
+        with self._drive.mutex:
+            return self._fabric.status()
+
+
+class OwnConnection:
+    """A session of the node of this process."""
+
+    def __init__(self, host: OwnNode, drive: Drive, session: int) -> None:
+        self._host = host
+        self._drive = drive
+        self._session = session
+        self._inbox: deque[Callback] = deque()
+        self._urgent: LastMile | None = None  # since there was the first message that says how urgent it is
+        self._closed = False
+        self._waits = False
+        # For surveys (`observing.survey`).
+        self.calls = 0
+        self.callbacks = 0
+        self.last_method = ""
+        self.last_at = 0.0
+
+    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+        if self._closed:
+            raise NotConnected("the connection is closed; connect again")
+        self.calls += 1
+        size = size_of(arguments)
+        if size > self._host.most.size:
+            raise self._host.most.refusal(service, size, "a link between nodes")
+        return self._host.call(self._session, service, arguments)
+
+    def put(self, callback: Callback) -> None:
+        if self._urgent is None and isinstance(callback, UrgentCallback):
+            self._urgent = LastMile()
+        self.callbacks += 1
+        self.last_method = callback.method
+        self.last_at = self._host.now
+        self._inbox.append(callback)
+        if self._waits:
+            self._drive.notify()
+
+    def take(self) -> Callback | None:
+        if not self._inbox or self._urgent is not None:
+            self._wait(0.0)
+            if not self.pending():
+                return None
+        urgent = self._urgent
+        callback = self._inbox.popleft() if urgent is None else urgent.take(self._inbox)
+        if callback is None:
+            return None
+        if self._host.recordings is not None:
+            self._host.handles(self._session, callback)
+        if self._host.holding and callback.method in PAUSES:
+            self._host.took(self._session, callback.method)
+        if urgent is not None and self._host.records and isinstance(callback, UrgentCallback):
+            self._host.began(self._session, callback.ticket)
+        return callback
+
+    def finished(self, callback: UrgentCallback) -> None:
+        if not self._closed:
+            self._host.done(self._session, callback.ticket)
+
+    def pending(self) -> bool:
+        return bool(self._inbox) or (self._urgent is not None and self._urgent.waiting > 0)
+
+    def waiting(self) -> int:
+        """Callbacks that the federate has not taken."""
+        return len(self._inbox) + (0 if self._urgent is None else self._urgent.waiting)
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def wait(self, seconds: float | None) -> bool:
+        self._wait(_NAP if seconds is None else seconds)
+        return self.pending()
+
+    def _wait(self, seconds: float) -> None:
+        drive = self._drive
+        drive.mutex.acquire()
+        try:
+            self._host.flush()
+            self._waits = True
+            # Something more urgent than what waits may have come to the sockets.
+            look = seconds <= 0.0 and self._urgent is not None
+            drive.until(_never if look else self._has_news, seconds)
+        finally:
+            self._waits = False
+            drive.mutex.release()
+
+    def _has_news(self) -> bool:
+        return self.pending() or self._closed
+
+    def forget_federation(self) -> None:
+        with self._drive.mutex:
+            drop_federation(self._inbox)
+            if self._urgent is not None:
+                self._urgent.clear()
+
+    def close(self) -> None:
+        self._closed = True
+        self._host.close(self._session)
+
+    def leave(self) -> None:
+        self.lose()
+
+    def lose(self) -> None:
+        self._closed = True
+        self._host.lose(self._session)
+
+
+def _never() -> bool:
+    return False
+
+
+def _log(text: str) -> None:
+    level = logging.INFO if text.endswith(": up") else logging.WARNING
+    logging.getLogger("weft").log(level, text)

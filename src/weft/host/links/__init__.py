@@ -1,0 +1,1 @@
+"""Links between the nodes of a mesh: sessions, frames, TLS."""

@@ -1,0 +1,119 @@
+"""The event loop of `loop.drive`: asyncio's own, with a selector that gives up the mutex while it waits.
+
+Both are subclasses of asyncio's, so this module cannot be compiled; what every packet passes through is in the driver.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import selectors
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.host.loop.drive import Drive
+
+
+class Selector(selectors.DefaultSelector):
+    """Gives up the mutex while it waits, and waits no longer than the driver may."""
+
+    def __init__(self, drive: Drive) -> None:
+        super().__init__()
+        self._drive = drive
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        found: list[tuple[selectors.SelectorKey, int]] = self._drive.wait_for_events(super().select, timeout)
+        return found
+
+
+class DrivenLoop(asyncio.SelectorEventLoop):
+    """Wakes its driver for what other threads give it to do, with the mutex held."""
+
+    def __init__(self, drive: Drive) -> None:
+        self._drive = drive
+        self._scheduled: list[Any] = []  # asyncio's own: timers, as a heap …
+        self._ready: Any = None  # … what is to be done in the next pass …
+        self._selector: Selector  # … and its selector
+        super().__init__(Selector(drive))
+        self.set_debug(False)  # which would have one thread only
+        self._thread_id: int | None = None
+
+    def call_soon(self, *arguments: Any, **named: Any) -> asyncio.Handle:  # type: ignore[override]
+        if self._drive.asleep:
+            self.wake()
+        return super().call_soon(*arguments, **named)
+
+    def call_at(self, *arguments: Any, **named: Any) -> asyncio.TimerHandle:  # type: ignore[override]
+        if self._drive.asleep:
+            self.wake()
+        return super().call_at(*arguments, **named)
+
+    def wake(self) -> None:
+        self._write_to_self()  # type: ignore[attr-defined]
+
+    def run_once(self) -> None:
+        """A pass in asyncio's own way: by a queue, with a look at all timers."""
+        self._run_once()  # type: ignore[attr-defined]
+
+    def epoll(self) -> Any:
+        """The system's own selector, where that is epoll; else None."""
+        is_epoll = isinstance(self._selector, getattr(selectors, "EpollSelector", ()))
+        return self._selector._selector if is_epoll else None  # type: ignore[attr-defined]
+
+    def handle_all(self) -> None:
+        """Wait for connections, and handle at once what they bring."""
+        for key, mask in self._selector.select(self.patience()):
+            self._handle_key(key, mask)
+
+    def handle_one(self, fd: int, event: int) -> None:
+        """What epoll says of one connection."""
+        key = self._selector.get_map().get(fd)
+        if key is not None:
+            # As in asyncio: a connection that broke can be read and written, to find out.
+            mask = (selectors.EVENT_WRITE if event & ~1 else 0) | (selectors.EVENT_READ if event & ~4 else 0)
+            self._handle_key(key, mask & key.events)
+
+    def patience(self) -> float | None:
+        """Seconds until the next timer."""
+        return self._scheduled[0]._when - time.monotonic() if self._scheduled else None
+
+    def _handle_key(self, key: selectors.SelectorKey, mask: int) -> None:
+        reader, writer = key.data
+        if mask & selectors.EVENT_READ and reader is not None and not reader._cancelled:
+            self._handle(reader)
+        if mask & selectors.EVENT_WRITE and writer is not None and not writer._cancelled:
+            self._handle(writer)
+
+    def _handle(self, handle: Any) -> None:
+        try:
+            handle._callback(*handle._args)
+        except Exception as error:
+            self.failed(error)
+
+    def failed(self, error: Exception) -> None:
+        self.call_exception_handler({"message": "a connection failed", "exception": error})
+
+    def abandon(self) -> None:
+        """In a forked child: connections are its parent's alone, which others see closed when the parent closes them.
+
+        The numbers stay taken, lest what still has them close something else; and so does epoll's, which both would share."""
+        null = os.open(os.devnull, os.O_RDWR)
+        epoll = [] if self.epoll() is None else [self.epoll().fileno()]
+        for fd in {*self._selector.get_map(), *self._transports, *epoll}:  # type: ignore[attr-defined]
+            os.dup2(null, fd, inheritable=False)
+        os.close(null)
+
+    # --- connections that are read without a transport ----------------------------------------------------------
+
+    def read_directly(self, fd: int, read: Callable[[], None]) -> None:
+        """From now on `read` is called when there is something to read, and not the transport, whose reading is paused."""
+        self._add_reader(fd, read)  # type: ignore[attr-defined]
+        self._drive.readers[fd] = read
+
+    def _remove_reader(self, fd: Any) -> Any:
+        """Also when a transport is closed, or goes on to read by itself."""
+        if isinstance(fd, int):
+            self._drive.readers.pop(fd, None)
+        return super()._remove_reader(fd)  # type: ignore[misc]

@@ -1,0 +1,1 @@
+"""Parcels between nodes (`weft.kernel.state.parcels`) as bytes, and back."""

@@ -1,0 +1,166 @@
+"""Parcels (`weft.kernel.state.parcels`) as bytes, and back.
+
+    byte       which parcel
+    varint     the boot of the sender's node (`mesh.federations`)
+    …          the fields: of data, and of what is said of time, as `parcels.data`, `parcels.ordered` and
+               `parcels.time` say; of all others a list in CBOR
+
+Only what is in the tables below can come out, each field of its type.  Whatever else the bytes are is a `ParcelError`, and
+so is a value that no parcel can hold.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from weft.host.files import cbor
+from weft.host.parcels.data import DATA, decode_data, encode_data, read_varint, varint
+from weft.host.parcels.ordered import ORDERED, decode_ordered, encode_ordered
+from weft.host.parcels.plain import ParcelError, from_plain, to_plain
+from weft.host.parcels.time import BOUND, REPORT, decode_bound, decode_report, encode_bound, encode_report
+from weft.kernel.state.parcels import (
+    Answer,
+    Caller,
+    Claim,
+    Commit,
+    Data,
+    Dissolve,
+    Hello,
+    Inform,
+    Left,
+    Locate,
+    Mark,
+    Ordered,
+    Release,
+    Request,
+    Retraction,
+    Settled,
+    Share,
+    TimeBound,
+    TimeReport,
+    Unable,
+    Welcome,
+)
+from weft.model.errors import WeftError
+from weft.model.handles import FederateHandle
+
+__all__ = ["ParcelError", "decode_parcel", "encode_parcel"]
+
+_FEDERATE = (FederateHandle, type(None))
+_CALLER = (Caller, type(None))
+
+
+class _Form(NamedTuple):
+    code: int
+    kind: Any
+    fields: tuple[Any, ...]  # the type of each
+    plain: int = -1  # the field that is plain data already
+
+
+_FORMS = [
+    _Form(2, Request, (str, _CALLER, _FEDERATE, str, tuple, str)),
+    _Form(3, Commit, (str, int, _CALLER, _FEDERATE, str, tuple)),
+    _Form(4, Answer, (Caller, object, (Exception, type(None)), tuple)),
+    _Form(5, Welcome, (str, str, str, int, dict), plain=4),
+    _Form(6, Claim, (str, str, _CALLER)),
+    _Form(7, Locate, (str, Caller)),
+    _Form(8, Release, (str, Caller)),
+    _Form(9, Data, (str, str, int, FederateHandle, str, tuple, int)),
+    _Form(10, Inform, (str, str, int, FederateHandle, str, tuple)),
+    _Form(11, Mark, (str, str, int)),
+    _Form(12, Share, (str, str, int, dict), plain=3),
+    _Form(13, Hello, (tuple,)),
+    _Form(14, Left, (str,)),
+    _Form(15, Dissolve, (str, str, str)),
+    _Form(24, Unable, (str, str, str)),
+    _Form(REPORT, TimeReport, ()),
+    _Form(BOUND, TimeBound, ()),
+    _Form(22, Retraction, (str, str, int, bytes)),
+    _Form(23, Settled, (str, str, int, FederateHandle, int)),
+    _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool, int)),
+]
+_BY_KIND = {form.kind: form for form in _FORMS}
+_BY_CODE = {form.code: form for form in _FORMS}
+_MISFITS = (
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    struct.error,
+    WeftError,
+)
+
+
+def encode_parcel(parcel: Any, boot: int) -> bytes:
+    if isinstance(parcel, Data):
+        found = encode_data(parcel, boot)
+        if found is not None:
+            return found
+    elif isinstance(parcel, Ordered):
+        found = encode_ordered(parcel, boot)
+        if found is not None:
+            return found
+    elif isinstance(parcel, TimeReport):
+        return encode_report(parcel, boot)
+    elif isinstance(parcel, TimeBound):
+        return encode_bound(parcel, boot)
+    form = _BY_KIND.get(type(parcel))
+    if form is None:
+        raise ParcelError(f"{type(parcel).__name__} is no parcel")
+    try:
+        fields = [
+            value
+            if at == form.plain
+            else _caller_data(value)
+            if isinstance(value, Caller)
+            else to_plain(value)
+            for at, value in enumerate(parcel.fields() if isinstance(parcel, Ordered) else parcel)
+        ]
+        return bytes([form.code]) + varint(boot) + cbor.encode(fields)
+    except _MISFITS as misfit:
+        raise ParcelError(f"{type(parcel).__name__} cannot be sent: {misfit}") from misfit
+
+
+def decode_parcel(data: bytes) -> tuple[int, Any]:
+    """The boot and the parcel."""
+    try:
+        boot, at = read_varint(data, 1)
+        code = data[0]
+        if code == DATA:
+            return boot, decode_data(data, at)
+        if code == ORDERED:
+            return boot, decode_ordered(data, at)
+        if code == REPORT:
+            return boot, decode_report(data, at)
+        if code == BOUND:
+            return boot, decode_bound(data, at)
+        form = _BY_CODE[code]
+        fields = cbor.decode(data[at:])
+        if type(fields) is not list or len(fields) != len(form.fields):
+            raise ParcelError(f"{form.kind.__name__} with a wrong number of fields")
+        return boot, form.kind(*[_field(form, at, value) for at, value in enumerate(fields)])
+    except _MISFITS as misfit:
+        raise ParcelError(f"these bytes are no parcel: {misfit!r}") from misfit
+
+
+def _caller_data(caller: Caller) -> list[Any]:
+    return ["caller", *caller]
+
+
+def _field(form: _Form, at: int, value: Any) -> Any:
+    wanted = form.fields[at]
+    if at != form.plain:
+        value = _caller(value) if type(value) is list and value[:1] == ["caller"] else from_plain(value)
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise ParcelError(f"{form.kind.__name__}: field {at} is a {type(value).__name__}")
+    return value
+
+
+def _caller(data: list[Any]) -> Caller:
+    _, node, session, number = data
+    if type(node) is not str or type(session) is not int or type(number) is not int:
+        raise ParcelError("a caller that is none")
+    return Caller(node, session, number)

@@ -1,0 +1,1 @@
+"""Recorded runs: rows to Parquet files, and reading them."""

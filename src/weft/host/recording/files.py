@@ -1,0 +1,267 @@
+"""Where a recorded run lies, and how rows get there.
+
+    runs/<federation>/<start time>-<id>/
+        run.json                                the run: federation, start, object model, logical time, settings
+        nodes/<node>.json                       one node: when it began and ended, rows, dropped rows, other nodes
+        nodes/<node>.idle                       empty; its time: up to then everything is in files, and nothing came since
+        rows/node=<node>/<began>-<number>.parquet
+
+Each node writes files of its own, so nodes need not speak to one another about them.  The id follows from the federation
+execution, so that nodes that record below the same folder find the same run; what other machines recorded is
+copied into one folder by whoever wants to look at all of it.
+
+A file is written under a name that begins with a dot (which Spark and Arrow pass over), brought to the disk, and renamed.
+What has a name without a dot is whole.  The rows carry no column `node`: it is a Hive-style partition, in the path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote
+
+from weft.host.files.private import make_private, private
+from weft.host.files.saves import safe_name
+from weft.model.errors import WeftError
+from weft.model.records import Source
+from weft.recorder import COLUMNS, VERSION
+
+DEFAULT_DIRECTORY = "runs"
+RUN_FILE = "run.json"
+VERSION_KEY = b"weft.schema"
+NODE_KEY = b"weft.node"
+RUN_KEY = b"weft.run"
+_TAKEN = frozenset(["server", "saves", "journal"])  # folders of a server beside those of federations
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
+
+
+class RecordingError(WeftError):
+    """A run cannot be written or read; the message names the file and what to do."""
+
+
+def arrow_type(name: str) -> Any:
+    """The Arrow type of a type of `weft.recorder.COLUMNS`."""
+    import pyarrow as pa
+
+    if name.startswith("["):
+        inner = name[1:-1]
+        # Dictionaries inside lists are not for every reader; Parquet packs repeated texts all the same.
+        return pa.list_(pa.string() if inner == "word" else arrow_type(inner))
+    if name == "word":
+        return pa.dictionary(pa.int32(), pa.string())
+    plain = {
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "text": pa.string(),
+        "bytes": pa.binary(),
+    }
+    return plain[name]
+
+
+def arrow_schema(with_node: bool = False) -> Any:
+    """Of the rows in a file; with `node`, as a reader hands them on."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field(column.name, arrow_type(column.type))
+            for column in COLUMNS
+            if with_node or column.name != "node"
+        ]
+    )
+
+
+def folder_name(federation: str) -> str:
+    """The name itself where it makes a file name; names come from the network."""
+    if _PLAIN.fullmatch(federation) and federation not in _TAKEN:
+        return federation
+    return safe_name(federation)
+
+
+def run_id(federation: str, execution: str) -> str:
+    """The same at all nodes of an execution.  A restore makes another execution of it, and so another run."""
+    whole = f"{federation}\0{execution}"
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def node_folder(node: str) -> str:
+    return f"node={quote(node, safe='')}"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Beside its place, to the disk, then renamed into it: there is the old one or the new one, never a part."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(draft, "xb", opener=private) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_file(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """A file of rows: whole under its name, or not there; raises OSError."""
+    draft = path.with_name(f".{path.name}.tmp")
+    try:
+        with open(draft, "wb", opener=private) as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+
+
+def open_run_folder(directory: Path, federation: str, identity: str, epoch_ns: int) -> Path:
+    """The folder of the run with that id: the one another node has made, or a new one.
+
+    Two nodes may come at the same moment: who first links `.<id>`, which has the folder's name in it, has chosen the name.
+    """
+    below = directory / folder_name(federation)
+    make_private(below)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(epoch_ns // 10**9))
+    mark = below / f".{identity}"
+    draft = below / f".{identity}.{secrets.token_hex(4)}"
+    with open(draft, "x", opener=private) as file:
+        file.write(f"{stamp}-{identity}")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, mark)
+    finally:
+        draft.unlink()
+    folder = below / mark.read_text()
+    make_private(folder)
+    return folder
+
+
+def node_file(folder: Path, node: str) -> Path:
+    return folder / "nodes" / f"{quote(node, safe='')}.json"
+
+
+def idle_file(folder: Path, node: str) -> Path:
+    """Its time (mtime) says up to when everything that happened at the node is in its files."""
+    return folder / "nodes" / f"{quote(node, safe='')}.idle"
+
+
+def write_idle(folder: Path, node: str, until_ns: int) -> None:
+    """Never with a time that is not meant, however short."""
+    path = idle_file(folder, node)
+    try:
+        os.utime(path, ns=(until_ns, until_ns))
+    except FileNotFoundError:
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        draft.touch(0o600, exist_ok=False)
+        os.utime(draft, ns=(until_ns, until_ns))
+        draft.replace(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a process before has written; nothing, if it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_models(folder: Path, sources: list[Source], rid: Source | None) -> dict[str, Any]:
+    """The object model modules and the RID file, for whoever decodes values; what `run.json` says of them."""
+    make_private(folder / "fom")
+    modules = []
+    for number, source in enumerate(sources):
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(source.name).name)[-60:]
+        place = f"fom/{number}-{stem}"
+        if not (folder / place).exists():
+            write_whole(folder / place, source.data)
+        modules.append({"name": source.name, "file": place})
+    if rid is not None and not (folder / "rid").exists():
+        write_whole(folder / "rid", rid.data)
+    return {"modules": modules, "rid": None if rid is None else "rid"}
+
+
+_RISING = ("seq", "epoch_ns", "mono_ns", "message")  # numbers that differ little from one row to the next
+_NUMBERS = ("federate", "source", "object", "cause_source", "cause", "payload_bytes", "control_bytes")
+_ASKED_FOR = ("seq", "epoch_ns", "mono_ns", "federate")  # by which readers pass over files
+
+
+def _written_as(names: list[str]) -> dict[str, Any]:
+    """How columns of tables are encoded: as the recorder's own are, rising numbers as differences, texts by dictionaries."""
+    texts = [column.name for column in COLUMNS if column.type == "word"]
+    texts += [f"{column.name}.list.element" for column in COLUMNS if column.type == "[word]"]
+    texts.append("destinations.list.element")  # the same few, again and again
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [name for name in texts if name.split(".")[0] in names],
+        "column_encoding": {name: "DELTA_BINARY_PACKED" for name in (*_RISING, *_NUMBERS) if name in names},
+        "write_statistics": [name for name in _ASKED_FOR if name in names],
+        "max_rows_per_page": 1 << 20,  # a page for each column: files are small, and readers take them whole
+        "data_page_size": 4 << 20,
+        "write_batch_size": 1 << 16,
+    }
+
+
+class NodeFiles:
+    """What one process of a node writes of one run."""
+
+    def __init__(self, folder: Path, node: str, began_ns: int, run: dict[str, Any]) -> None:
+        """`run`: what `run.json` is to say, if no other node has written it yet."""
+        self.folder = folder
+        self.node = node
+        self.files = 0
+        self._began = began_ns
+        self._rows = folder / "rows" / node_folder(node)
+        make_private(self._rows)
+        make_private(folder / "nodes")
+        if not (folder / RUN_FILE).exists():
+            write_json(folder / RUN_FILE, run)
+        self.metadata = {
+            VERSION_KEY: str(VERSION).encode(),
+            NODE_KEY: node.encode("utf-8", "replace"),
+            RUN_KEY: folder.name.encode(),
+        }
+
+    def write_rows(self, table: Any) -> Path:
+        """A table with columns of `schema` (what is left out is null), as one more file; raises OSError."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        def write(file: IO[bytes]) -> None:
+            try:
+                pq.write_table(table, file, **_written_as(table.schema.names))
+            except pa.ArrowException as error:
+                raise OSError(str(error)) from error
+
+        path = self.next_path()
+        write_file(path, write)
+        return path
+
+    def next_path(self) -> Path:
+        """Where one more file goes."""
+        self.files += 1
+        return self._rows / f"{self._began}-{self.files:06d}.parquet"
+
+    @property
+    def schema(self) -> Any:
+        """Of rows, as Arrow has it, with what every file says of itself."""
+        return arrow_schema().with_metadata(self.metadata)
+
+    def write_node(self, data: dict[str, Any]) -> None:
+        write_json(node_file(self.folder, self.node), data)

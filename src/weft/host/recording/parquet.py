@@ -1,0 +1,386 @@
+"""Columns of rows as a Parquet file: what the recorder writes, once a second.
+
+Arrow's writer takes any table, some ten nanoseconds for each column of each row, and rows have more than forty columns.  A node
+that passes on half a million messages a second has none to spare.  But most of what rows say they have in common: one of
+few values, a number that is a little higher than that of the row before, bytes that lie behind one another already.  For
+these three Parquet has encodings that numpy makes of whole columns at once, if it may choose widths of whole bytes:
+
+    Coded     one of few values: a dictionary, and for each row a place in it (RLE_DICTIONARY), lists element by element
+    Numbers   differences to the number before (DELTA_BINARY_PACKED), real numbers as they are (PLAIN)
+    Pieces    bytes: their lengths, likewise, and then themselves (DELTA_LENGTH_BYTE_ARRAY)
+
+What that wastes in bits, zstd takes away again.  A batch is a row group, a column in it one page (of version 1, which all readers
+know) and its dictionary.  All columns of the schema are there, those without any value as well, so that
+all files of a run have the same columns and whatever reads Parquet reads the folder as one table.
+
+Levels, as Parquet has them: of a plain column 0 is null and 1 a value; of a list 0 is null, 1 an empty list, 3 an element; the
+level of repetition is 0 for the first element of a row and 1 for those behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from weft.host.recording.encodings import (
+    bits,
+    coded,
+    delta_body,
+    delta_head,
+    differences,
+    lengths_of,
+    pairs,
+    same_levels,
+)
+from weft.host.recording.thrift import (
+    INT32_TYPE,
+    STRUCT_TYPE,
+    TEXT_TYPE,
+    int32_of,
+    int64_of,
+    listed,
+    struct_of,
+    text_of,
+    varint,
+    zigzag,
+)
+from weft.recorder import COLUMNS
+
+CREATED_BY = b"weft version 1 (build 0)"  # the form that readers look for
+MAGIC = b"PAR1"
+_COMPRESSION_LEVEL = 1
+_ASKED_FOR = frozenset(["seq", "epoch_ns", "mono_ns", "federate"])  # by which readers pass over files
+
+# Numbers of Parquet's own.
+_INT32, _INT64, _DOUBLE, _BYTES = 1, 2, 5, 6
+_PLAIN, _RLE, _DELTA, _DELTA_LENGTHS, _DICTIONARY = 0, 3, 5, 6, 8
+_UNCOMPRESSED, _ZSTD = 0, 6
+_OPTIONAL, _REPEATED = 1, 2
+_PHYSICAL = {
+    "word": _BYTES,
+    "text": _BYTES,
+    "bytes": _BYTES,
+    "int32": _INT32,
+    "int64": _INT64,
+    "float64": _DOUBLE,
+}
+_NUMPY = {_INT32: "<i4", _INT64: "<i8", _DOUBLE: "<f8"}
+
+
+class Coded(NamedTuple):
+    """One of few values for each row: lists as tuples, None for nothing."""
+
+    values: list[Any]
+    index: Any  # of each row, in `values`; columns that share one should have the same array
+
+
+class Numbers(NamedTuple):
+    """A number for each row, where it has one: integers of 64 bits, or floats."""
+
+    values: Any
+    is_valid: Any = None  # None: all are
+
+
+class Counting(NamedTuple):
+    """Consecutive numbers."""
+
+    first: int
+
+
+class Shifted(NamedTuple):
+    """Numbers, each so much higher."""
+
+    numbers: Numbers
+    by: int
+
+
+class Pieces(NamedTuple):
+    """Bytes of some rows, behind one another."""
+
+    data: Any
+    sizes: Any  # of each row
+    is_valid: Any
+
+
+class PieceLists(NamedTuple):
+    """Lists of bytes of some rows, all behind one another."""
+
+    data: Any
+    sizes: Any  # of each piece
+    counts: Any  # of pieces, of each row
+    is_valid: Any
+
+
+Data = Coded | Numbers | Counting | Shifted | Pieces | PieceLists
+
+
+class Group(NamedTuple):
+    """Rows that were taken at once; a column that is not there is null."""
+
+    rows: int
+    columns: dict[str, Data]
+
+
+class _Page(NamedTuple):
+    """What a column has in a group."""
+
+    slots: int  # values, and whatever stands for none
+    encoding: int
+    content: bytes
+    dictionary: bytes | None = None
+    words: int = 0  # values in the dictionary
+    least: bytes | None = None
+    most: bytes | None = None
+
+
+def parquet_file(groups: Sequence[Group], metadata: dict[bytes, bytes]) -> list[bytes]:
+    """The whole of it, in pieces."""
+    codec = pa.Codec("zstd", compression_level=_COMPRESSION_LEVEL)
+    out = [MAGIC]
+    at = len(MAGIC)
+    told = []
+    for group in groups:
+        maker = _Maker(group.rows)
+        chunks = []
+        begins = at
+        for column in COLUMNS[1:]:  # `node` is in the path
+            data = group.columns.get(column.name)
+            page = _nothing(column.type, group.rows) if data is None else maker.page(column.type, data)
+            chunk, size = _put(out, at, column.name, column.type, page, codec if data is not None else None)
+            chunks.append(chunk)
+            at += size
+        told.append(
+            struct_of((1, listed(STRUCT_TYPE, chunks)), (2, int64_of(at - begins)), (3, int64_of(group.rows)))
+        )
+    footer = struct_of(
+        (1, int32_of(2)),
+        (2, _schema()),
+        (3, int64_of(sum(group.rows for group in groups))),
+        (4, listed(STRUCT_TYPE, told)),
+        (5, listed(STRUCT_TYPE, [struct_of((1, text_of(k)), (2, text_of(v))) for k, v in metadata.items()])),
+        (6, text_of(CREATED_BY)),
+        (
+            7,
+            listed(STRUCT_TYPE, [struct_of((1, (STRUCT_TYPE, b"\0")))] * (len(COLUMNS) - 1)),
+        ),  # least and most by type
+    )
+    out += [footer, len(footer).to_bytes(4, "little"), MAGIC]
+    return out
+
+
+def _put(out: list[bytes], at: int, name: str, kind: str, page: _Page, codec: Any) -> tuple[bytes, int]:
+    """Append a column's pages; what the footer says of them, and how many bytes they are."""
+    size = packed = 0
+    dictionary_at = None
+    if page.dictionary is not None:
+        dictionary_at = at
+        header = (7, (STRUCT_TYPE, struct_of((1, int32_of(page.words)), (2, int32_of(_PLAIN)))))
+        size, packed = _put_page(out, 2, page.dictionary, header, codec)
+    data_at = at + packed
+    levels = (
+        (1, int32_of(page.slots)),
+        (2, int32_of(page.encoding)),
+        (3, int32_of(_RLE)),
+        (4, int32_of(_RLE)),
+    )
+    more, more_packed = _put_page(out, 0, page.content, (5, (STRUCT_TYPE, struct_of(*levels))), codec)
+    is_list = kind.startswith("[")
+    path = [name.encode(), b"list", b"element"] if is_list else [name.encode()]
+    used = sorted({_RLE, page.encoding, *([_PLAIN] if dictionary_at is not None else [])})
+    fields = [
+        (1, int32_of(_PHYSICAL[kind.strip("[]")])),
+        (2, listed(INT32_TYPE, [zigzag(one) for one in used])),
+        (3, listed(TEXT_TYPE, [varint(len(one)) + one for one in path])),
+        (4, int32_of(_UNCOMPRESSED if codec is None else _ZSTD)),
+        (5, int64_of(page.slots)),
+        (6, int64_of(size + more)),
+        (7, int64_of(packed + more_packed)),
+        (9, int64_of(data_at)),
+    ]
+    if dictionary_at is not None:
+        fields.append((11, int64_of(dictionary_at)))
+    if name in _ASKED_FOR and page.least is not None and page.most is not None:
+        fields.append((12, (STRUCT_TYPE, struct_of((5, text_of(page.most)), (6, text_of(page.least))))))
+    return struct_of((2, int64_of(at)), (3, (STRUCT_TYPE, struct_of(*fields)))), packed + more_packed
+
+
+def _put_page(
+    out: list[bytes], kind: int, content: bytes, header: tuple[int, tuple[int, bytes]], codec: Any
+) -> tuple[int, int]:
+    """Bytes with its header, and those that it takes when it is compressed."""
+    packed = content if codec is None else codec.compress(content, asbytes=True)
+    head = struct_of((1, int32_of(kind)), (2, int32_of(len(content))), (3, int32_of(len(packed))), header)
+    out += [head, packed]
+    return len(head) + len(content), len(head) + len(packed)
+
+
+def _nothing(kind: str, rows: int) -> _Page:
+    repeated = same_levels(0, rows) if kind.startswith("[") else b""
+    return _Page(rows, _PLAIN, repeated + same_levels(0, rows))
+
+
+class _Maker:
+    """Makes pages of one group: what several columns have in common is made once."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._chosen: dict[Any, tuple[bytes, Any]] = {}
+        self._flat: dict[Any, Any] = {}
+        self._bodies: dict[int, bytes] = {}
+
+    def page(self, kind: str, data: Data) -> _Page:
+        if isinstance(data, Coded):
+            return self._coded(kind, data)
+        if isinstance(data, Counting):
+            return self._counted(data.first)
+        if isinstance(data, Numbers):
+            return self._numbers(data, 0)
+        if isinstance(data, Shifted):
+            return self._numbers(data.numbers, data.by)
+        return self._pieces(data) if isinstance(data, Pieces) else self._piece_lists(data)
+
+    def _counted(self, first: int) -> _Page:
+        body = delta_head(self._rows, first) + delta_body(self._rows, 1, 0, None)
+        least, most = _ends(first, first + self._rows - 1)
+        return _Page(self._rows, _DELTA, same_levels(1, self._rows) + body, least=least, most=most)
+
+    def _numbers(self, data: Numbers, shift: int) -> _Page:
+        levels, values = self._where(data.is_valid, data.values)
+        if values.dtype == np.float64:
+            return _Page(self._rows, _PLAIN, levels + values.tobytes())
+        if not len(values):
+            return _Page(self._rows, _PLAIN, levels)
+        body = self._bodies.get(id(data))
+        if body is None:
+            body = self._bodies[id(data)] = differences(values)
+        content = levels + delta_head(len(values), int(values[0]) + shift) + body
+        least, most = _ends(int(values.min()) + shift, int(values.max()) + shift)
+        return _Page(self._rows, _DELTA, content, least=least, most=most)
+
+    def _where(self, is_valid: Any, values: Any) -> tuple[bytes, Any]:
+        """Levels, and the values that there are."""
+        if is_valid is None or is_valid.all():
+            return same_levels(1, self._rows), values
+        return bits(is_valid), values[is_valid]
+
+    def _coded(self, kind: str, data: Coded) -> _Page:
+        inner = kind.strip("[]")
+        words, codes = _words(data.values, kind != inner)
+        index = data.index
+        repeated = b""
+        levels_of, width = np.array([code >= 0 for code in codes], np.uint8), 1
+        if kind != inner:
+            elements = [() if value is None else value for value in data.values]
+            lengths = np.array([max(1, len(one)) for one in elements])
+            none = [0 if value is None else 1 for value in data.values]
+            levels_of = np.array(
+                [3 if one else none[place] for place, one in enumerate(elements) for _ in one or (None,)],
+                np.uint8,
+            )
+            width = 2
+            index = self._flattened(index, lengths)
+            firsts = np.zeros(int(lengths.sum()), np.uint8)
+            firsts[np.cumsum(lengths) - lengths] = 1
+            repeated = same_levels(0, len(index)) if firsts.all() else bits(1 - firsts.take(index))
+        slots = len(index)
+        levels, index = self._having(levels_of, width, index)
+        content = repeated + levels + coded(codes, len(words), index)
+        least = most = None
+        if inner == "int64" and words:
+            least, most = _ends(min(words), max(words))
+        return _Page(slots, _DICTIONARY, content, _plain(inner, words), len(words), least, most)
+
+    def _flattened(self, index: Any, lengths: Any) -> Any:
+        """Of each slot, its place among the elements of all values."""
+        if (lengths == 1).all():
+            return index
+        key = (id(index), lengths.tobytes())
+        found = self._flat.get(key)
+        if found is None:
+            found = self._flat[key] = _ragged(index, lengths)
+        return found
+
+    def _having(self, levels_of: Any, width: int, index: Any) -> tuple[bytes, Any]:
+        """Levels of these slots, and the places of those which have a value."""
+        full = (1 << width) - 1
+        if (levels_of == full).all():
+            return same_levels(full, len(index)), index
+        key = (id(index), levels_of.tobytes(), width)
+        found = self._chosen.get(key)
+        if found is None:
+            levels = levels_of.take(index)
+            packed = bits(levels) if width == 1 else pairs(levels)
+            found = self._chosen[key] = (packed, index[levels == full])
+        return found
+
+    def _pieces(self, data: Pieces) -> _Page:
+        levels, sizes = self._where(data.is_valid, data.sizes)
+        return _Page(self._rows, _DELTA_LENGTHS, levels + lengths_of(sizes) + data.data)
+
+    def _piece_lists(self, data: PieceLists) -> _Page:
+        level = np.where(data.is_valid, np.where(data.counts > 0, 3, 1), 0).astype(np.uint8)
+        slots = len(level)
+        repeated = same_levels(0, slots)
+        if data.counts.max(initial=0) > 1:
+            each = np.maximum(data.counts, 1)
+            slots = int(each.sum())
+            behind = np.ones(slots, np.uint8)
+            behind[np.cumsum(each) - each] = 0
+            level, repeated = np.repeat(level, each), bits(behind)
+        return _Page(slots, _DELTA_LENGTHS, repeated + pairs(level) + lengths_of(data.sizes) + data.data)
+
+
+def _ends(least: int, most: int) -> tuple[bytes, bytes]:
+    return least.to_bytes(8, "little", signed=True), most.to_bytes(8, "little", signed=True)
+
+
+def _ragged(index: Any, lengths: Any) -> Any:
+    counts = lengths.take(index)
+    ends = np.cumsum(counts)
+    begins = (np.cumsum(lengths) - lengths).take(index)
+    return np.repeat(begins - (ends - counts), counts) + np.arange(int(ends[-1]) if len(ends) else 0)
+
+
+def _words(values: list[Any], are_lists: bool) -> tuple[list[Any], list[int]]:
+    """The dictionary, and of each value, or each element of each, its place there; -1: there is none."""
+    words: dict[Any, int] = {}
+    codes: list[int] = []
+    for value in values:
+        elements = (value or (None,)) if are_lists else (value,)
+        codes += [-1 if one is None else words.setdefault(one, len(words)) for one in elements]
+    return list(words), codes
+
+
+def _plain(inner: str, words: list[Any]) -> bytes:
+    physical = _PHYSICAL[inner]
+    if physical != _BYTES:
+        return np.array(words, _NUMPY[physical]).tobytes()
+    packed = [word if isinstance(word, bytes) else word.encode("utf-8", "replace") for word in words]
+    return b"".join(len(one).to_bytes(4, "little") + one for one in packed)
+
+
+@cache
+def _schema() -> tuple[int, bytes]:
+    """Lists as everybody writes them: a group of one repeated group of one element."""
+    nothing = (STRUCT_TYPE, b"\0")
+    parts = [struct_of((4, text_of(b"schema")), (5, int32_of(len(COLUMNS) - 1)))]
+    for column in COLUMNS[1:]:
+        name, inner = column.name.encode(), column.type.strip("[]")
+        if inner != column.type:
+            is_list = ((6, int32_of(3)), (10, (STRUCT_TYPE, struct_of((3, nothing)))))
+            parts.append(struct_of((3, int32_of(_OPTIONAL)), (4, text_of(name)), (5, int32_of(1)), *is_list))
+            parts.append(struct_of((3, int32_of(_REPEATED)), (4, text_of(b"list")), (5, int32_of(1))))
+            name = b"element"
+        is_text = (
+            ((6, int32_of(0)), (10, (STRUCT_TYPE, struct_of((1, nothing)))))
+            if inner in ("word", "text")
+            else ()
+        )
+        parts.append(
+            struct_of((1, int32_of(_PHYSICAL[inner])), (3, int32_of(_OPTIONAL)), (4, text_of(name)), *is_text)
+        )
+    return listed(STRUCT_TYPE, parts)

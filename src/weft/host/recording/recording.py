@@ -1,0 +1,482 @@
+"""Recording: what happens at a node, as files of a run (docs/recording.md).
+
+The kernel enters rows into a book for each federation (`weft.recorder.Book`); that is all it does and all that a federate may
+wait for.  Full books, and every second those that have something, are handed to one thread, which makes files of them.
+
+What waits for that thread is bounded: when the disk is slower than the run, whole batches are dropped, counted, and told as
+rows of kind `dropped`.  A disk that is full or a folder that cannot be written is told once, in words, and once more when it
+works again; the federation goes on in any case.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from weft.host.processes import this_process
+from weft.host.recording.files import (
+    RUN_FILE,
+    NodeFiles,
+    node_file,
+    open_run_folder,
+    read_json,
+    run_id,
+    write_idle,
+    write_json,
+    write_models,
+)
+from weft.host.recording.writers import Part, ProcessWriter, Writer
+from weft.host.settings import Settings
+from weft.kernel.node.faults import trace_of
+from weft.kernel.recording.message_rows import Recordings
+from weft.kernel.state.federation import Federation
+from weft.model.errors import WeftError
+from weft.model.log_text import ERROR, LogText
+from weft.model.recording import NO_OBJECT, Recorder
+from weft.recorder import VERSION, Batch, Book
+
+QUEUE_BYTES = 64 << 20
+INTERVAL = 1.0
+_PATIENCE = 30.0  # seconds to write what is left when a node ends
+_LOOKS = 16  # at both clocks, until one was quick …
+_QUICK = 20_000  # … which takes less than so many ns
+
+Guard = Callable[[Callable[[], None]], None]
+"""Runs something where the kernel is not at work: under its lock, or in its thread, now or soon."""
+
+
+class RunWriter:
+    """One federation at one node: its book, what waits to be written, and its files."""
+
+    def __init__(
+        self, book: Book, federation: Federation, node: str, directory: Path, writer: Writer
+    ) -> None:
+        self.book = book
+        self._writer = writer
+        self.federation = federation.name
+        self.node = node
+        self.began_ns = time.time_ns()
+        self.waiting: deque[Batch | int] = deque()  # a number: so many rows were dropped here
+        self.rows = 0
+        self.dropped = 0
+        self.ended = False  # nothing more comes
+        self.finished = False  # and that is written
+        self.failing = False
+        self.erred = False  # an error of the recorder's own was told
+        self.collected_ns = 0  # up to when its book was emptied
+        self.folder: Path | None = None
+        self._directory = directory
+        self._identity = run_id(federation.name, federation.execution)
+        self._of = federation
+        self._extensions = len(federation.extensions)  # when its models were last written
+        self._info = {
+            "federation": federation.name,
+            "id": self._identity,
+            "start": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.began_ns // 10**9)),
+            "start_ns": self.began_ns,
+            "node": node,
+            "home": federation.home,
+            "execution": federation.execution,
+            "time": federation.time.name,
+            "schema": VERSION,
+        }
+        self._process = this_process()
+        self._files: NodeFiles | None = None
+        self._sequence = 1
+        self._told: tuple[Any, ...] = ()
+
+    def open(self, settings: dict[str, Any]) -> NodeFiles:
+        """The folder and its files, when the first rows are to be written; raises OSError."""
+        if self._files is None:
+            folder = open_run_folder(self._directory, self.federation, self._identity, self.began_ns)
+            before = read_json(node_file(folder, self.node))
+            info = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
+            self._files = NodeFiles(folder, self.node, self.began_ns, info)
+            self.folder = folder
+            if before:
+                crashed = before.get("ended_ns") is None
+                detail = "after a crash" if crashed else "after it had ended in order"
+                self._note("restart", {"detail": detail})
+            self._note("start", {"detail": f"schema {VERSION}"})
+        return self._files
+
+    def write(self, batches: list[Batch | int], settings: dict[str, Any]) -> None:
+        """As one more file; raises OSError, and nothing of them is written then."""
+        files = self.open(settings)
+        parts: list[Part] = []
+        at = self._sequence
+        for one in batches:
+            batch = one
+            if isinstance(batch, int):
+                at += batch
+                batch = _special("dropped", {"queue": batch})
+            parts.append(Part(batch, at))
+            at += batch.rows
+        self._write_parts(files, parts)
+        if len(self._of.extensions) > self._extensions:
+            self._extend()
+
+    def _extend(self) -> None:
+        """A federate has joined and brought object model modules: whoever decodes values needs them, too."""
+        self._extensions = len(self._of.extensions)
+        if self.folder is not None:
+            told = read_json(self.folder / RUN_FILE)
+            write_json(self.folder / RUN_FILE, {**told, **write_models(self.folder, *_models(self._of))})
+
+    def _note(self, kind: str, more: dict[str, Any]) -> None:
+        """A row of the recorder's own."""
+        assert self._files is not None
+        self._write_parts(self._files, [Part(_special(kind, more), self._sequence)])
+
+    def _write_parts(self, files: NodeFiles, parts: list[Part]) -> None:
+        """As one file, one behind the other."""
+        self._writer.write(files.next_path(), files.metadata, parts, clock_offset())
+        last = parts[-1]
+        self._sequence = last.sequence + last.batch.rows
+        self.rows += sum(part.batch.rows for part in parts)
+
+    def stop(self, settings: dict[str, Any]) -> None:
+        """In order: it is the last thing that is written."""
+        self.open(settings)
+        self._note("stop", {})
+        self.finished = True
+
+    def rest(self, until_ns: int) -> None:
+        """Nothing happened: so that whoever follows the run knows, and does not wait for files that do not come."""
+        if self.folder is not None and not self.failing and until_ns:
+            with contextlib.suppress(OSError):
+                write_idle(self.folder, self.node, until_ns)
+
+    def tell(self) -> None:
+        """What nodes/<node>.json says, if that has changed."""
+        others = [other for other in self.book.others if other != self.node]
+        told = (self.dropped, self.finished, tuple(others))
+        if self._files is None or told == self._told:
+            return
+        self._files.write_node(
+            {
+                "node": self.node,
+                "began_ns": self.began_ns,
+                "ended_ns": time.time_ns() if self.finished else None,
+                "rows": self.rows,
+                "dropped": self.dropped,
+                "others": others,
+                "process": self._process,
+            }
+        )
+        self._told = told
+
+
+def clock_offset(
+    monotonic: Callable[[], int] = time.monotonic_ns, wall: Callable[[], int] = time.time_ns
+) -> int:
+    """From the monotonic clock to the wall clock, ns.
+
+    A thread may have to wait between two looks at clocks, and rows of two nodes are put in order by what it finds: so it
+    looks again until it was quick, and takes the quickest.
+    """
+    found: list[tuple[int, int]] = []
+    for _ in range(_LOOKS):
+        before, at, after = monotonic(), wall(), monotonic()
+        found.append((after - before, at - (before + after) // 2))
+        if after - before < _QUICK:
+            break
+    return min(found)[1]
+
+
+def _special(kind: str, more: dict[str, Any]) -> Batch:
+    """A row of the recorder's own."""
+    book = Book()
+    shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
+    book.enter(shape, time.monotonic(), 0, NO_OBJECT, None, b"")
+    book.add(0, 0, None, 0, more)
+    batch = book.take()
+    assert batch is not None
+    return batch
+
+
+def _models(federation: Federation) -> tuple[list[Any], Any]:
+    """The object model modules in the order in which they came, and the RID file."""
+    modules, mim, _, rid = federation.founding
+    sources = [*([] if mim is None else [mim]), *modules]
+    for extension in federation.extensions:
+        sources.extend(extension)
+    return sources, rid
+
+
+class NodeRecordings(Recordings):
+    """All that is recorded at one node, and the thread that writes it.
+
+    `settings` is what `run.json` says about how the run was made.
+    """
+
+    def __init__(
+        self,
+        directory: str | Path,
+        report: Callable[[str], None],
+        guard: Guard,
+        *,
+        payloads: bool = True,
+        interval: float = INTERVAL,
+        queue_bytes: int = QUEUE_BYTES,
+        settings: dict[str, Any] | None = None,
+        write: Callable[[RunWriter, list[Batch | int]], None] | None = None,
+        writer: Writer | None = None,
+    ) -> None:
+        """`writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests."""
+        self.directory = Path(directory)
+        self.runs: list[RunWriter] = []
+        self.folders: list[Path] = []  # in which something has been written
+        self.dropped = 0
+        self._rows = 0  # that are in files
+        self._report = report
+        self._guard = guard
+        self._payloads = payloads
+        self._interval = interval
+        self._queue_bytes = queue_bytes
+        self._queued = 0  # bytes
+        self._settings = settings or {}
+        self._writer = writer or (ProcessWriter() if write is None else Writer())
+        self._write_files = write or self._to_files
+        self._lock = threading.Lock()  # of what waits
+        self._wake = threading.Event()
+        self.closed = False
+        self._thread: threading.Thread | None = None
+
+    # --- for the kernel, in its thread --------------------------------------------------------------------------
+
+    def begin(self, federation: Federation, node: str) -> Recorder | None:
+        if self.closed:
+            return None
+        run: RunWriter
+        book = Book(self._payloads, full=lambda: self._collect(run))
+        run = RunWriter(book, federation, node, self.directory, self._writer)
+        self.runs.append(run)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="weft recorder", daemon=True)
+            self._thread.start()
+            atexit.register(self.close)
+        return book
+
+    def end(self, federation: Federation) -> None:
+        for run in self.runs:
+            if run.book is federation.recorder:
+                self._collect(run)
+                run.ended = True
+                self._wake.set()
+
+    def _collect(self, run: RunWriter) -> None:
+        """Take what a book has, if there is room for it."""
+        now = time.time_ns()
+        self._collect_failed(run)
+        batch = run.book.take()
+        with self._lock:
+            run.collected_ns = now
+            if batch is None:
+                return
+            room = self._queued + batch.size <= self._queue_bytes
+            if room:
+                self._queued += batch.size
+                run.waiting.append(batch)
+        if room:
+            self._wake.set()
+        else:
+            self._drop(run, batch.rows)
+
+    def _collect_failed(self, run: RunWriter) -> None:
+        """Rows that an error in making them has cost are dropped ones; what it was is told once."""
+        book = run.book
+        lost, book.failed = book.failed, 0
+        if not lost:
+            return
+        error, book.failure = book.failure, None
+        self._drop(run, lost)
+        if error is not None and not run.erred:
+            run.erred = True
+            text = (
+                f"federation {run.federation!r}: an error of the recorder's own, please report it: {error!r} in "
+                f"{trace_of(error)}; the federation goes on, and rows that it costs are counted as dropped"
+            )
+            self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
+
+    def _drop(self, run: RunWriter, rows: int) -> None:
+        with self._lock:
+            run.dropped += rows
+            self.dropped += rows
+            if run.waiting and isinstance(run.waiting[-1], int):
+                run.waiting[-1] += rows
+            else:
+                run.waiting.append(rows)
+        self._wake.set()
+
+    def facts(self) -> dict[str, Any]:
+        """For a survey: where to, how much, and what waits to be written."""
+        return {
+            "on": not self.closed,
+            "directory": str(self.directory),
+            "runs": {
+                run.federation: run.folder.relative_to(self.directory).as_posix()
+                for run in list(self.runs)
+                if run.folder is not None
+            },
+            "rows": self._rows,
+            "dropped": self.dropped,
+            "queue_bytes": self._queued,
+        }
+
+    def collect(self) -> None:
+        """All books; to be called where the kernel is not at work."""
+        for run in list(self.runs):
+            self._collect(run)
+
+    # --- the thread ---------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        """Until `close`, which has collected before."""
+        self._writer.prepare()
+        due = time.monotonic() + self._interval
+        while not self.closed:
+            if time.monotonic() >= due:
+                due = time.monotonic() + self._interval
+                self._guard(self.collect)
+            self._wake.wait(max(0.0, due - time.monotonic()))
+            self._wake.clear()
+            self._write_all()
+        self._write_all()
+        self._writer.close()
+
+    def _write_all(self) -> None:
+        for run in list(self.runs):
+            ended = run.ended
+            with self._lock:
+                batches = list(run.waiting)
+                run.waiting.clear()
+                collected = run.collected_ns
+            if batches:
+                self._write(run, batches)
+            elif not ended:
+                run.rest(collected)
+            if ended:
+                self._finish(run)
+
+    def _write(self, run: RunWriter, batches: list[Batch | int]) -> None:
+        taken = sum(batch.size for batch in batches if not isinstance(batch, int))
+        try:
+            self._write_files(run, batches)
+            if run.failing:
+                run.failing = False
+                text = f"recording of {run.federation!r} goes on in {run.folder}"
+                self._report(LogText(text, "recording-goes-on", federation=run.federation))
+        except (OSError, WeftError, ImportError) as error:
+            self._failed(run, batches, error)
+        finally:
+            with self._lock:
+                self._queued -= taken
+
+    def _to_files(self, run: RunWriter, batches: list[Batch | int]) -> None:
+        before = run.rows
+        run.write(batches, self._settings)
+        self._rows += run.rows - before
+        if run.folder is not None and run.folder not in self.folders:
+            self.folders.append(run.folder)
+        run.tell()
+
+    def _failed(self, run: RunWriter, batches: list[Batch | int], error: Exception) -> None:
+        """Whatever the reason, the run goes on; what could not be written is counted as dropped."""
+        if not run.failing:
+            run.failing = True
+            why = getattr(error, "strerror", None) or error
+            text = (
+                f"federation {run.federation!r} is not recorded in {run.folder or self.directory}: {why}; the federation goes "
+                "on, and rows are counted as dropped until it works again (--record DIR for another folder, --no-record for none)"
+            )
+            self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
+        fresh = sum(batch.rows for batch in batches if not isinstance(batch, int))
+        lost = fresh + sum(batch for batch in batches if isinstance(batch, int))
+        with self._lock:
+            run.dropped += fresh
+            self.dropped += fresh
+            if run.waiting and isinstance(run.waiting[0], int):
+                run.waiting[0] += lost
+            else:
+                run.waiting.appendleft(lost)
+
+    def _finish(self, run: RunWriter) -> None:
+        if run in self.runs:
+            self.runs.remove(run)
+        if run.folder is None:
+            return
+        try:
+            before = run.rows
+            run.stop(self._settings)
+            self._rows += run.rows - before
+            run.tell()
+        except (OSError, WeftError) as error:
+            why = getattr(error, "strerror", None) or error
+            text = f"{run.folder}: the end of the recording could not be written: {why}"
+            self._report(LogText(text, "recording-failed", ERROR, federation=run.federation))
+
+    def close(self) -> None:
+        """Write what is left, and that it is over.  To be called where the kernel is not at work."""
+        if self._thread is None or self.closed:
+            return
+        self.collect()
+        for run in self.runs:
+            run.ended = True
+        self.closed = True
+        self._wake.set()
+        atexit.unregister(self.close)
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive():
+            text = f"recording: gave up after {_PATIENCE:g} s; the last rows are not written"
+            self._report(LogText(text, "recording-failed", ERROR))
+
+
+def recordings_of(settings: Settings, report: Callable[[str], None], guard: Guard) -> NodeRecordings:
+    """As the settings of a server or node ask for it."""
+    record = settings.record
+    told = {name: asdict(getattr(settings, name)) for name in ("record", "fabric", "ddm")}
+    return NodeRecordings(
+        settings.recordings,
+        report,
+        guard,
+        payloads=record.payloads,
+        interval=record.seconds,
+        queue_bytes=record.queue_bytes,
+        settings=told,
+    )
+
+
+class MemoryRecordings(Recordings):
+    """Rows that last as long as this object: for the simulated network, and for tests."""
+
+    def __init__(self, payloads: bool = True) -> None:
+        self.books: list[tuple[str, str, Book]] = []  # federation, node
+        self._payloads = payloads
+
+    def begin(self, federation: Federation, node: str) -> Recorder | None:
+        book = Book(self._payloads, most_entries=1 << 40, most_bytes=1 << 40)
+        self.books.append((federation.name, node, book))
+        return book
+
+    def end(self, federation: Federation) -> None:
+        """They are still there."""
+
+    def take(self) -> list[dict[str, Any]]:
+        """All rows so far, book by book, each as a dict of what is not null."""
+        from weft.host.recording.columns import to_table
+
+        found: list[dict[str, Any]] = []
+        for _, node, book in self.books:
+            batch = book.take()
+            if batch is not None:
+                listed = to_table(batch, 1, 0).to_pylist()
+                found += [{"node": node} | {k: v for k, v in row.items() if v is not None} for row in listed]
+        return found

@@ -1,0 +1,318 @@
+"""Who makes a file of batches: a process of its own, or the thread that asks for it.
+
+A thread has to wait for Python's lock at every step, five milliseconds each time that a federate computes and does not wait
+for anything, and there are a hundred steps to a file: beside a busy federate it writes less than is recorded.  A process has
+a lock of its own, and the federates' process need not even load what it takes to write.
+
+    asking    length of the head (4 bytes), head: path, metadata, offset of the clock, and of each batch what is pickled
+    pieces    of the batches, as they are, behind one another: in memory that both have, or behind the head where there is none
+    answer    length (4 bytes), pickled: the number and text of an error; nothing, if all went well
+
+Shapes are sent once: a batch has the list of all that its book knows, so only those behind the last are in its head.  The process
+ends when its input does, whatever ended the one that started it; so everything that was handed over is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from weft.host.recording.files import write_file
+from weft.model.recording import rows_in
+from weft.recorder import Batch
+from weft.recorder.book import ROWS
+
+_HEAD = 4
+_PATIENCE = 30.0  # seconds for what is being written when it is to end
+_NICE = (
+    5  # federates come first, but it keeps up beside three busy processes on two cores (with 10 it did not)
+)
+_AT_ONCE = 500  # pieces in one call; systems take a thousand or so
+_KEPT = 16 << 20  # bytes of memory that both have, between two files
+_TRIES = 2
+_LISTS = 100  # of shapes that are remembered to have been sent
+_START = "import sys; sys.path.append(sys.argv[1]); from weft.host.recording.writers import serve; serve()"
+
+
+class Part(NamedTuple):
+    """A batch, and the number of its first row."""
+
+    batch: Batch
+    sequence: int
+
+
+class Writer:
+    """Writes in the thread that asks."""
+
+    def prepare(self) -> None:
+        """Load what it takes to write before there is much to do: that alone is a second of processor time on a slow machine."""
+        from weft.host.recording import columns  # noqa: F401
+
+    def write(self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
+        """One file; raises OSError, and then there is none.  `offset_ns`: from the monotonic to the wall clock."""
+        write_parts(path, metadata, parts, offset_ns)
+
+    def close(self) -> None:
+        """Nothing more is to be written."""
+
+
+def write_parts(path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
+    from weft.host.recording.columns import ARROW_SCHEMA, to_group
+    from weft.host.recording.parquet import parquet_file
+
+    groups = [to_group(part.batch, part.sequence, offset_ns) for part in parts]
+    pieces = parquet_file(groups, metadata | ARROW_SCHEMA)
+    write_file(path, lambda file: file.writelines(pieces))
+
+
+class ProcessWriter(Writer):
+    """Has a process write; if none can be started, or none comes as far as its first file, it does so itself."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._alone = not sys.executable
+        self._proven = False  # has one written?
+        self._shared = -1  # memory that both have, as a file
+        # By its id: a list of shapes, how many of them, and how many rows these are.
+        self._sent: dict[int, tuple[list[Any], int, int]] = {}
+
+    def prepare(self) -> None:
+        self._start()
+        if self._alone:
+            super().prepare()
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        if self._process is not None or self._alone:
+            return self._process
+        self._sent.clear()
+        if hasattr(os, "memfd_create"):
+            with contextlib.suppress(OSError):
+                self._shared = os.memfd_create("weft")
+        fds = [self._shared] if self._shared >= 0 else []
+        root = str(Path(__file__).parents[3])
+        # -P: a file in the working directory is not taken for a module.
+        command = [sys.executable, "-P", "-c", _START, root, *map(str, fds)]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, pass_fds=fds
+            )
+        except OSError:
+            self._alone = True
+            self._release()
+        return self._process
+
+    def _release(self) -> None:
+        if self._shared >= 0:
+            os.close(self._shared)
+            self._shared = -1
+
+    def write(self, path: Path, metadata: dict[bytes, bytes], parts: Sequence[Part], offset_ns: int) -> None:
+        """If the process dies meanwhile, another one is asked; if that dies, too, it is not for want of luck."""
+        for _ in range(_TRIES):
+            process = self._start()
+            if process is None:
+                break
+            pieces = [piece for part in parts for piece in _pieces(part.batch) if piece]
+            if self._shared >= 0:
+                _put(self._shared, pieces)
+            try:
+                answer = self._ask(process, (str(path), metadata, offset_ns), parts, pieces)
+            except (OSError, EOFError):
+                how = self._ended()
+                self._alone = not self._proven
+                continue
+            self._proven = True
+            if answer is not None:
+                raise OSError(*answer)
+            return
+        if not self._alone:
+            raise OSError(0, f"the process that writes files ended {_TRIES} times, the last one with {how}")
+        super().write(path, metadata, parts, offset_ns)
+
+    def _ask(
+        self,
+        process: subprocess.Popen[bytes],
+        where: tuple[str, dict[bytes, bytes], int],
+        parts: Sequence[Part],
+        pieces: list[Any],
+    ) -> Any:
+        """What went wrong, if anything."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told = [self._told(part) for part in parts]
+        head = pickle.dumps((*where, told, self._forgotten()), pickle.HIGHEST_PROTOCOL)
+        behind = pieces if self._shared < 0 else []
+        _send(process.stdin, [len(head).to_bytes(_HEAD, "little") + head, *behind])
+        answer = _receive(process.stdout)
+        if self._shared >= 0 and sum(map(len, pieces)) > _KEPT:
+            os.ftruncate(self._shared, 0)
+        return answer
+
+    def _told(self, part: Part) -> tuple[Any, ...]:
+        batch = part.batch
+        which = id(batch.shapes)
+        shapes, known, rows = self._sent.pop(which, (batch.shapes, 0, 0))
+        fresh = shapes[known:]
+        rows += sum(map(rows_in, fresh))
+        self._sent[which] = (shapes, known + len(fresh), rows)  # as the latest
+        sizes = [len(piece) for piece in _pieces(batch)]
+        return part.sequence, batch.rows, batch.more, batch.commands, which, fresh, sizes
+
+    def _forgotten(self) -> list[int]:
+        """Lists that no book has any more, as far as can be told: those that were used longest ago.
+
+        One that is used again is sent again.
+        """
+        gone: list[int] = []
+        rows = sum(rows for _, _, rows in self._sent.values())
+        for which in list(self._sent)[:-1]:
+            if len(self._sent) <= _LISTS and rows <= ROWS:
+                break
+            rows -= self._sent.pop(which)[2]
+            gone.append(which)
+        return gone
+
+    def _ended(self) -> str:
+        """It has died; with what?"""
+        process, self._process = self._process, None
+        assert process is not None
+        code = _close(process)
+        self._release()
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            _close(process)
+            self._release()
+
+
+def _close(process: subprocess.Popen[bytes]) -> int:
+    """Its exit code, once it has ended; it does when its input has."""
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    try:
+        return process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _pieces(batch: Batch) -> tuple[Any, ...]:
+    return batch.entries, batch.additions, batch.values, batch.sizes, batch.packed, batch.tags
+
+
+def _send(stream: IO[bytes], pieces: list[bytes]) -> None:
+    """As few calls as there can be: after each, the thread waits for Python's lock."""
+    views = [memoryview(piece) for piece in pieces]
+    while views:
+        sent = os.writev(stream.fileno(), views[:_AT_ONCE])
+        while views and sent >= len(views[0]):
+            sent -= len(views.pop(0))
+        if sent:
+            views[0] = views[0][sent:]
+
+
+def _put(file: int, pieces: list[bytes]) -> None:
+    """At its beginning; what was there has been read."""
+    at = 0
+    for first in range(0, len(pieces), _AT_ONCE):
+        views = pieces[first : first + _AT_ONCE]
+        whole = sum(map(len, views))
+        if os.pwritev(file, views, at) != whole:
+            raise OSError(0, "no room in memory for what is to be written")
+        at += whole
+
+
+def _receive(stream: IO[bytes]) -> Any:
+    """What was pickled; nothing at all stands for None."""
+    size = int.from_bytes(_exactly(stream, _HEAD), "little")
+    return pickle.loads(_exactly(stream, size)) if size else None
+
+
+def _exactly(stream: IO[bytes], size: int) -> bytes:
+    """So many bytes; EOFError if the stream ends before."""
+    found = bytearray(size)
+    view = memoryview(found)
+    while view:
+        count = os.readv(stream.fileno(), [view])
+        if not count:
+            raise EOFError
+        view = view[count:]
+    return bytes(found)
+
+
+# --- the process -------------------------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Until the input ends.  Signals are for the one that started it, which then ends the input."""
+    import signal
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    asked, answers = os.fdopen(0, "rb", 0), os.fdopen(os.dup(1), "wb", 0)
+    os.dup2(2, 1)  # whoever prints does not answer
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    Writer().prepare()
+    shapes: dict[int, list[Any]] = {}
+    shared = _Shared(int(sys.argv[2])) if len(sys.argv) > 2 else None
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            wrong = _carry_out(asked, shared, shapes)
+            answer = b"" if wrong is None else pickle.dumps(wrong)
+            _send(answers, [len(answer).to_bytes(_HEAD, "little") + answer])
+
+
+class _Shared:
+    """Memory that somebody else writes into."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._map: mmap.mmap | None = None
+        self._at = 0
+
+    def rewind(self) -> None:
+        self._at = 0
+        size = os.fstat(self._file).st_size
+        if size and (self._map is None or len(self._map) < size):
+            self._map = mmap.mmap(self._file, size, prot=mmap.PROT_READ)
+
+    def take(self, size: int) -> memoryview:
+        self._at += size
+        return memoryview(self._map or b"")[self._at - size : self._at]
+
+
+def _carry_out(
+    asked: IO[bytes], shared: _Shared | None, shapes: dict[int, list[Any]]
+) -> tuple[int, str] | None:
+    """One file; what went wrong."""
+    path, metadata, offset_ns, told, forgotten = _receive(asked)
+    if shared is not None:
+        shared.rewind()
+    parts = []
+    for sequence, rows, more, commands, which, fresh, sizes in told:
+        known = shapes.setdefault(which, [])
+        known += fresh
+        pieces = [_exactly(asked, size) if shared is None else shared.take(size) for size in sizes]
+        entries, additions, values, lengths, packed, tags = pieces
+        batch = Batch(entries, additions, values, lengths, packed, tags, more, commands, known, rows)
+        parts.append(Part(batch, sequence))
+    for which in forgotten:
+        del shapes[which]
+    try:
+        write_parts(Path(path), metadata, parts, offset_ns)
+    except OSError as error:
+        return error.errno or 0, error.strerror or str(error)
+    return None

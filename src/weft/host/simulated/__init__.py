@@ -1,0 +1,1 @@
+"""Many nodes in one process, on a virtual clock, from a seed."""

@@ -1,0 +1,181 @@
+"""Joining and resigning (clauses 4.11 to 4.13), also of federates that just went away."""
+
+from __future__ import annotations
+
+from weft.fom import ObjectModel
+from weft.kernel.ddm import instance_regions
+from weft.kernel.federation import restore, save, synchronization
+from weft.kernel.message import advisories, timed_deletion, update_rates
+from weft.kernel.services import ownership_transfers, timed_changes
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import galt_exchange, grants
+from weft.model.enums import ResignAction
+from weft.model.errors import FederateNameAlreadyInUse, FederateOwnsAttributes, InvalidResignAction
+from weft.model.handles import FederateHandle
+
+_DELETES = (
+    ResignAction.DELETE_OBJECTS,
+    ResignAction.DELETE_OBJECTS_THEN_DIVEST,
+    ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
+)
+_DIVESTS = (
+    ResignAction.UNCONDITIONALLY_DIVEST_ATTRIBUTES,
+    ResignAction.DELETE_OBJECTS_THEN_DIVEST,
+    ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
+)
+_DEPARTED = 1000
+_CANCELS = (
+    ResignAction.CANCEL_PENDING_OWNERSHIP_ACQUISITIONS,
+    ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST,
+)
+
+
+def _taken(turn: Turn, federation: Federation, name: str) -> str:
+    for member in federation.members.values():
+        if member.name == name and member.absence is not None:
+            return f"the federate {name!r} of {federation.name!r} {member.absence.words(turn.now)}"
+    return f"a federate named {name!r} has joined {federation.name!r}"
+
+
+def join(
+    turn: Turn,
+    federation: Federation,
+    node: str,
+    session: int,
+    kind: str,
+    name: str | None,
+    model: ObjectModel | None,
+) -> Member:
+    if name is not None and name in federation.member_names:
+        raise FederateNameAlreadyInUse(_taken(turn, federation, name))
+    if model is not None:
+        federation.catalog.absorb(model)
+        federation.ordered |= federation.catalog.ordered
+    federation.federates_joined += 1
+    handle = FederateHandle.of(federation.federates_joined)
+    member = Member(
+        handle,
+        name or _unused_name(federation, kind),
+        kind,
+        node,
+        session,
+        federation.free_seat(),
+        federation.declarations.add(handle),
+    )
+    _set_switches(federation, member)
+    federation.take_seat(member)
+    federation.members[handle] = member
+    federation.orders.nodes[node] = None
+    federation.member_names[member.name] = member
+    federation.changed()
+    synchronization.after_join(turn, federation, member)
+    return member
+
+
+def _unused_name(federation: Federation, kind: str) -> str:
+    name = f"{kind}-{federation.federates_joined}"
+    while name in federation.member_names:
+        name += "'"
+    return name
+
+
+def _set_switches(federation: Federation, member: Member) -> None:
+    given = federation.catalog.model.switches
+    switches = member.switches
+    switches.object_class_relevance = bool(given.get("objectClassRelevanceAdvisory"))
+    switches.attribute_relevance = bool(given.get("attributeRelevanceAdvisory"))
+    switches.attribute_scope = bool(given.get("attributeScopeAdvisory"))
+    switches.interaction_relevance = bool(given.get("interactionRelevanceAdvisory"))
+    switches.convey_region_designator_sets = bool(given.get("conveyRegionDesignatorSets"))
+    switches.service_reporting = bool(given.get("serviceReporting"))
+    switches.exception_reporting = bool(given.get("exceptionReporting"))
+    switches.send_service_reports_to_file = bool(given.get("sendServiceReportsToFile"))
+    member.resign_directive = _directive(str(given.get("automaticResignAction", "")))
+
+
+def _directive(name: str) -> ResignAction:
+    """ "CancelThenDeleteThenDivest" and the like, as object models spell it."""
+    for action in ResignAction:
+        if action.name.replace("_", "") == name.upper():
+            return action
+    return ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
+
+
+def resign(turn: Turn, federation: Federation, member: Member, action: ResignAction) -> None:
+    if not isinstance(action, ResignAction):
+        raise InvalidResignAction(f"{action!r} is no resign action")
+    if action not in _CANCELS:
+        ownership_transfers.refuse_while_pending(member, federation.instances.values())
+    left = [i for i in federation.instances.values() if member in i.owners.values()]
+    if action not in _DIVESTS:
+        for instance in left:
+            if action not in _DELETES or instance.owners.get(federation.catalog.privilege) is not member:
+                raise FederateOwnsAttributes(
+                    f"{member!r} owns attributes of {instance.name!r}; resign with an action that divests or deletes"
+                )
+    _leave(turn, federation, member, left, action in _DELETES)
+
+
+def resign_lost(turn: Turn, federation: Federation, member: Member, fault: str = "") -> None:
+    """The federate is gone: resign it by its own directive; what the directive leaves owned is divested all the same."""
+    left = [i for i in federation.instances.values() if member in i.owners.values()]
+    _leave(turn, federation, member, left, member.resign_directive in _DELETES)
+
+
+def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instance], delete: bool) -> None:
+    privilege = federation.catalog.privilege
+    stays = []
+    for instance in left:
+        if delete and instance.owners.get(privilege) is member:
+            for other in federation.seated(instance.knowledge.mask & ~member.bit):
+                turn.callback(
+                    federation, other, "remove_object_instance", (instance.handle, b"", member.handle)
+                )
+            timed_deletion.remove(federation, instance)
+        else:
+            stays.append(instance)
+    published = [*member.declared.subscribed, *member.declared.subscribed_at]
+    received = [*member.declared.receives, *member.declared.receives_at]
+    _remove(federation, member)
+    if member.node == turn.node:
+        federation.keep_messages(member)
+    timed_deletion.after_resign(federation, member)
+    galt_exchange.left(federation, member)
+    if federation.home == turn.node:
+        grants.settle(turn, federation)
+        turn.begins = True
+    timed_changes.resigned(turn, federation, member.handle)
+    federation.orders.left(turn, federation, member.handle)
+    ownership_transfers.leave(turn, federation, member, stays)
+    synchronization.after_resign(turn, federation, member)
+    save.after_resign(turn, federation, member)
+    restore.after_resign(turn, federation, member)
+    catalog = federation.catalog
+    for object_class in published:
+        advisories.registrations(turn, federation, catalog.object_classes[object_class].family())
+    for interaction_class in received:
+        advisories.interactions(turn, federation, catalog.interaction_classes[interaction_class].family())
+    advisories.instances(turn, federation, federation.instances.values() if published else stays)
+
+
+def _remove(federation: Federation, member: Member) -> None:
+    for instance in federation.instances.values():
+        federation.forget(instance, member)
+        if instance.placement is not None:
+            instance_regions.give_up(federation, instance, member)
+    for handle in [h for h, region in federation.regions.items() if region.owner == member.handle]:
+        del federation.regions[handle]
+        federation.region_index.remove(handle)
+        federation.update_index.remove(handle)
+    for name in [n for n, holder in federation.reserved_names.items() if holder == member.handle]:
+        del federation.reserved_names[name]
+    federation.seats[member.seat] = None
+    federation.declarations.remove(member.handle)
+    del federation.members[member.handle]
+    federation.departed[member.handle] = member.name
+    if len(federation.departed) > _DEPARTED:
+        del federation.departed[next(iter(federation.departed))]
+    del federation.member_names[member.name]
+    update_rates.forget(federation, member)
+    federation.changed()

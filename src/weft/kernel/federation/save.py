@@ -1,0 +1,190 @@
+"""Federation save (clauses 4.19 to 4.26).
+
+    request    everybody is told to save; of a save at a logical time when that has come (`federation.timed_saves`)
+    begun      the federate saves its own state, and does nothing else from then on
+    point      everybody has begun: what the federation is now is what will be saved
+    complete   everybody has: the host writes it (`node.pausing`), and everybody is told how it ended
+
+A federate that fails or resigns in between does not end the save at once: the others are told when they have completed theirs, so
+nobody is surprised in the middle of it.  An abort ends it at once, unless it is being written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel.federation import timed_saves
+from weft.kernel.state import preconditions
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.save_state import Saving
+from weft.kernel.state.time_state import GRANTED
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import tso_queue
+from weft.model.enums import SaveFailureReason, SaveStatus
+from weft.model.errors import (
+    FederateHasNotBegunSave,
+    RestoreInProgress,
+    SaveInProgress,
+    SaveNotInitiated,
+    SaveNotInProgress,
+)
+from weft.model.time import LogicalTime
+
+SAVE_DUE = "save_due"
+SAVE_WRITING = "save_writing"
+SAVE_ENDED = "save_ended"
+"""Commands by which the home says that the time of a save has come, that it is being written, and how that has ended."""
+
+_COMPLETE = SaveStatus.FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE
+
+
+def request_federation_save(
+    turn: Turn, federation: Federation, member: Member, label: str, time: LogicalTime | None = None
+) -> None:
+    if not isinstance(label, str):
+        raise TypeError(f"the label of a save is text, not {label!r}")
+    preconditions.name("a save", label)
+    if federation.saving is not None:
+        raise SaveInProgress(f"the federation is being saved as {federation.saving.label!r}")
+    if federation.restoring is not None:
+        raise RestoreInProgress(f"the federation is being restored from {federation.restoring.label!r}")
+    if time is None:
+        initiate(turn, federation, label, None)
+    else:
+        timed_saves.schedule(turn, federation, member, label, time)
+        _note(turn, federation)
+
+
+def save_due(turn: Turn, federation: Federation, member: Member) -> None:
+    """All time-constrained federates have come to the time of the save, and nobody will send anything up to it any more.
+
+    A node may hear of that by this very command, before it has been told the bound that it follows from.
+    """
+    if federation.save_scheduled is not None:
+        label, time = federation.save_scheduled
+        value: Any = time.value
+        for one in federation.members.values():
+            if one.node == turn.node and one.timing.constrained and one.timing.mode != GRANTED:
+                tso_queue.deliver_until(turn, federation, one, (value, 1))
+        initiate(turn, federation, label, time)
+
+
+def initiate(turn: Turn, federation: Federation, label: str, time: LogicalTime | None) -> None:
+    saving = Saving(label, time)
+    federation.saving = saving
+    federation.save_scheduled = None
+    timed_saves.set_limit(turn, federation)
+    arguments = (label,) if time is None else (label, time)
+    for member in federation.members.values():
+        saving.status[member.handle] = SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE
+        turn.pause_callback(federation, member, "initiate_federate_save", arguments)
+    _note(turn, federation)
+
+
+def federate_save_begun(turn: Turn, federation: Federation, member: Member) -> None:
+    saving = federation.saving
+    if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE:
+        raise SaveNotInitiated(f"{member!r} is not told to save, or has already begun")
+    saving.status[member.handle] = SaveStatus.FEDERATE_SAVING
+    _reach_point(federation, saving)
+
+
+def _reach_point(federation: Federation, saving: Saving) -> None:
+    if not saving.point and SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE not in saving.status.values():
+        saving.point = federation.sequence + 1
+
+
+def federate_save_complete(turn: Turn, federation: Federation, member: Member) -> None:
+    _complete(turn, federation, member, None)
+
+
+def federate_save_not_complete(turn: Turn, federation: Federation, member: Member) -> None:
+    _complete(turn, federation, member, SaveFailureReason.FEDERATE_REPORTED_FAILURE_DURING_SAVE)
+
+
+def _complete(turn: Turn, federation: Federation, member: Member, failure: SaveFailureReason | None) -> None:
+    saving = federation.saving
+    if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_SAVING:
+        raise FederateHasNotBegunSave(f"{member!r} has not begun to save")
+    saving.status[member.handle] = _COMPLETE
+    saving.failure = saving.failure or failure
+    _conclude(turn, federation, saving)
+
+
+def all_complete(saving: Saving) -> bool:
+    return all(status is _COMPLETE for status in saving.status.values())
+
+
+def _conclude(turn: Turn, federation: Federation, saving: Saving) -> None:
+    """A save that has failed ends with the last federate; one that has not is first written by the home's host."""
+    if saving.failure is not None and all_complete(saving):
+        _end(turn, federation, saving.failure)
+
+
+def abort_federation_save(turn: Turn, federation: Federation, member: Member) -> None:
+    saving = federation.saving
+    if saving is None:
+        scheduled = federation.save_scheduled
+        waits = "" if scheduled is None else f"; {scheduled[0]!r} waits for {scheduled[1]}: request another"
+        raise SaveNotInProgress(f"the federation is not being saved{waits}")
+    if saving.writing:
+        raise SaveNotInProgress(
+            f"all federates have completed the save {saving.label!r}; it is being written"
+        )
+    _end(turn, federation, SaveFailureReason.SAVE_ABORTED)
+
+
+def save_writing(turn: Turn, federation: Federation, member: Member) -> None:
+    """All is there and the home's host writes it: from here on a federate that resigns does so after the save."""
+    if federation.saving is not None:
+        federation.saving.writing = True
+
+
+def is_writing(federation: Federation, label: str) -> bool:
+    saving = federation.saving
+    return saving is not None and saving.writing and saving.label == label
+
+
+def save_ended(turn: Turn, federation: Federation, member: Member, written: bool) -> None:
+    saving = federation.saving
+    if saving is not None:
+        if written:
+            federation.last_save = (saving.label, saving.time)
+        _end(turn, federation, None if written else SaveFailureReason.RTI_UNABLE_TO_SAVE)
+
+
+def after_resign(turn: Turn, federation: Federation, member: Member) -> None:
+    saving = federation.saving
+    if saving is not None:
+        saving.status.pop(member.handle, None)
+        if not saving.writing:
+            saving.failure = saving.failure or SaveFailureReason.FEDERATE_RESIGNED_DURING_SAVE
+            _conclude(turn, federation, saving)
+
+
+def _end(turn: Turn, federation: Federation, reason: SaveFailureReason | None) -> None:
+    federation.saving = None
+    for member in federation.members.values():
+        if reason is None:
+            turn.pause_callback(federation, member, "federation_saved", ())
+        else:
+            turn.pause_callback(federation, member, "federation_not_saved", (reason,))
+    _note(turn, federation)
+    if reason is None:
+        turn.note(federation, None, "HLAlastSaveName", "HLAlastSaveTime")
+    timed_saves.set_limit(turn, federation)
+    turn.begins = True  # another may have waited for the end of this one
+
+
+def _note(turn: Turn, federation: Federation) -> None:
+    turn.note(federation, None, "HLAnextSaveName", "HLAnextSaveTime")
+    for member in federation.members.values():
+        turn.note(federation, member, "HLAfederateState")
+
+
+def query_federation_save_status(turn: Turn, federation: Federation, member: Member) -> None:
+    saving = federation.saving
+    status = {} if saving is None else saving.status
+    none = SaveStatus.NO_SAVE_IN_PROGRESS
+    response = [(handle, status.get(handle, none)) for handle in federation.members]
+    turn.callback(federation, member, "federation_save_status_response", (response,))

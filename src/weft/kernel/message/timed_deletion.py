@@ -1,0 +1,132 @@
+"""Deletion at a logical time.
+
+The federate that deletes an instance in time stamp order gives it up at once, and so does everybody who is not
+time-constrained.  Who is constrained goes on knowing it until its time comes; until the last one has, the instance is
+*condemned*: its name is taken, nobody discovers it, and what others own of it they may update.
+
+When the removal has been delivered, the federate's node has all nodes forget it (`INSTANCE_REMOVED`).  A deletion that is
+retracted gives the deleter back what it owned; who has had the removal delivered is asked to retract it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel.ddm import instance_regions
+from weft.kernel.message import update_rates
+from weft.kernel.state import preconditions
+from weft.kernel.state.federation import Condemned, Federation, Instance, Member
+from weft.kernel.state.overrides import attribute_order
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import stamps, tso_queue
+from weft.kernel.time.stamps import NO_RETRACTION
+from weft.model.handles import ObjectInstanceHandle
+from weft.model.records import MessageRetractionReturn
+
+INSTANCE_REMOVED = "instance_removed"
+DELETE_RETRACTED = "delete_retracted"
+
+
+def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """At the deleter's node, which alone knows its time: the arguments of the command, with a stamp in place of the time."""
+    if not member.timing.regulating:
+        return arguments
+    object_instance, tag, time, *given = arguments
+    instance = preconditions.known_instance(federation, member, object_instance)
+    order = given[0] if given else attribute_order(instance, federation.catalog.privilege)
+    return object_instance, tag, stamps.stamp(federation, member, time, order), *given
+
+
+def delete(
+    turn: Turn, federation: Federation, member: Member, instance: Instance, tag: bytes, stamp: tuple[Any, ...]
+) -> MessageRetractionReturn:
+    """In time stamp order; everything else has been checked."""
+    retraction: bytes = stamp[3]
+    owned = [attribute for attribute, owner in instance.owners.items() if owner is member]
+    condemned = Condemned(member.handle, retraction, owned)
+    condemned.known_class = federation.known_class(member, instance)
+    knowing = [other for other in federation.seated(instance.knowledge.mask) if other is not member]
+    for other in knowing:
+        if other.timing.constrained:
+            condemned.waiting[other.handle] = None
+    instance.condemned = condemned
+    for other in knowing:
+        arguments = (instance.handle, tag, member.handle, *stamp)
+        if other.node == turn.node:
+            tso_queue.arrived(turn, federation, other, member, "remove_object_instance", arguments, stamp)
+            other.tally.removed += 1
+        if not other.timing.constrained:
+            _forget(federation, instance, other)
+    _forget(federation, instance, member)
+    returned = NO_RETRACTION
+    if member.node == turn.node:
+        nodes = tuple([node for node in federation.nodes if node != turn.node])
+        returned = stamps.sent(federation, member, stamp, nodes, instance.handle.number)
+    if not condemned.waiting:
+        remove(federation, instance)
+    return returned if member.node == turn.node else MessageRetractionReturn(True, stamp[3])
+
+
+def remove(federation: Federation, instance: Instance) -> None:
+    federation.keep_counts(instance)
+    instance_regions.clear(federation, instance)
+    update_rates.forget_instance(federation, instance.handle)
+    if federation.recorder is not None:
+        federation.note_deleted(instance)
+    del federation.instances[instance.handle]
+    del federation.instance_names[instance.name]
+    del federation.instances_of[instance.entry.handle][instance.handle]
+    for member in federation.members.values():
+        member.told_scope.pop(instance.handle, None)
+        member.told_updates.pop(instance.handle, None)
+    instance.knowledge = federation.knowledge({})  # closes the lanes to it (`message.fast_lanes`)
+
+
+def _forget(federation: Federation, instance: Instance, member: Member) -> None:
+    owners = {attribute: owner for attribute, owner in instance.owners.items() if owner is not member}
+    if len(owners) != len(instance.owners):
+        instance.owners = owners
+    federation.forget(instance, member)
+    member.told_scope.pop(instance.handle, None)
+    member.told_updates.pop(instance.handle, None)
+
+
+def instance_removed(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+    """The removal was delivered to that member."""
+    handle = ObjectInstanceHandle.of(number)
+    member.timing.gone.pop(handle, None)
+    instance = federation.instances.get(handle)
+    if instance is None or instance.condemned is None:
+        return
+    instance.condemned.waiting.pop(member.handle, None)
+    _forget(federation, instance, member)
+    if not instance.condemned.waiting:
+        remove(federation, instance)
+
+
+def delete_retracted(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+    """The deletion has not happened: the deleter has again what it owned, unless somebody else owns it by now."""
+    instance = federation.instances.get(ObjectInstanceHandle.of(number))
+    if instance is None or instance.condemned is None:
+        return
+    condemned = instance.condemned
+    instance.condemned = None
+    stamps.retracted(turn, federation, condemned.retraction)
+    owners = dict(instance.owners)
+    for attribute in condemned.owned:
+        owners.setdefault(attribute, member)
+    instance.owners = owners
+    if condemned.known_class is not None:
+        federation.learn(instance, member, condemned.known_class)
+    federation.changed()
+
+
+def after_resign(federation: Federation, member: Member) -> None:
+    for instance in [i for i in federation.instances.values() if i.condemned is not None]:
+        condemned = instance.condemned
+        if (
+            condemned is not None
+            and condemned.waiting.pop(member.handle, 0) is None
+            and not condemned.waiting
+        ):
+            remove(federation, instance)

@@ -1,0 +1,1 @@
+"""The Management Object Model (clause 11)."""

@@ -1,0 +1,167 @@
+"""The Management Object Model (clause 11): what the RTI tells about itself, and takes orders on, in HLA's own terms.
+
+The RTI takes part in its federation as `Federation.rti`, which owns the MOM's instances and sends its reports, by the
+same path as everybody's messages.  It is told of what concerns it during a turn (`Turn.tell_rti`) and acts when the turn ends:
+
+    receive_interaction              a federate sent a MOM interaction: answer with reports, or carry out what it asks for
+    provide_attribute_value_update   somebody wants the values of a MOM instance
+    note                             MOM attributes have changed (`Turn.note`)
+
+Who acts: the node of a federate tells about that federate, because it counts what the federate sends and hears; the home
+tells about the federation, and takes all orders, because it gives commands their place.  What reaches another node is passed on.
+
+`mom_objects` has the instances and their values, `mom_requests` the requests, `mom_services` adjustments and services,
+`mom_reports` what is reported unasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.fom.catalog import InteractionClassEntry
+from weft.kernel.message.recipients import MANAGED
+from weft.kernel.mom import mom_objects, mom_reports, mom_requests, mom_services
+from weft.kernel.mom.mom_parameters import ParameterError, Parameters
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.turn import Turn
+from weft.model.errors import RTIexception
+from weft.model.handles import FederateHandle
+
+_REQUEST = "HLAinteractionRoot.HLAmanager.HLAfederate.HLArequest"
+
+OnBehalf = Callable[[Turn, Federation, FederateHandle, str, tuple[Any, ...]], None]
+"""Invokes a service in the name of a federate, or raises."""
+
+
+def establish(federation: Federation) -> None:
+    """A new federation: it has no members yet, so nobody is told."""
+    mom_objects.register(Turn(federation.home, 0.0), federation, None)
+
+
+# --- after a command ------------------------------------------------------------------------------------------
+
+
+def joined(turn: Turn, federation: Federation, member: Member, sources: tuple[Any, ...]) -> None:
+    member.modules = sources
+    member.granted_since = turn.now
+    mom_objects.register(turn, federation, member)
+    turn.note(federation, None, "HLAfederatesInFederation")
+    if sources:
+        turn.note(federation, None, "HLAFOMmoduleDesignatorList", "HLAcurrentFDD")
+    if member.switches.service_reporting:
+        federation.observed[member.handle] = member
+
+
+def departed(turn: Turn, federation: Federation, member: Member, fault: str | None) -> None:
+    mom_objects.remove(turn, federation, member)
+    federation.observed.pop(member.handle, None)
+    federation.reports_due.pop(member.handle, None)
+    for instance in federation.instances.values():  # its seat will be another's
+        instance.updated &= ~member.bit
+        instance.reflected &= ~member.bit
+    turn.note(federation, None, "HLAfederatesInFederation")
+    if fault is not None and federation.home == turn.node:
+        mom_reports.federate_lost(turn, federation, member, fault)
+
+
+_REGISTERS = ("register_object_instance", "register_object_instance_with_regions")
+
+
+def commanded(
+    turn: Turn, federation: Federation, member: Member, service: str, arguments: tuple[Any, ...]
+) -> None:
+    """A service of this member was carried out, at every node."""
+    if service in _REGISTERS:
+        member.tally.registered += 1
+    elif service == "delete_object_instance":
+        member.tally.deleted += 1
+    elif service == "set_automatic_resign_directive":
+        turn.note(federation, member, "HLAautomaticResignAction")
+    elif service == "set_switch" and arguments[0] == "service_reporting":
+        if arguments[1]:
+            federation.observed[member.handle] = member
+        else:
+            federation.observed.pop(member.handle, None)
+
+
+# --- what the RTI is told -------------------------------------------------------------------------------------
+
+
+def responsible(federation: Federation, what: str, arguments: tuple[Any, ...]) -> str:
+    """The node that acts on it."""
+    member: Member | None = None
+    if what == "note" and arguments[0] is not None:
+        member = federation.members.get(arguments[0])
+    elif what == "provide_attribute_value_update":
+        member = mom_objects.subject(federation, arguments[0])
+    elif what == "receive_interaction":
+        entry = federation.catalog.interaction_classes[arguments[0]]
+        if any(ancestor.name == _REQUEST for ancestor in entry.lineage):
+            try:
+                member = Parameters(federation, entry, arguments[1]).member()
+            except ParameterError:
+                member = None
+    return federation.home if member is None else member.node
+
+
+def act(
+    turn: Turn, federation: Federation, what: str, arguments: tuple[Any, ...], on_behalf: OnBehalf
+) -> None:
+    if what == "receive_interaction":
+        _interaction(turn, federation, arguments, on_behalf)
+    elif what == "provide_attribute_value_update":
+        mom_objects.reflect(turn, federation, arguments[0], arguments[1])
+    elif what == "note":
+        federate, names = arguments
+        member = None if federate is None else federation.members.get(federate)
+        if federate is None or member is not None:
+            mom_objects.reflect_named(turn, federation, member, names)
+
+
+def _interaction(turn: Turn, federation: Federation, arguments: tuple[Any, ...], on_behalf: OnBehalf) -> None:
+    interaction_class, values, sender = arguments
+    entry = _known(federation.catalog.interaction_classes[interaction_class])
+    if entry is None:
+        return
+    try:
+        _obey(turn, federation, entry, Parameters(federation, entry, values), sender, on_behalf)
+    except ParameterError as error:
+        mom_reports.mom_exception(turn, federation, sender, entry.name, str(error), True)
+    except RTIexception as error:
+        why = mom_reports.text_of_error(error)
+        mom_reports.mom_exception(turn, federation, sender, entry.name, why, False)
+
+
+def _known(entry: InteractionClassEntry) -> InteractionClassEntry | None:
+    """The class the RTI takes it as: a federation may have made classes below the standard's."""
+    for ancestor in entry.lineage:
+        if ancestor.parent is not None and ancestor.parent.name in MANAGED:
+            return ancestor
+    return None
+
+
+def _obey(
+    turn: Turn,
+    federation: Federation,
+    entry: InteractionClassEntry,
+    given: Parameters,
+    sender: FederateHandle,
+    on_behalf: OnBehalf,
+) -> None:
+    _, _, about, kind, name = entry.name.split(".")
+    if about == "HLAfederation":
+        if kind == "HLArequest" and name in mom_requests.OF_FEDERATION:
+            mom_requests.OF_FEDERATION[name](turn, federation, given)
+        elif name == "HLAsetSwitches":
+            for service, arguments in mom_services.federation_commands(given):
+                on_behalf(turn, federation, sender, service, arguments)
+        return
+    member = given.member()
+    if kind == "HLArequest" and name in mom_requests.OF_FEDERATE:
+        mom_requests.OF_FEDERATE[name](turn, federation, member, given)
+    elif kind == "HLAadjust" and name in (*mom_services.ADJUSTMENTS, *mom_services.OLDER_ADJUSTMENTS):
+        for service, arguments in mom_services.adjust_commands(name, given):
+            on_behalf(turn, federation, member.handle, service, arguments)
+    elif kind == "HLAservice" and mom_services.is_service(name):
+        on_behalf(turn, federation, member.handle, *mom_services.service_command(name, given))

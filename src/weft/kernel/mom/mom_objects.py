@@ -1,0 +1,330 @@
+"""The MOM's object instances: one HLAfederate for each joined federate, one HLAfederation.
+
+They are ordinary instances, registered at every node by the commands that found a federation, join and resign federates; the
+owner of their attributes is the RTI itself (`Federation.rti`).  Attributes that a FOM adds to these classes belong to nobody.
+Values are made only for attributes that somebody subscribes to.
+
+    Static and Conditional   sent when the instance is registered, and when they change (`Turn.note`)
+    Periodic                 sent every HLAreportPeriod seconds, once HLAsetTiming has set one (`due`, `report`)
+    all                      sent when asked for, to all who subscribe
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+from weft.fom import PRIVILEGE_TO_DELETE, standard_mim, write_omt
+from weft.interest import Extent
+from weft.kernel.message import advisories, discovery, pipeline, timed_deletion
+from weft.kernel.mom.mom_reports import encoded, report_file
+from weft.kernel.services import support, time_management
+from weft.kernel.state.federation import MOM_INSTANCES, Counts, Federation, Instance, Member, mom_handle
+from weft.kernel.state.region_state import Placement
+from weft.kernel.state.time_state import GRANTED
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import tso_queue
+from weft.model.enums import ResignAction
+from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
+from weft.model.time import LogicalTime
+
+FEDERATE_CLASS = "HLAobjectRoot.HLAmanager.HLAfederate"
+FEDERATION_CLASS = "HLAobjectRoot.HLAmanager.HLAfederation"
+FIRST = MOM_INSTANCES
+"""The number of the HLAfederation instance; an HLAfederate instance has its federate's number more."""
+
+VERSION = "Weft 0.1.0"
+
+RESIGN_ACTIONS = {
+    ResignAction.UNCONDITIONALLY_DIVEST_ATTRIBUTES: "DivestOwnership",
+    ResignAction.DELETE_OBJECTS: "DeleteObjectInstances",
+    ResignAction.CANCEL_PENDING_OWNERSHIP_ACQUISITIONS: "CancelPendingAcquisitions",
+    ResignAction.DELETE_OBJECTS_THEN_DIVEST: "DeleteObjectInstancesThenDivestOwnership",
+    ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST: (
+        "CancelPendingAcquisitionsThenDeleteObjectInstancesThenDivestOwnership"
+    ),
+    ResignAction.NO_ACTION: "NoAction",
+}
+SWITCHES = {attribute: switch for switch, attribute in support.SWITCHES.items()}
+
+
+@cache
+def _attributes(class_name: str, periodic: bool) -> tuple[str, ...]:
+    """The attributes of the standard's MIM with, or without, a periodic update."""
+    given = standard_mim().object_classes[class_name].attributes
+    return tuple(a.name for a in given if (a.update_type == "Periodic") == periodic)
+
+
+handle_of = mom_handle
+
+
+def subject(federation: Federation, handle: ObjectInstanceHandle) -> Member | None:
+    """The member that an HLAfederate instance is about; None for the federation's."""
+    return federation.members.get(FederateHandle.of(handle.number - FIRST)) if handle.number > FIRST else None
+
+
+# --- registration ---------------------------------------------------------------------------------------------
+
+
+def register(turn: Turn, federation: Federation, member: Member | None) -> None:
+    """The instance about a member, or about the federation."""
+    class_name = FEDERATION_CLASS if member is None else FEDERATE_CLASS
+    entry = federation.catalog.object_class_names.get(class_name)
+    if entry is None:
+        return  # a MIM of one's own without it
+    rti = federation.rti
+    names = (*_attributes(class_name, False), *_attributes(class_name, True), PRIVILEGE_TO_DELETE)
+    rti.declared.publish(entry.handle, [entry.names[name] for name in names if name in entry.names])
+    placement = _placement(federation, member)
+    plan = discovery.plan(federation, rti, entry)
+    if placement is not None and federation.regions:
+        where = dict.fromkeys(plan.owners, placement.fixed or ())
+        plan = discovery.placed_plan(federation, rti, entry, plan.owners, where)
+    name = f"HLAfederation {federation.name}" if member is None else f"HLAfederate {member.name}"
+    instance = Instance(handle_of(member), name, entry, plan.owners, plan.knowledge, rti.handle)
+    instance.placement = placement
+    federation.instances[instance.handle] = instance
+    federation.instance_names[instance.name] = instance
+    federation.instances_of.setdefault(entry.handle, {})[instance.handle] = instance
+    for discoverer, known_class in plan.discoverers:
+        discovery.announce(turn, federation, instance, discoverer, known_class)
+    advisories.instances(turn, federation, [instance])
+    turn.note(federation, member, *_attributes(class_name, False))
+
+
+def _placement(federation: Federation, member: Member | None) -> Placement | None:
+    """The instance about a member is where its normalized handle is, in the dimension of federates."""
+    dimension = federation.catalog.dimension_names.get("HLAfederate")
+    if member is None or dimension is None:
+        return None
+    made = Placement()
+    number = member.handle.number
+    made.fixed = (Extent({dimension.handle.number: (number, number + 1)}),)
+    return made
+
+
+def remove(turn: Turn, federation: Federation, member: Member) -> None:
+    instance = federation.instances.get(handle_of(member))
+    if instance is None:
+        return
+    rti = federation.rti
+    for other in federation.seated(instance.knowledge.mask & ~rti.bit):
+        turn.callback(federation, other, "remove_object_instance", (instance.handle, b"", rti.handle))
+    timed_deletion.remove(federation, instance)
+
+
+# --- values ---------------------------------------------------------------------------------------------------
+
+
+def reflect(
+    turn: Turn, federation: Federation, handle: ObjectInstanceHandle, attributes: Iterable[AttributeHandle]
+) -> None:
+    """Update these attributes, as far as somebody subscribes to them."""
+    instance = federation.instances.get(handle)
+    if instance is None:
+        return
+    wanted = _wanted(federation, instance)
+    about = subject(federation, handle)
+    if about is None and handle.number != FIRST:
+        return
+    values: dict[AttributeHandle, bytes] = {}
+    for attribute in sorted(attributes):
+        if attribute in wanted and instance.owners.get(attribute) is federation.rti:
+            entry = instance.entry.attributes[attribute]
+            if entry.name != PRIVILEGE_TO_DELETE:
+                value = _value(turn, federation, about, entry.name)
+                data = encoded(federation, entry.data_type, value)
+                if data is not None:
+                    values[attribute] = data
+    if values:
+        pipeline.update_attribute_values(turn, federation, federation.rti, handle, values, b"")
+
+
+def reflect_named(turn: Turn, federation: Federation, member: Member | None, names: Iterable[str]) -> None:
+    instance = federation.instances.get(handle_of(member))
+    if instance is not None:
+        known = instance.entry.names
+        reflect(turn, federation, instance.handle, [known[name] for name in names if name in known])
+
+
+def _wanted(federation: Federation, instance: Instance) -> dict[AttributeHandle, None]:
+    found: dict[AttributeHandle, None] = {}
+    for known_class, mask in instance.knowledge.masks.items():
+        for member in federation.seated(mask):
+            found.update(dict.fromkeys(a for a, _, _ in member.declared.all_wishes(known_class)))
+    return found
+
+
+def _value(turn: Turn, federation: Federation, member: Member | None, name: str) -> Any:
+    if member is None:
+        return _FEDERATION[name](federation)
+    if name in SWITCHES:
+        return "Enabled" if getattr(member.switches, SWITCHES[name]) else "Disabled"
+    if name in ("HLAtimeGrantedTime", "HLAtimeAdvancingTime"):
+        return _time_spent(turn, member, name)
+    federation.count_up()
+    return _FEDERATE[name](federation, member)
+
+
+def _time_spent(turn: Turn, member: Member, name: str) -> int:
+    """Milliseconds in that state since the last update of the attribute."""
+    timing = member.timing
+    state = 0 if name == "HLAtimeGrantedTime" else 1
+    spent = timing.spent[state]
+    if (timing.mode == GRANTED) == (state == 0):
+        spent += turn.now - max(timing.since, timing.told[state], member.granted_since)
+    timing.spent[state] = 0.0
+    timing.told[state] = turn.now
+    return max(0, min(int(spent * 1000), (1 << 31) - 1))
+
+
+def designators(sources: Iterable[Any]) -> list[str]:
+    """Each once, though several identical modules may be given."""
+    return list(dict.fromkeys(source.name for source in sources))
+
+
+def modules_of(federation: Federation) -> list[Any]:
+    """The sources of the federation's object model, without the MIM."""
+    model = federation.catalog.model
+    return [module.source for module in model.modules if module != model.mim]
+
+
+def _total(counts: Counts) -> int:
+    return sum(counts.values())
+
+
+def by_class(
+    federation: Federation, gone: dict[ObjectClassHandle, int], holds: Callable[[Instance], bool]
+) -> dict[ObjectClassHandle, int]:
+    """How many instances of each registered class, those that are gone included."""
+    found = dict(gone)
+    for instance in federation.instances.values():
+        if holds(instance):
+            kind = instance.entry.handle
+            found[kind] = found.get(kind, 0) + 1
+    return found
+
+
+def can_delete(federation: Federation, member: Member) -> dict[ObjectClassHandle, int]:
+    privilege = federation.catalog.privilege
+    return by_class(federation, {}, lambda instance: instance.owners.get(privilege) is member)
+
+
+def updated(federation: Federation, member: Member) -> dict[ObjectClassHandle, int]:
+    return by_class(federation, member.tally.updated, lambda instance: bool(instance.updated & member.bit))
+
+
+def reflected(federation: Federation, member: Member) -> dict[ObjectClassHandle, int]:
+    return by_class(
+        federation, member.tally.reflected, lambda instance: bool(instance.reflected & member.bit)
+    )
+
+
+def state_of(federation: Federation, member: Member) -> str:
+    saving, restoring = federation.saving, federation.restoring
+    if saving is not None and member.handle in saving.status:
+        return "FederateSaveInProgress"
+    if restoring is not None and member.handle in restoring.handles:
+        return "FederateRestoreInProgress"
+    return "ActiveFederate"
+
+
+def next_save(federation: Federation) -> tuple[str, LogicalTime | None]:
+    """Label and time of the save that is under way, or waits for its time."""
+    if federation.saving is not None:
+        return federation.saving.label, federation.saving.time
+    return federation.save_scheduled or ("", None)
+
+
+def _time(time: LogicalTime | None) -> bytes:
+    return b"" if time is None else time.encode()
+
+
+def _bound_value(federation: Federation, value: Any) -> bytes:
+    return b"" if value is None else tso_queue.wrapped(federation, value).encode()
+
+
+def _lookahead(federation: Federation, member: Member) -> bytes:
+    if not member.timing.regulating:
+        return b""
+    factory: Any = federation.time
+    encoded_interval: bytes = factory.make_interval(member.timing.actual_lookahead()).encode()
+    return encoded_interval
+
+
+_FEDERATE: dict[str, Callable[[Federation, Member], Any]] = {
+    "HLAfederateHandle": lambda f, m: m.handle,
+    "HLAfederateName": lambda f, m: m.name,
+    "HLAfederateType": lambda f, m: m.kind,
+    "HLAfederateHost": lambda f, m: m.node,
+    "HLARTIversion": lambda f, m: VERSION,
+    "HLAFOMmoduleDesignatorList": lambda f, m: designators(m.modules),
+    "HLAtimeConstrained": lambda f, m: m.timing.constrained,
+    "HLAtimeRegulating": lambda f, m: m.timing.regulating,
+    "HLAasynchronousDelivery": lambda f, m: m.timing.asynchronous,
+    "HLAfederateState": lambda f, m: state_of(f, m),
+    "HLAtimeManagerState": lambda f, m: "TimeGranted" if m.timing.mode == GRANTED else "TimeAdvancing",
+    "HLAlogicalTime": lambda f, m: _bound_value(f, m.timing.time),
+    "HLAlookahead": _lookahead,
+    "HLAGALT": lambda f, m: _bound_value(f, time_management.galt_value(m.node, f, m)),
+    "HLALITS": lambda f, m: _bound_value(f, time_management.lits_value(m.node, f, m)),
+    "HLAROlength": lambda f, m: m.waiting + len(m.timing.held),
+    "HLATSOlength": lambda f, m: len(m.timing.queue),
+    "HLAreflectionsReceived": lambda f, m: _total(m.tally.reflections_received),
+    "HLAupdatesSent": lambda f, m: m.tally.updates,
+    "HLAinteractionsReceived": lambda f, m: _total(m.tally.interactions_received),
+    "HLAinteractionsSent": lambda f, m: _total(m.tally.interactions_sent),
+    "HLAdirectedInteractionsReceived": lambda f, m: _total(m.tally.directed_received),
+    "HLAdirectedInteractionsSent": lambda f, m: _total(m.tally.directed_sent),
+    "HLAobjectInstancesThatCanBeDeleted": lambda f, m: sum(can_delete(f, m).values()),
+    "HLAobjectInstancesUpdated": lambda f, m: sum(updated(f, m).values()),
+    "HLAobjectInstancesReflected": lambda f, m: sum(reflected(f, m).values()),
+    "HLAobjectInstancesDeleted": lambda f, m: m.tally.deleted,
+    "HLAobjectInstancesRemoved": lambda f, m: m.tally.removed,
+    "HLAobjectInstancesRegistered": lambda f, m: m.tally.registered,
+    "HLAobjectInstancesDiscovered": lambda f, m: m.tally.discovered,
+    "HLAautomaticResignAction": lambda f, m: RESIGN_ACTIONS[m.resign_directive],
+    "HLAreportServiceFile": report_file,
+}
+
+
+def _switch(name: str) -> Callable[[Federation], str]:
+    return lambda f: "Enabled" if f.switch(name) else "Disabled"
+
+
+_FEDERATION: dict[str, Callable[[Federation], Any]] = {
+    "HLAfederationName": lambda f: f.name,
+    "HLAfederatesInFederation": lambda f: list(f.members),
+    "HLARTIversion": lambda f: VERSION,
+    "HLAMIMdesignator": lambda f: f.catalog.model.mim.designator if f.catalog.model.mim else "HLAstandardMIM",
+    "HLAFOMmoduleDesignatorList": lambda f: designators(modules_of(f)),
+    "HLAcurrentFDD": lambda f: write_omt(f.catalog.model, f.name).decode(),
+    "HLAtimeImplementationName": lambda f: f.time.name,
+    "HLAlastSaveName": lambda f: f.last_save[0],
+    "HLAlastSaveTime": lambda f: _time(f.last_save[1]),
+    "HLAnextSaveName": lambda f: next_save(f)[0],
+    "HLAnextSaveTime": lambda f: _time(next_save(f)[1]),
+    "HLAautoProvide": _switch("autoProvide"),
+    "HLAadvisoriesUseKnownClass": _switch("advisoriesUseKnownClass"),
+    "HLAdelaySubscriptionEvaluation": _switch("delaySubscriptionEvaluation"),
+    "HLAnonRegulatedGrant": _switch("nonRegulatedGrant"),
+    "HLAallowRelaxedDDM": _switch("allowRelaxedDDM"),
+}
+
+
+# --- periodic -------------------------------------------------------------------------------------------------
+
+
+def next_due(federation: Federation) -> float | None:
+    return min(federation.reports_due.values()) if federation.reports_due else None
+
+
+def report_due(turn: Turn, federation: Federation) -> None:
+    """The periodic attributes of the members here whose time has come.  After a pause there is one report, not many."""
+    for handle, when in list(federation.reports_due.items()):
+        member = federation.members[handle]
+        if when <= turn.now:
+            missed = int((turn.now - when) / member.report_period)
+            federation.reports_due[handle] = when + (missed + 1) * member.report_period
+            reflect_named(turn, federation, member, _attributes(FEDERATE_CLASS, True))

@@ -1,0 +1,357 @@
+"""Reports: interactions that the RTI sends of its own accord or because it was asked.
+
+A report is built only if somebody hears it.  Reports about a federate are sent by that federate's node, reports about the
+federation by its home.
+
+Service reporting tells of every service a federate calls (that its node hears of) and of every callback it gets.  A
+federate whose services are reported cannot subscribe to those reports; should it hear them at a class above, that is not
+reported in turn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from weft.fom import EnumeratedType, standard_mim
+from weft.fom.catalog import InteractionClassEntry
+from weft.interest import Extent
+from weft.kernel.message import pipeline, recipients
+from weft.kernel.services import timed_changes
+from weft.kernel.state.effects import Callback, Effect, Record
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.region_state import Extents
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import tso_queue
+from weft.model.enums import ServiceGroup
+from weft.model.errors import EncodingError
+from weft.model.handles import FederateHandle, Handle, InteractionClassHandle, ObjectInstanceHandle
+from weft.model.packed import PackedValues
+from weft.model.time import HLAfloat64Interval, HLAfloat64Time, HLAinteger64Interval, HLAinteger64Time
+
+FEDERATE = "HLAinteractionRoot.HLAmanager.HLAfederate.HLAreport"
+FEDERATION = "HLAinteractionRoot.HLAmanager.HLAfederation.HLAreport"
+SERVICE_INVOCATION = f"{FEDERATE}.HLAreportServiceInvocation"
+
+
+_TARGETS = {"send_interaction": InteractionClassHandle, "update_attribute_values": ObjectInstanceHandle}
+
+
+def heard(turn: Turn, federation: Federation, name: str) -> InteractionClassEntry | None:
+    """The class of a report, if anybody anywhere hears it."""
+    entry = federation.catalog.interaction_class_names.get(name)
+    if entry is None:
+        return None
+    audience = recipients.audience_of(turn, federation, federation.rti, entry.handle)
+    return entry if audience.ears or audience.nodes else None
+
+
+def send(turn: Turn, federation: Federation, entry: InteractionClassEntry, **values: Any) -> None:
+    rti = federation.rti
+    sent = {}
+    for name, value in values.items():
+        handle = entry.names.get(name)
+        if handle is not None:  # a MIM of one's own may lack it
+            data = encoded(federation, entry.parameters[handle].data_type, value)
+            if data is not None:
+                sent[handle] = data
+    rti.declared.sends[entry.handle] = None
+    at = _place(federation, entry, values) if federation.regions else None
+    pipeline.send_interaction(turn, federation, rti, entry.handle, sent, b"", at=at)
+
+
+def _place(federation: Federation, entry: InteractionClassEntry, values: dict[str, Any]) -> Extents | None:
+    """The region that a report is sent with: whom it is about and, of a service, which group that is in."""
+    ranges: dict[int, tuple[int, int]] = {}
+    about = {"HLAfederate": values.get("HLAfederate"), "HLAserviceGroup": values.get("HLAserviceType")}
+    for dimension in federation.catalog.available_to_interaction_class(entry):
+        value = about.get(federation.catalog.dimensions[dimension].name)
+        if value is not None:
+            number = value.number if isinstance(value, Handle) else int(value)
+            ranges[dimension.number] = (number, number + 1)
+    return (Extent(ranges),) if ranges else None
+
+
+def encoded(federation: Federation, data_type: str, value: Any) -> bytes | None:
+    """As the object model has it; counts stop at what fits.  None: a MIM of one's own has another type for it.
+
+    A value that cannot be told must not keep a service from being carried out.
+    """
+    model = federation.catalog.model
+    try:
+        return model.encode(data_type, value)
+    except EncodingError:
+        try:
+            return model.encode(data_type, _tame(value))
+        except EncodingError:
+            return None
+
+
+def _tame(value: Any) -> Any:
+    if isinstance(value, int):
+        return min(value, (1 << 31) - 1)
+    if isinstance(value, dict):
+        return {key: _tame(held) for key, held in value.items()}
+    return [_tame(one) for one in value] if isinstance(value, list) else value
+
+
+def mom_exception(
+    turn: Turn, federation: Federation, sender: FederateHandle, service: str, why: str, parameter: bool
+) -> None:
+    """A MOM interaction of that sender could not be acted on."""
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportMOMexception")
+    if entry is not None:
+        send(
+            turn,
+            federation,
+            entry,
+            HLAfederate=sender,
+            HLAservice=service,
+            HLAexception=why,
+            HLAparameterError=parameter,
+        )
+
+
+def federate_lost(turn: Turn, federation: Federation, member: Member, fault: str) -> None:
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportFederateLost")
+    if entry is not None:
+        send(
+            turn,
+            federation,
+            entry,
+            HLAfederate=member.handle,
+            HLAfederateName=member.name,
+            HLAtimeStamp=federation.time.make_initial().encode(),
+            HLAfaultDescription=fault,
+        )
+
+
+# --- services and exceptions ----------------------------------------------------------------------------------
+
+
+def refused(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    service: str,
+    group: ServiceGroup | None,
+    arguments: tuple[Any, ...],
+    error: Exception,
+) -> None:
+    """A call of this member was refused."""
+    if member.handle in federation.observed:
+        invoked(turn, federation, member, service, group, arguments, None, error)
+    if member.switches.exception_reporting:
+        entry = heard(turn, federation, f"{FEDERATE}.HLAreportException")
+        if entry is not None:
+            send(
+                turn,
+                federation,
+                entry,
+                HLAfederate=member.handle,
+                HLAservice=text_of_service(service, arguments),
+                HLAexception=text_of_error(error),
+            )
+
+
+def invoked(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    service: str,
+    group: ServiceGroup | None,
+    arguments: tuple[Any, ...],
+    value: Any,
+    error: Exception | None = None,
+) -> None:
+    """A service was invoked by this member, or, without a group, at it: a callback."""
+    entry = heard(turn, federation, SERVICE_INVOCATION)
+    file = report_file(federation, member)
+    if entry is None and not file:
+        return
+    if (
+        service in _TARGETS and type(arguments[0]) is bytes
+    ):  # a server leaves the bytes of a handle as they came
+        arguments = (_TARGETS[service](arguments[0]), *arguments[1:])
+    arguments = _as_called(federation, service, arguments)
+    report: dict[str, Any] = {
+        "HLAfederate": member.handle,
+        "HLAservice": text_of_service(service, arguments),
+        "HLAserviceType": (group_of(service) if group is None else group).value,
+        "HLAsuccessIndicator": error is None,
+        "HLAsuppliedArguments": [argument(given) for given in arguments],
+        "HLAreturnedArgument": argument(value),
+        "HLAexception": "" if error is None else text_of_error(error),
+        "HLAserialNumber": member.reports_made,
+    }
+    member.reports_made += 1
+    if entry is not None:
+        send(turn, federation, entry, **report)
+    if file:
+        _record(turn, federation, member, file, report)
+
+
+def _as_called(federation: Federation, service: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without what its node added."""
+    if service == "delete_region":
+        return arguments[:1]
+    if service == "commit_region_modifications" and arguments and type(arguments[0]) is tuple:
+        arguments = (frozenset(handle for handle, _ in arguments[0]), *arguments[1:])
+    place = timed_changes.PLACES.get(service)
+    if place is not None and len(arguments) > place and type(arguments[place]) is tuple:
+        arguments = (*arguments[:place], tso_queue.wrapped(federation, arguments[place][0]))
+    return arguments
+
+
+def report_file(federation: Federation, member: Member) -> str:
+    """The file that the member's service reports go to; empty: none.  Handles and numbers tell apart what is called alike."""
+    if not federation.reports or not member.switches.send_service_reports_to_file:
+        return ""
+    number = federation.execution.rpartition("/")[2]
+    whose = f"{_plain(federation.name)}-{number}.{_plain(member.name)}-{member.handle.number}"
+    return f"{federation.reports}/{whose}.services.jsonl"
+
+
+def _plain(name: str) -> str:
+    """A name as part of a file's name on any system."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name[:60])
+
+
+def _record(turn: Turn, federation: Federation, member: Member, file: str, report: dict[str, Any]) -> None:
+    """Into the file; it begins with whose it is."""
+    if not member.recorded:
+        member.recorded = True
+        about = {"federation": federation.name, "federate": member.name, "type": member.kind}
+        turn.effects.append(Record(file, json.dumps(about | {"handle": member.handle.number})))
+    line = report | {"HLAfederate": member.handle.number, "seconds": turn.now}
+    turn.effects.append(Record(file, json.dumps(line)))
+
+
+def callbacks(turn: Turn, federation: Federation, effects: Iterable[Effect]) -> None:
+    """Report the callbacks among these effects that go to members whose services are reported."""
+    observed = {m.session: m for m in federation.observed.values() if m.node == turn.node}
+    for effect in effects:
+        if isinstance(effect, Callback) and effect.session in observed:
+            method = effect.method
+            from_rti = method == "receive_interaction" and effect.arguments[4] == federation.rti.handle
+            if not from_rti:
+                invoked(turn, federation, observed[effect.session], method, None, effect.arguments, None)
+
+
+# --- in words -------------------------------------------------------------------------------------------------
+
+_CALLBACK_GROUPS = (
+    (("federation", "federate", "synchronization", "connection_lost"), ServiceGroup.FEDERATION_MANAGEMENT),
+    (("start_registration", "stop_registration", "turn_interactions"), ServiceGroup.DECLARATION_MANAGEMENT),
+    (("ownership", "divestiture", "attribute_is_"), ServiceGroup.OWNERSHIP_MANAGEMENT),
+    (("time_", "order_type", "flush_queue", "retraction"), ServiceGroup.TIME_MANAGEMENT),
+)
+"""By words in their names; all others belong to object management."""
+_TYPES: tuple[tuple[type, str, str], ...] = (
+    (bool, "Boolean", "indicator"),
+    (str, "String", "name"),
+    (int, "Number", "value"),
+    (float, "Number", "value"),
+    (HLAinteger64Time, "LogicalTime", "time"),
+    (HLAfloat64Time, "LogicalTime", "time"),
+    (HLAinteger64Interval, "LogicalTimeInterval", "interval"),
+    (HLAfloat64Interval, "LogicalTimeInterval", "interval"),
+)
+_ADVISORIES = ("object_class_relevance", "attribute_relevance", "attribute_scope", "interaction_relevance")
+
+
+def group_of(callback: str) -> ServiceGroup:
+    """The service group of a callback."""
+    found = [group for words, group in _CALLBACK_GROUPS if any(word in callback for word in words)]
+    return found[0] if found else ServiceGroup.OBJECT_MANAGEMENT
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def text_of_service(service: str, arguments: tuple[Any, ...]) -> str:
+    """The name the standard's interface has for it; the kernel folds some into one."""
+    if service in ("get_switch", "set_switch", "get_federation_switch") and arguments:
+        advisory = "_advisory" if arguments[0] in _ADVISORIES else ""
+        return f"{service[:3]}{camel('_' + str(arguments[0]) + advisory)}Switch"
+    passive = service.startswith("subscribe_") and bool(arguments) and arguments[-1] is False
+    passive = passive and "directed" not in service
+    return camel(service) + ("Passively" if passive else "")
+
+
+def text_of_error(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def argument(value: Any) -> dict[str, Any]:
+    """An HLAargument: type, name and value in words.  The kernel knows no names of arguments; they follow from the types."""
+    kind, name = _kind(value)
+    return {"HLAargumentType": kind, "HLAargumentName": name, "HLAargumentValue": text(value)}
+
+
+@cache
+def _argument_types() -> frozenset[str]:
+    found = standard_mim().data_types["HLAargumentType"]
+    return (
+        frozenset(one.name for one in found.enumerators) if isinstance(found, EnumeratedType) else frozenset()
+    )
+
+
+def _kind(value: Any) -> tuple[str, str]:
+    """Its HLAargumentType and a name; what has no type of its own there is told as a string."""
+    kind, name = _kind_in_python(value)
+    return (kind if kind in _argument_types() else "String"), name
+
+
+def _kind_in_python(value: Any) -> tuple[str, str]:
+    if value is None:
+        return "Null", ""
+    if isinstance(value, Handle):
+        kind = type(value).__name__
+        return kind, camel_of_type(kind.removesuffix("Handle"))
+    if isinstance(value, bytes):
+        return "UserSuppliedTag", "userSuppliedTag"
+    if isinstance(value, Enum):
+        return type(value).__name__, camel_of_type(type(value).__name__)
+    if isinstance(value, PackedValues):
+        return "VariableLengthData", "values"
+    if isinstance(value, dict):
+        return _kind_in_python(next(iter(value), None))[0] + "ValueMap", "values"
+    if isinstance(value, (set, frozenset, list)) or type(value) is tuple:
+        one = _kind_in_python(next(iter(value), None))[0]
+        return f"{one}Set", camel_of_type(one.removesuffix("Handle") + "s")
+    for known, kind, name in _TYPES:
+        if isinstance(value, known):
+            return kind, name
+    return type(value).__name__, camel_of_type(type(value).__name__)
+
+
+def camel_of_type(name: str) -> str:
+    return name[:1].lower() + name[1:]
+
+
+def text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Handle):
+        return str(value.number)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, PackedValues):
+        return text(value.unpack())
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{text(key)}: {text(held)}" for key, held in value.items()) + "}"
+    if isinstance(value, (set, frozenset)):
+        return "[" + ", ".join(sorted(text(one) for one in value)) + "]"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(text(one) for one in value) + "]"
+    return str(getattr(value, "value", value))

@@ -1,0 +1,256 @@
+"""Requests: what the RTI is asked about a federate or the federation, and the reports that answer.
+
+Where there is nothing to tell, the answer is the standard's NULL response: an empty list, or zero classes.  Counts come as
+one report for each transportation of the object model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.kernel.mom.mom_objects import can_delete, modules_of, reflected, updated
+from weft.kernel.mom.mom_parameters import ParameterError, Parameters
+from weft.kernel.mom.mom_reports import FEDERATE, FEDERATION, heard, send
+from weft.kernel.state.federation import Counts, Federation, Member
+from weft.kernel.state.turn import Turn
+from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
+
+# --- declarations ---------------------------------------------------------------------------------------------
+
+
+def publications(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+    declared = member.declared
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportObjectClassPublication")
+    if entry is not None:
+        rows = [
+            {"HLAobjectClass": cls, "HLAattributeList": list(attributes)}
+            for cls, attributes in declared.published.items()
+        ]
+        _each(turn, federation, member, entry, rows)
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportInteractionPublication")
+    if entry is not None:
+        sends = list(declared.sends)
+        send(turn, federation, entry, HLAfederate=member.handle, HLAinteractionClassList=sends)
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportDirectedInteractionPublication")
+    if entry is not None:
+        rows = [
+            {"HLAobjectClass": cls, "HLAinteractionClassList": list(classes)}
+            for cls, classes in declared.directs.items()
+        ]
+        _each(turn, federation, member, entry, rows)
+
+
+def subscriptions(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+    declared = member.declared
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportObjectClassSubscription")
+    if entry is not None:
+        _each(turn, federation, member, entry, _subscribed(member))
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportInteractionSubscription")
+    if entry is not None:
+        actives = dict(declared.receives)
+        for cls, regions in declared.receives_at.items():
+            actives[cls] = actives.get(cls, False) or any(regions.values())
+        received = [{"HLAinteractionClass": cls, "HLAactive": active} for cls, active in actives.items()]
+        send(turn, federation, entry, HLAfederate=member.handle, HLAinteractionClassList=received)
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportDirectedInteractionSubscription")
+    if entry is not None:
+        rows = [
+            {"HLAobjectClass": cls, "HLAinteractionClassList": list(classes)}
+            for cls, classes in declared.directed.items()
+        ]
+        _each(turn, federation, member, entry, rows)
+
+
+def _subscribed(member: Member) -> list[dict[str, Any]]:
+    """A row for each class, activity and update rate, with regions or without."""
+    rows: dict[tuple[ObjectClassHandle, bool, str], list[AttributeHandle]] = {}
+    declared = member.declared
+    for cls in dict.fromkeys([*declared.subscribed, *declared.subscribed_at]):
+        for attribute, _, wish in declared.all_wishes(cls):
+            held = rows.setdefault((cls, wish.active, wish.rate), [])
+            if attribute not in held:
+                held.append(attribute)
+    return [
+        {"HLAobjectClass": cls, "HLAactive": active, "HLAmaxUpdateRate": rate, "HLAattributeList": attributes}
+        for (cls, active, rate), attributes in rows.items()
+    ]
+
+
+def _each(turn: Turn, federation: Federation, member: Member, entry: Any, rows: list[dict[str, Any]]) -> None:
+    """One report for each row; one with a count of 0 if there is none."""
+    for row in rows or [{}]:
+        send(turn, federation, entry, HLAfederate=member.handle, HLAnumberOfClasses=len(rows), **row)
+
+
+# --- counts ---------------------------------------------------------------------------------------------------
+
+Request = Callable[[Turn, Federation, Member, Parameters], None]
+
+
+def _instances(name: str, counted: Callable[[Federation, Member], dict[ObjectClassHandle, int]]) -> Request:
+    def answer(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+        entry = heard(turn, federation, f"{FEDERATE}.{name}")
+        if entry is not None:
+            counts = [
+                {"HLAobjectClass": cls, "HLAcount": count}
+                for cls, count in sorted(counted(federation, member).items())
+            ]
+            send(turn, federation, entry, HLAfederate=member.handle, HLAobjectInstanceCounts=counts)
+
+    return answer
+
+
+def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) -> Request:
+    interactions = list_name == "HLAinteractionCounts"
+    keys = ("HLAinteractionClass", "HLAinteractionCount") if interactions else ("HLAobjectClass", "HLAcount")
+
+    def answer(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+        entry = heard(turn, federation, f"{FEDERATE}.{name}")
+        if entry is None:
+            return
+        federation.count_up()
+        held = sorted(counted(member).items())
+        for way in federation.catalog.transportations:
+            counts = [{keys[0]: cls, keys[1]: count} for (cls, used), count in held if used == way]
+            values: dict[str, Any] = {"HLAtransportation": way, list_name: counts}
+            send(turn, federation, entry, HLAfederate=member.handle, **values)
+
+    return answer
+
+
+# --- instances and modules ------------------------------------------------------------------------------------
+
+
+def instance_information(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+    handle = given.handle(ObjectInstanceHandle, "HLAobjectInstance")
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportObjectInstanceInformation")
+    if entry is None:
+        return
+    values: dict[str, Any] = {"HLAobjectInstance": handle, "HLAownedInstanceAttributeList": []}
+    instance = federation.instances.get(handle)
+    known_class = None if instance is None else federation.known_class(member, instance)
+    if instance is not None and known_class is not None:
+        owned = [a for a, owner in instance.owners.items() if owner is member]
+        values["HLAownedInstanceAttributeList"] = owned
+        values["HLAregisteredClass"] = instance.entry.handle
+        values["HLAknownClass"] = known_class
+    send(turn, federation, entry, HLAfederate=member.handle, **values)
+
+
+def _module(sources: list[Any], index: int) -> str:
+    """The text of a module, counted from 0 in the list of designators, where each stands once."""
+    distinct = list({source.name: source for source in reversed(sources)}.values())[::-1]
+    if not 0 <= index < len(distinct):
+        raise ParameterError(f"HLAFOMmoduleIndicator is {index}; there are {len(distinct)} modules, from 0")
+    return str(distinct[index].data.decode("utf-8-sig", "replace"))
+
+
+def federate_module(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+    index = given.get("HLAFOMmoduleIndicator")
+    text = _module(list(member.modules), index)
+    entry = heard(turn, federation, f"{FEDERATE}.HLAreportFOMmoduleData")
+    if entry is not None:
+        values = {"HLAFOMmoduleIndicator": index, "HLAFOMmoduleData": text}
+        send(turn, federation, entry, HLAfederate=member.handle, **values)
+
+
+def deadline_misses(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+    """A report for each class of which a deadline was missed; one without a class if none was."""
+    missed: dict[str, int] = {} if member.qos is None else member.qos.missed
+    entry = heard(turn, federation, f"{FEDERATE}.WeftReportDeadlineMisses")
+    if entry is not None:
+        for name in list(missed) or [""]:
+            send(
+                turn,
+                federation,
+                entry,
+                HLAfederate=member.handle,
+                WeftClass=name,
+                WeftSender="",
+                WeftDeadline=0,
+                WeftLate=0,
+                WeftMisses=missed.get(name, 0),
+                WeftMissesInAll=sum(missed.values()),
+            )
+
+
+OF_FEDERATE: dict[str, Request] = {
+    "HLArequestPublications": publications,
+    "HLArequestSubscriptions": subscriptions,
+    "HLArequestObjectInstancesThatCanBeDeleted": _instances(
+        "HLAreportObjectInstancesThatCanBeDeleted", can_delete
+    ),
+    "HLArequestObjectInstancesUpdated": _instances("HLAreportObjectInstancesUpdated", updated),
+    "HLArequestObjectInstancesReflected": _instances("HLAreportObjectInstancesReflected", reflected),
+    "HLArequestUpdatesSent": _messages(
+        "HLAreportUpdatesSent", "HLAupdateCounts", lambda m: m.tally.updates_sent
+    ),
+    "HLArequestReflectionsReceived": _messages(
+        "HLAreportReflectionsReceived", "HLAreflectCounts", lambda m: m.tally.reflections_received
+    ),
+    "HLArequestInteractionsSent": _messages(
+        "HLAreportInteractionsSent", "HLAinteractionCounts", lambda m: m.tally.interactions_sent
+    ),
+    "HLArequestInteractionsReceived": _messages(
+        "HLAreportInteractionsReceived", "HLAinteractionCounts", lambda m: m.tally.interactions_received
+    ),
+    "HLArequestDirectedInteractionsSent": _messages(
+        "HLAreportDirectedInteractionsSent", "HLAinteractionCounts", lambda m: m.tally.directed_sent
+    ),
+    "HLArequestDirectedInteractionsReceived": _messages(
+        "HLAreportDirectedInteractionsReceived", "HLAinteractionCounts", lambda m: m.tally.directed_received
+    ),
+    "HLArequestObjectInstanceInformation": instance_information,
+    "HLArequestFOMmoduleData": federate_module,
+    "WeftRequestDeadlineMisses": deadline_misses,
+}
+
+# --- about the federation -------------------------------------------------------------------------------------
+
+
+def points(turn: Turn, federation: Federation, given: Parameters) -> None:
+    entry = heard(turn, federation, f"{FEDERATION}.HLAreportSynchronizationPoints")
+    if entry is not None:
+        send(turn, federation, entry, HLAsyncPoints=list(federation.points))
+
+
+def point_status(turn: Turn, federation: Federation, given: Parameters) -> None:
+    """Of a point that is pending; of any other, that nobody is about it."""
+    label = given.get("HLAsyncPointName")
+    entry = heard(turn, federation, f"{FEDERATION}.HLAreportSynchronizationPointStatus")
+    if entry is None:
+        return
+    point = federation.points.get(label)
+    federates = []
+    if point is not None:
+        status = dict.fromkeys(point.waiting, "MovingToSyncPoint")
+        status.update(dict.fromkeys(point.achieved, "WaitingForRestOfFederation"))
+        federates = [
+            {"HLAfederate": handle, "HLAfederateSyncStatus": status.get(handle, "NoActivity")}
+            for handle in federation.members
+        ]
+    send(turn, federation, entry, HLAsyncPointName=label, HLAsyncPointFederates=federates)
+
+
+def federation_module(turn: Turn, federation: Federation, given: Parameters) -> None:
+    index = given.get("HLAFOMmoduleIndicator")
+    text = _module(modules_of(federation), index)
+    entry = heard(turn, federation, f"{FEDERATION}.HLAreportFOMmoduleData")
+    if entry is not None:
+        send(turn, federation, entry, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
+
+
+def mim_data(turn: Turn, federation: Federation, given: Parameters) -> None:
+    entry = heard(turn, federation, f"{FEDERATION}.HLAreportMIMdata")
+    mim = federation.catalog.model.mim
+    if entry is not None and mim is not None:
+        send(turn, federation, entry, HLAMIMdata=mim.source.data.decode("utf-8-sig", "replace"))
+
+
+OF_FEDERATION: dict[str, Callable[[Turn, Federation, Parameters], None]] = {
+    "HLArequestSynchronizationPoints": points,
+    "HLArequestSynchronizationPointStatus": point_status,
+    "HLArequestFOMmoduleData": federation_module,
+    "HLArequestMIMdata": mim_data,
+}

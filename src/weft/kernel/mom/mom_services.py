@@ -1,0 +1,233 @@
+"""What other federates may change through the MOM: adjustments, and services invoked on a federate's behalf.
+
+Each becomes commands, given their place by the home like any other.  Those that are no service of the standard go by
+`MOM_ADJUST`, carried out by `adjust`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel.mom.mom_objects import SWITCHES
+from weft.kernel.mom.mom_parameters import (
+    ParameterError,
+    Parameters,
+    Taken,
+    constant,
+    handle,
+    handles,
+    interval,
+    optional,
+    order,
+    plain,
+    resign_action,
+    switch,
+    time,
+    transportation,
+)
+from weft.kernel.services import ownership_transfers
+from weft.kernel.state import preconditions
+from weft.kernel.state.effects import Alarm
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.turn import Turn
+from weft.model.errors import AttributeNotOwned, AttributeNotPublished
+from weft.model.handles import (
+    AttributeHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+)
+
+MOM_ADJUST = "mom_adjust"
+GRANTED_ALONE = "granted alone"  # a federate of 2010 has joined (`Switches.non_regulated_grant`)
+
+Command = tuple[str, tuple[Any, ...]]
+"""A service and its arguments."""
+
+# --- services on behalf ---------------------------------------------------------------------------------------
+
+_CLASS = handle(ObjectClassHandle, "HLAobjectClass")
+_INTERACTION = handle(InteractionClassHandle, "HLAinteractionClass")
+_INTERACTIONS = handles(InteractionClassHandle, "HLAinteractionClassList")
+_INSTANCE = handle(ObjectInstanceHandle, "HLAobjectInstance")
+_ATTRIBUTES = handles(AttributeHandle, "HLAattributeList")
+_WAY = transportation("HLAtransportation")
+_TIME = time("HLAtimeStamp")
+_ACTIVE = plain("HLAactive")
+
+
+def _order(given: Parameters) -> Any:
+    return order(given, "HLAsendOrder")
+
+
+SERVICES: dict[str, tuple[str, tuple[Taken, ...]]] = {
+    "HLAresignFederationExecution": (
+        "resign_federation_execution",
+        (lambda given: resign_action(given, "HLAresignAction"),),
+    ),
+    "HLAsynchronizationPointAchieved": ("synchronization_point_achieved", (plain("HLAlabel"),)),
+    "HLAfederateSaveBegun": ("federate_save_begun", ()),
+    "HLApublishObjectClassAttributes": ("publish_object_class_attributes", (_CLASS, _ATTRIBUTES)),
+    "HLAunpublishObjectClassAttributes": ("unpublish_object_class_attributes", (_CLASS, _ATTRIBUTES)),
+    "HLApublishInteractionClass": ("publish_interaction_class", (_INTERACTION,)),
+    "HLAunpublishInteractionClass": ("unpublish_interaction_class", (_INTERACTION,)),
+    "HLApublishObjectClassDirectedInteractions": (
+        "publish_object_class_directed_interactions",
+        (_CLASS, _INTERACTIONS),
+    ),
+    "HLAunpublishObjectClassDirectedInteractions": (
+        "unpublish_object_class_directed_interactions",
+        (_CLASS, _INTERACTIONS),
+    ),
+    "HLAsubscribeObjectClassAttributes": (
+        "subscribe_object_class_attributes",
+        (_CLASS, _ATTRIBUTES, constant(""), _ACTIVE),
+    ),
+    "HLAunsubscribeObjectClassAttributes": ("unsubscribe_object_class_attributes", (_CLASS, _ATTRIBUTES)),
+    "HLAsubscribeInteractionClass": ("subscribe_interaction_class", (_INTERACTION, _ACTIVE)),
+    "HLAunsubscribeInteractionClass": ("unsubscribe_interaction_class", (_INTERACTION,)),
+    "HLAsubscribeObjectClassDirectedInteractions": (
+        "subscribe_object_class_directed_interactions",
+        (_CLASS, _INTERACTIONS),
+    ),
+    "HLAunsubscribeObjectClassDirectedInteractions": (
+        "unsubscribe_object_class_directed_interactions",
+        (_CLASS, _INTERACTIONS),
+    ),
+    "HLAdeleteObjectInstance": (
+        "delete_object_instance",
+        (_INSTANCE, optional(plain("HLAtag"), "HLAtag", b""), optional(_TIME, "HLAtimeStamp", None)),
+    ),
+    "HLAlocalDeleteObjectInstance": ("local_delete_object_instance", (_INSTANCE,)),
+    "HLArequestAttributeTransportationTypeChange": (
+        "request_attribute_transportation_type_change",
+        (_INSTANCE, _ATTRIBUTES, _WAY),
+    ),
+    "HLArequestInteractionTransportationTypeChange": (
+        "request_interaction_transportation_type_change",
+        (_INTERACTION, _WAY),
+    ),
+    "HLAunconditionalAttributeOwnershipDivestiture": (
+        "unconditional_attribute_ownership_divestiture",
+        (_INSTANCE, _ATTRIBUTES, constant(b"")),
+    ),
+    "HLAenableTimeRegulation": ("enable_time_regulation", (interval("HLAlookahead"),)),
+    "HLAdisableTimeRegulation": ("disable_time_regulation", ()),
+    "HLAenableTimeConstrained": ("enable_time_constrained", ()),
+    "HLAdisableTimeConstrained": ("disable_time_constrained", ()),
+    "HLAtimeAdvanceRequest": ("time_advance_request", (_TIME,)),
+    "HLAtimeAdvanceRequestAvailable": ("time_advance_request_available", (_TIME,)),
+    "HLAnextMessageRequest": ("next_message_request", (_TIME,)),
+    "HLAnextMessageRequestAvailable": ("next_message_request_available", (_TIME,)),
+    "HLAflushQueueRequest": ("flush_queue_request", (_TIME,)),
+    "HLAenableAsynchronousDelivery": ("enable_asynchronous_delivery", ()),
+    "HLAdisableAsynchronousDelivery": ("disable_asynchronous_delivery", ()),
+    "HLAmodifyLookahead": ("modify_lookahead", (interval("HLAlookahead"),)),
+    "HLAchangeAttributeOrderType": ("change_attribute_order_type", (_INSTANCE, _ATTRIBUTES, _order)),
+    "HLAchangeInteractionOrderType": ("change_interaction_order_type", (_INTERACTION, _order)),
+}
+# The parameter says which of two services it is.
+_INDICATED = {
+    "HLAfederateSaveComplete": ("federate_save_complete", "federate_save_not_complete"),
+    "HLAfederateRestoreComplete": ("federate_restore_complete", "federate_restore_not_complete"),
+}
+
+
+def service_command(name: str, given: Parameters) -> Command:
+    if name in _INDICATED:
+        well, badly = _INDICATED[name]
+        return (well if given.get("HLAsuccessIndicator") else badly), ()
+    service, takes = SERVICES[name]
+    return service, tuple(take(given) for take in takes)
+
+
+def is_service(name: str) -> bool:
+    return name in SERVICES or name in _INDICATED
+
+
+# --- adjustments ----------------------------------------------------------------------------------------------
+
+
+def adjust_commands(name: str, given: Parameters) -> list[Command]:
+    """What an HLAadjust of a federate comes to."""
+    if name == "HLAsetTiming":
+        period = given.get("HLAreportPeriod")
+        if period < 0:
+            raise ParameterError(f"HLAreportPeriod is {period}; it is a number of seconds, 0 for none")
+        return [(MOM_ADJUST, ("timing", period))]
+    if name == "HLAmodifyAttributeState":
+        state = given.get("HLAattributeState")
+        if state not in ("Owned", "Unowned"):
+            raise ParameterError(f"HLAattributeState is {state!r}, neither Owned nor Unowned")
+        attribute = given.handle(AttributeHandle, "HLAattribute")
+        return [(MOM_ADJUST, ("attribute", _INSTANCE(given), attribute, state == "Owned"))]
+    if name in OLDER_ADJUSTMENTS:
+        return [("set_switch", (OLDER_ADJUSTMENTS[name], bool(given.get("HLAreportingState"))))]
+    commands: list[Command] = [
+        ("set_switch", (switch_name, switch(given, parameter)))
+        for parameter, switch_name in SWITCHES.items()
+        if given.has(parameter)
+    ]
+    if given.has("HLAautomaticResignAction"):
+        action = resign_action(given, "HLAautomaticResignAction")
+        commands.append(("set_automatic_resign_directive", (action,)))
+    return commands
+
+
+def federation_commands(given: Parameters) -> list[Command]:
+    """What HLAsetSwitches of the federation comes to; it is in the name of whoever sent it."""
+    if not given.has("HLAautoProvide"):
+        return []
+    return [(MOM_ADJUST, ("autoProvide", switch(given, "HLAautoProvide")))]
+
+
+# Of 2010, where each is a class of its own (`weft.fom.mim.older_mom`).
+OLDER_ADJUSTMENTS = {
+    "HLAsetServiceReporting": "service_reporting",
+    "HLAsetExceptionReporting": "exception_reporting",
+}
+ADJUSTMENTS = ("HLAsetTiming", "HLAmodifyAttributeState", "HLAsetSwitches")
+
+
+def adjust(turn: Turn, federation: Federation, member: Member, what: str, *arguments: Any) -> None:
+    if what == "timing":
+        _set_timing(turn, federation, member, arguments[0])
+    elif what == "attribute":
+        _set_ownership(turn, federation, member, *arguments)
+    elif what == GRANTED_ALONE:
+        member.switches.non_regulated_grant = True
+    elif federation.switch(what) != arguments[0]:
+        federation.switches[what] = arguments[0]
+        turn.note(federation, None, "HLAautoProvide")
+
+
+def _set_timing(turn: Turn, federation: Federation, member: Member, period: int) -> None:
+    member.report_period = period
+    if period and member.node == turn.node:
+        federation.reports_due[member.handle] = turn.now + period
+        turn.effects.append(Alarm(member.session, turn.now + period, recurring=True))
+    else:
+        federation.reports_due.pop(member.handle, None)
+
+
+def _set_ownership(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    handle: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+    owned: bool,
+) -> None:
+    """Nobody is told: neither the one who gains nor the one who loses."""
+    instance = preconditions.known_instance(federation, member, handle)
+    preconditions.known_attributes(federation, member, instance, [attribute])
+    name = instance.entry.attributes[attribute].name
+    owner = instance.owners.get(attribute)
+    if owner is federation.rti:
+        raise AttributeNotOwned(f"{name} of {instance.name!r} belongs to the RTI")
+    known_class = federation.known_class(member, instance)
+    if owned and attribute not in member.declared.published.get(known_class or instance.entry.handle, {}):
+        raise AttributeNotPublished(f"{member!r} does not publish {name}, so it cannot own it")
+    if not owned and owner is not member:
+        raise AttributeNotOwned(f"{name} of {instance.name!r} is not owned by {member!r}")
+    ownership_transfers.impose(turn, federation, instance, attribute, member if owned else None)

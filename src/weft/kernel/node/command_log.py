@@ -1,0 +1,283 @@
+"""Commands: what changes all that the nodes of a federation know of it.
+
+The home gives each its place, carries it out and tells the other nodes, which carry it out in the same order.  What one leads to,
+for those who come and go and for the MOM, is here too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel.federation.founding import extended_model
+from weft.kernel.federation.membership import join
+from weft.kernel.federation.snapshot import snapshot
+from weft.kernel.federation.snapshot_times import restore_log
+from weft.kernel.mom import mom, mom_reports
+from weft.kernel.mom.mom_services import GRANTED_ALONE, MOM_ADJUST
+from weft.kernel.node import pausing
+from weft.kernel.node.directory import JOIN, wrong_type
+from weft.kernel.node.multi_step import Proceedings
+from weft.kernel.node.service_table import INTERNAL, RESIGN, RESIGN_LOST, SERVICES
+from weft.kernel.qos import consumers
+from weft.kernel.recording import call_rows
+from weft.kernel.state.effects import Callback, Listen, Remember, Reply, Transmit
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.parcels import Caller, Commit, Request, Welcome
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import galt_exchange, grants
+from weft.model.errors import FederateNotExecutionMember, RTIexception
+from weft.model.handles import FederateHandle
+from weft.model.records import Source
+
+
+class Commands(Proceedings):
+    def __init__(
+        self, name: str, directory: str | None, reports: str, first: int, rid: Source | None
+    ) -> None:
+        super().__init__(name, directory, reports, first, rid)
+        self.schedule: consumers.ClassSchedule = {}  # how urgent classes are for federates that join here from now on
+
+    def _order(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """Give a command its place in the federation's order: here if this is its home, else there."""
+        if federation.home == self.name:
+            if not self._asks_first(turn, federation, caller, federate, service, arguments):
+                self._carry_out(turn, federation, caller, federate, service, arguments)
+        elif caller is None:
+            request = Request(federation.name, None, federate, service, arguments, federation.execution)
+            turn.effects.append(Transmit(federation.home, request))
+        else:
+            request = Request(federation.name, caller, federate, service, arguments, federation.execution)
+            self._ask(turn, federation.home, caller, request)
+
+    def _on_behalf(
+        self,
+        turn: Turn,
+        federation: Federation,
+        federate: FederateHandle,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """At the home: a service that the MOM invokes in a federate's name; one that is refused leaves nothing behind."""
+        before = len(turn.effects)
+        told = turn.told
+        try:
+            self._carry_out(turn, federation, None, federate, service, arguments)
+        except (RTIexception, TypeError, AttributeError) as error:
+            del turn.effects[before:]
+            turn.told = told
+            if isinstance(error, RTIexception):
+                raise
+            raise wrong_type(service, error) from error
+
+    def _carry_out(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+        heard: bool = True,
+    ) -> None:
+        """Carry a command out here, and at the home also tell the other nodes to do so.
+
+        `heard` is false where the caller is here but has been told that its call failed: its home was taken for gone.
+        """
+        turn.everywhere = True
+        reply: Reply | None = None
+        if caller is not None and caller.node == self.name and heard:
+            reply = Reply(caller.session, caller.number, None)
+            turn.effects.append(reply)
+        member: Member | None = None
+        value: Any
+        if service == JOIN:
+            assert caller is not None
+            member = self._join(turn, federation, caller, arguments)
+            value = (member.handle, federation.time.name)
+            if federation.recorder is not None:
+                call_rows.carried_out(federation.recorder, federation.sequence + 1)
+        else:
+            member = federation.members.get(federate) if federate is not None else None
+            if federate == federation.rti.handle:
+                member = federation.rti
+            if member is None:
+                raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
+            if federation.saving is not None or federation.restoring is not None:
+                pausing.refuse_command(federation, member, service)
+            observed = member.handle in federation.observed
+            entry = SERVICES[service]
+            if entry.control or federation.home == self.name:
+                value = entry.function(turn, federation, member, *arguments)
+            else:
+                value = self._do_locally(turn, federation, member, service, arguments)
+            if federation.successor is not None:
+                member = federation.successor.members[federation.successor.renamed[1][member.handle]]
+                federation = pausing.succeed(federation, self.sessions)
+                self.federations[federation.name] = federation
+                restore_log(turn, federation)
+                grants.restored(turn, federation)
+                federation.schedule = self.schedule
+                consumers.restored(turn, federation, self.schedule)
+            mom.commanded(turn, federation, member, service, arguments)
+            recorder = federation.recorder
+            if recorder is not None:
+                call_rows.carried_out(recorder, federation.sequence + 1)
+                if member.node == self.name and not self._replaying and service not in INTERNAL:
+                    call_rows.called(
+                        turn, federation, recorder, member, service, entry.group, arguments, value
+                    )
+            if reply is not None and (observed or member.handle in federation.observed):
+                mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
+        if reply is not None:
+            reply.value = value
+        federation.sequence += 1
+        if self.meshed and federation.home == self.name:
+            self._tell_nodes(turn, federation, caller, federate, service, arguments)
+        if service == JOIN:
+            self._came(turn, federation, member, arguments[2], heard)
+        elif service in (RESIGN, RESIGN_LOST):
+            fault = str(arguments[0]) if service == RESIGN_LOST else None
+            self._went(turn, federation, member, fault, caller)
+        if federation.orders.flush is not None and not self._replaying:
+            self._flush(turn, federation)
+        if federation.channels.multicast and not self._replaying:
+            self._listen(turn, federation)
+        if federation.saving is not None or federation.restoring is not None:
+            session = self.sessions.get(member.session) if member.node == self.name else None
+            if session is not None:
+                pausing.answered(session, service)
+            if not self._replaying:
+                self._go_on(turn, federation)
+
+    def _tell_nodes(
+        self,
+        turn: Turn,
+        federation: Federation,
+        caller: Caller | None,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """At the home: the other nodes are to carry it out, too; and it is written down."""
+        commit = Commit(
+            federation.name,
+            federation.sequence,
+            caller,
+            federate,
+            service,
+            arguments,
+        )
+        for node in federation.nodes:
+            if node != self.name:
+                turn.effects.append(Transmit(node, commit))
+        turn.effects.append(Remember(federation.name, commit))
+
+    def _listen(self, turn: Turn, federation: Federation) -> None:
+        """What members here subscribe to may have changed, and with it the multicast groups that this node is to be in."""
+        if self.federations.get(federation.name) is federation:
+            federation.channels.listen(turn, federation)
+        else:
+            turn.effects.append(Listen(federation.name, ()))
+
+    def _do_locally(
+        self, turn: Turn, federation: Federation, member: Member, service: str, arguments: tuple[Any, ...]
+    ) -> Any:
+        """A service that only the member's own node can judge, invoked by the MOM: the home could not refuse it."""
+        try:
+            return SERVICES[service].function(turn, federation, member, *arguments)
+        except RTIexception as error:
+            if member.node == self.name:
+                entry = SERVICES[service]
+                mom_reports.refused(turn, federation, member, service, entry.group, arguments, error)
+            return None
+
+    # --- those who come and go --------------------------------------------------------------------------------
+
+    def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
+        kind, name, sources = arguments
+        newcomer = federation.home == self.name != caller.node and caller.node not in federation.nodes
+        pausing.refuse_join(federation)
+        model = extended_model(federation, sources)
+        extends = model is not None and model is not federation.catalog.model
+        before = snapshot(federation, turn.now) if newcomer else None
+        member = join(turn, federation, caller.node, caller.session, kind, name, model)
+        if extends:
+            federation.extensions.append(sources)
+        if newcomer:
+            federation.nodes[caller.node] = None
+            welcome = Welcome(federation.name, federation.execution, self.name, federation.sequence, before)
+            turn.effects.append(Transmit(caller.node, welcome))
+        return member
+
+    def _came(self, turn: Turn, federation: Federation, member: Member, sources: Any, heard: bool) -> None:
+        if federation.recorder is not None and not self._replaying:
+            call_rows.came(turn, federation.recorder, member)
+        mom.joined(turn, federation, member, sources)
+        if federation.home == self.name:
+            galt_exchange.publish(turn, federation)  # its node may be new
+        if member.node == self.name:
+            self._joined(turn, federation, member, heard)
+
+    def _joined(self, turn: Turn, federation: Federation, member: Member, heard: bool) -> None:
+        session = self.sessions.get(member.session)
+        if self._replaying:
+            return  # what became of it comes next, or it is lost with the process it was connected to
+        if session is None or not heard:  # lost while its call was under way, or told that it failed
+            fault = "its connection was lost while it joined"
+            self._order(turn, federation, None, member.handle, RESIGN_LOST, (fault,))
+        else:
+            session.federation = federation
+            session.member = member
+            session.resigned = ""
+            if session.evolved:
+                self._order(turn, federation, None, member.handle, MOM_ADJUST, (GRANTED_ALONE,))
+            federation.schedule = self.schedule
+            if self.schedule and consumers.concerns(self.schedule, federation, member):
+                consumers.begin(federation, member, self.schedule)
+
+    def _went(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        fault: str | None,
+        caller: Caller | None,
+    ) -> None:
+        """It has resigned, or was lost by that `fault`; it is told so unless it has asked for it or is gone."""
+        if federation.recorder is not None and not self._replaying:
+            call_rows.went(turn, federation.recorder, member, fault)
+        mom.departed(turn, federation, member, fault)
+        if member.node == self.name:
+            if fault is None and caller is None:
+                why = "resigned by another federate, through the MOM"
+                turn.effects.append(Callback(member.session, "federate_resigned", (why,)))
+            elif fault is not None and member.session in self.sessions:
+                self.sessions[member.session].resigned = fault
+                turn.effects.append(Callback(member.session, "federate_resigned", (fault,)))
+        self._departed(federation, member)
+
+    def _departed(self, federation: Federation, member: Member) -> None:
+        """A member has left: its session is free again, and a node without members leaves the federation."""
+        consumers.left(federation, member)
+        if member.node == self.name:
+            session = self.sessions.get(member.session)
+            if session is not None and session.member is member:
+                session.federation = None
+                session.member = None
+                pausing.leave(session)
+        still_there = {other.node for other in federation.members.values()}
+        if federation.home == self.name:
+            for node in [n for n in federation.nodes if n != self.name and n not in still_there]:
+                del federation.nodes[node]
+                galt_exchange.node_gone(federation, node)
+        elif self.name not in still_there:
+            self.federations.pop(federation.name, None)
+            self._early.pop(federation.name, None)

@@ -1,0 +1,1 @@
+"""Urgent classes, deadlines, and messages that are delivered in groups."""

@@ -1,0 +1,1 @@
+"""What happens at a node, as rows of a recorded run."""

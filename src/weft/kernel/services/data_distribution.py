@@ -1,0 +1,543 @@
+"""Data distribution management (clause 9): regions, and what is updated, subscribed, sent and asked for with them.
+
+A federate creates a region and sets its bounds; that is between it and its own node.  With Commit Region Modifications the bounds
+become the region's extent at all nodes: one command, which carries them.  The state is in `state.region_state`, who gets what in
+`ddm.matching`.  Regions for updates are known everywhere too, because discovery and scope depend on them.
+
+Commits and subscriptions may be as of a logical time (`As`): what that leads to is in `services.timed_changes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from weft.interest import Extent, Wish
+from weft.kernel.ddm import instance_regions, matching
+from weft.kernel.message import advisories, deliver_as_of, discovery, pipeline
+from weft.kernel.services import declaration, ownership_transfers, timed_changes
+from weft.kernel.services.timed_changes import As, Subscription
+from weft.kernel.state import preconditions
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.region_index import MANY
+from weft.kernel.state.region_state import OwnedRegion
+from weft.kernel.state.turn import Turn
+from weft.model.conveyed import conveyed_bounds
+from weft.model.enums import OrderType
+from weft.model.errors import (
+    InteractionClassNotPublished,
+    InvalidDimensionHandle,
+    InvalidRangeBound,
+    InvalidRegion,
+    RegionDoesNotContainSpecifiedDimension,
+    RegionInUseForUpdateOrSubscription,
+)
+from weft.model.handles import (
+    DimensionHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    RegionHandle,
+)
+from weft.model.packed import PackedValues
+from weft.model.records import MessageRetractionReturn, RangeBounds
+from weft.model.time import LogicalTime
+
+COMMIT = "commit_region_modifications"
+
+# --- regions --------------------------------------------------------------------------------------------------
+
+
+def create_region(
+    turn: Turn, federation: Federation, member: Member, dimensions: Iterable[DimensionHandle]
+) -> RegionHandle:
+    """With the full range of each dimension, and not to be used before it is committed."""
+    template = {}
+    for handle in sorted(dimensions):
+        entry = federation.catalog.dimensions.get(handle)
+        if entry is None:
+            raise InvalidDimensionHandle(f"{handle!r} is no dimension of {federation.name!r}")
+        template[handle] = (0, entry.upper_bound)
+    federation.regions_created += 1
+    made = RegionHandle.of(federation.regions_created)
+    federation.regions[made] = OwnedRegion(made, member.handle, tuple(template), template)
+    return made
+
+
+def set_range_bounds(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    region: RegionHandle,
+    dimension: DimensionHandle,
+    bounds: RangeBounds,
+) -> None:
+    found = preconditions.region(federation, member, region)
+    _require_dimension(found.template, region, dimension)
+    lower, upper = bounds
+    entry = federation.catalog.dimensions[dimension]
+    if type(lower) is not int or type(upper) is not int or not 0 <= lower < upper <= entry.upper_bound:
+        raise InvalidRangeBound(
+            f"[{lower}, {upper}) is no range of dimension {entry.name}: whole numbers, lower below upper, "
+            f"within [0, {entry.upper_bound})"
+        )
+    found.template[dimension] = (lower, upper)
+
+
+def _require_dimension(held: Any, region: RegionHandle, dimension: DimensionHandle) -> None:
+    if dimension not in held:
+        raise RegionDoesNotContainSpecifiedDimension(f"{region!r} does not have the dimension {dimension!r}")
+
+
+def get_range_bounds(
+    turn: Turn, federation: Federation, member: Member, region: RegionHandle, dimension: DimensionHandle
+) -> RangeBounds:
+    held = _bounds_of(federation, member, region)
+    _require_dimension(held, region, dimension)
+    return RangeBounds(*held[dimension])
+
+
+def get_dimension_handle_set(
+    turn: Turn, federation: Federation, member: Member, region: RegionHandle
+) -> frozenset[DimensionHandle]:
+    return frozenset(_bounds_of(federation, member, region))
+
+
+def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> dict[DimensionHandle, Any]:
+    """As last set, of one's own; as conveyed; as last committed, of another federate."""
+    found = federation.regions.get(region)
+    if found is None:
+        conveyed = conveyed_bounds(region)
+        if conveyed is None:
+            raise InvalidRegion(f"{region!r} is no region of federation {federation.name!r}, or was deleted")
+        return dict(conveyed)
+    if found.owner == member.handle:
+        return dict(found.template)
+    if found.extent is None:
+        raise InvalidRegion(f"{region!r} was never committed")
+    ranges = found.extent.ranges()
+    return {dimension: ranges[dimension.number] for dimension in found.dimensions}
+
+
+def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """At the federate's node, which alone knows what it has set: the command, with the bounds of each region."""
+    regions = arguments[0]
+    rows = []
+    for handle in sorted(regions):
+        found = preconditions.region(federation, member, handle)
+        rows.append((handle, tuple([found.template[dimension] for dimension in found.dimensions])))
+    return (tuple(rows), *arguments[1:])
+
+
+def commit_region_modifications(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...],
+    timed: As = None,
+) -> None:
+    for handle, _ in rows:
+        preconditions.region(federation, member, handle)
+    timed_changes.require_tbound(federation, member, timed)
+    before = {handle: federation.regions[handle].extent for handle, _ in rows}
+    moved = _committed(federation, rows, timed)
+    changed = deliver_as_of.subscriptions(member, [region.handle for region in moved]) if moved else []
+    if timed is None:
+        timed_changes.untimed(turn, federation, member, changed)
+    instances: dict[ObjectInstanceHandle, Instance] = {}
+    for region in moved:
+        if region.instances:
+            instance_regions.index(federation, region)
+        instances.update({handle: federation.instances[handle] for handle in region.instances})
+    classes = list(dict.fromkeys([kind for kind, attribute, _ in changed if attribute is not None]))
+    if any(member.declared.uses(region.handle) for region in moved):
+        federation.regional += 1
+        _index(federation, member, [region.handle for region in moved])
+    if classes:
+        places = [place for region in moved for place in (before[region.handle], region.extent) if place]
+        _resubscribed(turn, federation, member, classes, places)
+    _moved(turn, federation, [instances[handle] for handle in sorted(instances)])
+    if timed is not None:
+        after = [region.timeline.following(timed[0]) for region in moved if region.timeline is not None]
+        timed_changes.carried_out(turn, federation, member, changed, _until(after), timed, False)
+
+
+def _committed(
+    federation: Federation, rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...], timed: As
+) -> list[OwnedRegion]:
+    """The regions that are not what they were."""
+    regions = [(federation.regions[handle], bounds) for handle, bounds in rows]
+    if timed is None:
+        return [region for region, bounds in regions if region.commit(bounds)]
+    federation.timed = True
+    for region, bounds in regions:
+        if timed[2] is not None:
+            region.reclaim((timed[2], 0))
+        region.commit_at(bounds, timed[0])
+    return [region for region, _ in regions]
+
+
+def _until(following: list[Any]) -> Any:
+    """When the last of them changes again; None: one does not."""
+    if not following or None in following:
+        return None
+    return max([after[0] for after in following])
+
+
+def _index(federation: Federation, member: Member, regions: Iterable[RegionHandle]) -> None:
+    """They have moved, or are subscribed with, or no longer."""
+    for handle in regions:
+        extent = federation.regions[handle].extent
+        if extent is not None and member.declared.uses_now(handle):
+            federation.region_index.place(handle, extent)
+        else:
+            federation.region_index.remove(handle)
+
+
+def _resubscribed(
+    turn: Turn, federation: Federation, member: Member, classes: list[ObjectClassHandle], places: list[Extent]
+) -> None:
+    """The member subscribes at these classes with regions that have moved: from and to these places."""
+    entries = [federation.catalog.object_classes[handle] for handle in classes]
+    below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
+    among = [federation.instances_of.get(handle, {}) for handle in below]
+    few = sum(map(len, among)) < MANY
+    # As of a time an instance may be elsewhere than where the index has it.
+    if few or federation.timed or any(_is_fixed(known) for known in among):
+        for entry in entries:
+            declaration.discover(turn, federation, member, entry)
+        advisories.instances(turn, federation, chain.from_iterable(known.values() for known in among))
+        return
+    near = _near(federation, places)
+    affected = [[known[handle] for handle in near if handle in known] for known in among]
+    for instances in affected:
+        for instance in discovery.among(turn, federation, member, instances):
+            ownership_transfers.offer(turn, federation, instance, member)
+    advisories.instances(turn, federation, chain.from_iterable(affected))
+
+
+def _is_fixed(known: dict[ObjectInstanceHandle, Instance]) -> bool:
+    """Are these the MOM's, which have places without regions?"""
+    first = next(iter(known.values()), None)
+    return first is not None and first.placement is not None and first.placement.fixed is not None
+
+
+def _near(federation: Federation, places: list[Extent]) -> list[ObjectInstanceHandle]:
+    """The instances that are updated near one of these places; those without regions are everywhere, and not affected."""
+    regions: set[RegionHandle] = set()
+    for place in places:
+        regions |= federation.update_index.near(place)
+    found: set[ObjectInstanceHandle] = set()
+    for handle in regions:
+        found.update(federation.regions[handle].instances)
+    return sorted(found)
+
+
+def _moved(turn: Turn, federation: Federation, instances: list[Instance]) -> None:
+    """These are updated elsewhere than before."""
+    for instance in instances:
+        if instance.placement is not None:
+            instance.placement.forget()
+        for discoverer in discovery.after_transfer(turn, federation, instance):
+            ownership_transfers.offer(turn, federation, instance, discoverer)
+    advisories.instances(turn, federation, instances)
+
+
+def delete_region(
+    turn: Turn, federation: Federation, member: Member, region: RegionHandle, past: Any = None
+) -> None:
+    """`past`: what is, for everybody, as the federate's node knows it."""
+    found = preconditions.region(federation, member, region)
+    if past is not None:
+        member.declared.reclaim((past, 0))
+    if found.instances or member.declared.uses(region):
+        raise RegionInUseForUpdateOrSubscription(
+            f"{region!r} is used for updates or subscriptions of {member!r}; unassociate or unsubscribe it first"
+        )
+    _drop(turn, federation, member, region)
+
+
+def _drop(turn: Turn, federation: Federation, member: Member, region: RegionHandle) -> None:
+    changed = deliver_as_of.subscriptions(member, [region])
+    for kind, what, _ in changed:  # such as are over, or never began
+        declared = member.declared.timed_receives if what is None else member.declared.timed
+        declared.forget(kind, [(what, region)])
+    timed_changes.untimed(turn, federation, member, changed)
+    del federation.regions[region]
+
+
+# --- updates --------------------------------------------------------------------------------------------------
+
+
+def associate_regions_for_updates(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attributes_and_regions: Iterable[Any],
+) -> None:
+    """Also of attributes that the member does not own: that counts from when it does."""
+    instance = preconditions.known_instance(federation, member, object_instance)
+    known = federation.known_class(member, instance) or instance.entry.handle
+    entry = federation.catalog.object_classes[known]
+    pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
+    instance_regions.associate(federation, instance, member, pairs)
+    _moved(turn, federation, [instance])
+
+
+def unassociate_regions_for_updates(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attributes_and_regions: Iterable[Any],
+) -> None:
+    instance = preconditions.known_instance(federation, member, object_instance)
+    known = federation.known_class(member, instance) or instance.entry.handle
+    entry = federation.catalog.object_classes[known]
+    pairs = preconditions.paired(federation, member, entry, attributes_and_regions)
+    instance_regions.unassociate(federation, instance, member, pairs)
+    _moved(turn, federation, [instance])
+
+
+def request_attribute_value_update_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    tag: bytes,
+) -> None:
+    """Of the attributes that are updated where one of the regions is."""
+    preconditions.encoded("the user-supplied tag", tag)
+    entry = preconditions.object_class(federation, object_class)
+    pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
+    relaxed = federation.switch("allowRelaxedDDM")
+    for below in entry.family():
+        for instance in federation.instances_of.get(below.handle, {}).values():
+            where = matching.where_is(federation, instance) or {}
+            wanted: dict[Any, None] = {}
+            for attributes, regions in pairs:
+                for attribute in attributes:
+                    available = federation.catalog.available_to_attribute(entry, attribute)
+                    extents = matching.extents_of(federation, regions, available)
+                    there = where.get(attribute)
+                    if any(there is None or matching.overlap(there, one, relaxed) for one in extents):
+                        wanted[attribute] = None
+            advisories.solicit(turn, federation, instance, list(wanted), tag, member)
+
+
+# --- subscriptions --------------------------------------------------------------------------------------------
+
+
+def subscribe_object_class_attributes_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    update_rate: str = "",
+    timed: As = None,
+    active: bool = True,
+) -> None:
+    entry = preconditions.object_class(federation, object_class)
+    pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
+    wish = declaration.wish(federation, active, update_rate)
+    until = _write(federation, member, object_class, pairs, wish, timed)
+    for attributes, regions in pairs:
+        member.declared.subscribe_at(object_class, attributes, regions, wish)
+        _index(federation, member, regions)
+    declaration.resubscribed(turn, federation, member, entry)
+    _subscriptions_changed(turn, federation, member, _named(object_class, pairs), until, timed, False)
+
+
+def _named(object_class: ObjectClassHandle, pairs: preconditions.Pairs) -> list[Subscription]:
+    return [(object_class, a, r) for attributes, regions in pairs for a in attributes for r in regions]
+
+
+def _write(
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    pairs: preconditions.Pairs,
+    wish: Wish | None,
+    timed: As,
+) -> Any:
+    """As of a time, or for all times; until when it holds."""
+    declared = member.declared
+    keys = [(attribute, region) for _, attribute, region in _named(object_class, pairs) if attribute]
+    if timed is None:
+        declared.timed.forget(object_class, keys)
+        return None
+    _begin(federation, member, timed)
+    now = declared.subscribed_at.get(object_class, {})
+    for attribute, region in keys:
+        before = now.get(attribute, {}).get(region)
+        declared.timed.write(object_class, (attribute, region), timed[0], before, wish)
+    histories = declared.timed.of.get(object_class, {})
+    return _until([histories[key].following(timed[0]) for key in keys])
+
+
+def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) -> None:
+    timed_changes.require_tbound(federation, member, timed)
+    federation.timed = True
+    if timed[2] is not None:
+        member.declared.reclaim((timed[2], 0))
+
+
+def _subscriptions_changed(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    changed: list[Subscription],
+    until: Any,
+    timed: As,
+    wholly: bool,
+) -> None:
+    if timed is None:
+        timed_changes.untimed(turn, federation, member, changed)
+    else:
+        timed_changes.carried_out(turn, federation, member, changed, until, timed, wholly)
+
+
+def subscribe_object_class_attributes_passively_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    update_rate: str = "",
+    timed: As = None,
+) -> None:
+    subscribe_object_class_attributes_with_regions(
+        turn, federation, member, object_class, attributes_and_regions, update_rate, timed, False
+    )
+
+
+def unsubscribe_object_class_attributes_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attributes_and_regions: Iterable[Any],
+    timed: As = None,
+) -> None:
+    entry = preconditions.object_class(federation, object_class)
+    pairs = preconditions.paired(federation, member, entry, attributes_and_regions)
+    until = _write(federation, member, object_class, pairs, None, timed)
+    for attributes, regions in pairs:
+        member.declared.unsubscribe_at(object_class, attributes, regions)
+        _index(federation, member, regions)
+    declaration.resubscribed(turn, federation, member, entry)
+    _subscriptions_changed(turn, federation, member, _named(object_class, pairs), until, timed, False)
+
+
+def subscribe_interaction_class_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: Iterable[RegionHandle],
+    timed: As = None,
+    active: bool = True,
+) -> None:
+    entry = preconditions.interaction_class(federation, interaction_class)
+    preconditions.not_reported(member, entry)
+    available = federation.catalog.available_to_interaction_class(entry)
+    chosen = sorted(regions)
+    for handle in chosen:
+        preconditions.usable_region(federation, member, handle, available, entry.name)
+    until = _write_received(federation, member, interaction_class, chosen, active, timed)
+    member.declared.receive_at(interaction_class, chosen, active)
+    _index(federation, member, chosen)
+    federation.changed()
+    advisories.interactions(turn, federation, entry.family())
+    changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
+    _subscriptions_changed(turn, federation, member, changed, until, timed, True)
+
+
+def _write_received(
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: list[RegionHandle],
+    active: bool | None,
+    timed: As,
+) -> Any:
+    declared = member.declared
+    keys = [(None, region) for region in regions]
+    if timed is None:
+        declared.timed_receives.forget(interaction_class, keys)
+        return None
+    _begin(federation, member, timed)
+    now = declared.receives_at.get(interaction_class, {})
+    for key in keys:
+        declared.timed_receives.write(interaction_class, key, timed[0], now.get(key[1]), active)
+    histories = declared.timed_receives.of.get(interaction_class, {})
+    return _until([histories[key].following(timed[0]) for key in keys])
+
+
+def subscribe_interaction_class_passively_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: Iterable[RegionHandle],
+    timed: As = None,
+) -> None:
+    subscribe_interaction_class_with_regions(
+        turn, federation, member, interaction_class, regions, timed, False
+    )
+
+
+def unsubscribe_interaction_class_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    regions: Iterable[RegionHandle],
+    timed: As = None,
+) -> None:
+    entry = preconditions.interaction_class(federation, interaction_class)
+    chosen = sorted(regions)
+    for handle in chosen:
+        preconditions.region(federation, member, handle)
+    until = _write_received(federation, member, interaction_class, chosen, None, timed)
+    member.declared.stop_receiving_at(interaction_class, chosen)
+    _index(federation, member, chosen)
+    federation.changed()
+    advisories.interactions(turn, federation, entry.family())
+    changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
+    _subscriptions_changed(turn, federation, member, changed, until, timed, True)
+
+
+# --- interactions ---------------------------------------------------------------------------------------------
+
+
+def send_interaction_with_regions(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    values: dict[ParameterHandle, bytes] | PackedValues,
+    regions: Iterable[RegionHandle],
+    tag: bytes,
+    time: LogicalTime | None = None,
+    order: OrderType | None = None,
+) -> MessageRetractionReturn | None:
+    """Without any region it goes to those who subscribe without."""
+    entry = preconditions.interaction_class(federation, interaction_class)
+    if interaction_class not in member.declared.sends:
+        raise InteractionClassNotPublished(
+            f"{member!r} does not publish {entry.name}; publish it before sending"
+        )
+    available = federation.catalog.available_to_interaction_class(entry)
+    chosen = sorted(regions)
+    for handle in chosen:
+        preconditions.usable_region(federation, member, handle, available, entry.name)
+    at = matching.extents_of(federation, chosen, available)
+    return pipeline.send_interaction(
+        turn, federation, member, interaction_class, values, tag, time, order, at, chosen
+    )

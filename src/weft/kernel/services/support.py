@@ -1,0 +1,389 @@
+"""Support services (clause 10): names and handles, switches, and what the RTI knows about a federation."""
+
+from __future__ import annotations
+
+from weft.fom.catalog import DimensionEntry, InteractionClassEntry, ObjectClassEntry
+from weft.fom.orders import NAMES
+from weft.kernel.ddm import matching
+from weft.kernel.message import advisories
+from weft.kernel.state import preconditions
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.turn import Turn
+from weft.model.enums import OrderType, ResignAction, ServiceGroup
+from weft.model.errors import (
+    AttributeNotDefined,
+    InteractionParameterNotDefined,
+    InvalidAttributeHandle,
+    InvalidDimensionHandle,
+    InvalidFederateHandle,
+    InvalidInteractionClassHandle,
+    InvalidObjectClassHandle,
+    InvalidObjectInstanceHandle,
+    InvalidOrderName,
+    InvalidOrderType,
+    InvalidParameterHandle,
+    InvalidResignAction,
+    InvalidServiceGroup,
+    InvalidTransportationName,
+    InvalidTransportationTypeHandle,
+    InvalidUpdateRateDesignator,
+    NameNotFound,
+    ObjectInstanceNotKnown,
+    RTIinternalError,
+)
+from weft.model.handles import (
+    AttributeHandle,
+    DimensionHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+
+_ORDER_NAMES = {
+    "Receive": OrderType.RECEIVE,
+    "TimeStamp": OrderType.TIMESTAMP,
+    "HLAcausal": OrderType.CAUSAL,
+    "HLAtotal": OrderType.TOTAL,
+    "HLApriority": OrderType.PRIORITY,
+}
+# Some write the two of the standard as its other names are written.
+_ORDER_SPELLINGS = {
+    **_ORDER_NAMES,
+    **NAMES,
+    "HLAreceive": OrderType.RECEIVE,
+    "HLAtimestamp": OrderType.TIMESTAMP,
+    "HLAtimeStamp": OrderType.TIMESTAMP,
+}
+
+# --- federates, classes, instances ----------------------------------------------------------------------------
+
+
+def get_federate_handle(turn: Turn, federation: Federation, member: Member, name: str) -> FederateHandle:
+    found = federation.member_names.get(name)
+    if found is None:
+        raise NameNotFound(f"no federate named {name!r} in {federation.name!r}")
+    return found.handle
+
+
+def get_federate_name(turn: Turn, federation: Federation, member: Member, handle: FederateHandle) -> str:
+    return preconditions.member(federation, handle).name
+
+
+def get_object_class_handle(
+    turn: Turn, federation: Federation, member: Member, name: str
+) -> ObjectClassHandle:
+    found = federation.catalog.object_class_named(name)
+    if found is None:
+        raise NameNotFound(f"no object class {name!r} in the object model of {federation.name!r}")
+    return found.handle
+
+
+def _object_class(federation: Federation, handle: ObjectClassHandle) -> ObjectClassEntry:
+    found = federation.catalog.object_classes.get(handle)
+    if found is None:
+        raise InvalidObjectClassHandle(f"{handle!r} is no object class of {federation.name!r}")
+    return found
+
+
+def get_object_class_name(
+    turn: Turn, federation: Federation, member: Member, handle: ObjectClassHandle
+) -> str:
+    return _object_class(federation, handle).name
+
+
+def get_known_object_class_handle(
+    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle
+) -> ObjectClassHandle:
+    known = federation.known_class(member, preconditions.known_instance(federation, member, handle))
+    assert known is not None  # a known instance has a known class
+    return known
+
+
+def get_object_instance_handle(
+    turn: Turn, federation: Federation, member: Member, name: str
+) -> ObjectInstanceHandle:
+    instance = federation.instance_names.get(name)
+    if instance is None or not instance.knowledge.mask & member.bit:
+        raise ObjectInstanceNotKnown(f"no instance named {name!r} is known to {member!r}")
+    return instance.handle
+
+
+def get_object_instance_name(
+    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle
+) -> str:
+    return preconditions.known_instance(federation, member, handle).name
+
+
+def get_attribute_handle(
+    turn: Turn, federation: Federation, member: Member, object_class: ObjectClassHandle, name: str
+) -> AttributeHandle:
+    entry = _object_class(federation, object_class)
+    found = entry.names.get(name)
+    if found is None:
+        raise NameNotFound(f"class {entry.name} has no attribute {name!r}")
+    return found
+
+
+def get_attribute_name(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_class: ObjectClassHandle,
+    attribute: AttributeHandle,
+) -> str:
+    entry = _object_class(federation, object_class)
+    found = entry.attributes.get(attribute)
+    if found is None:
+        if federation.catalog.is_attribute(attribute):
+            raise AttributeNotDefined(f"{attribute!r} is no attribute of class {entry.name}")
+        raise InvalidAttributeHandle(f"{attribute!r} is no attribute of {federation.name!r}")
+    return found.name
+
+
+def get_interaction_class_handle(
+    turn: Turn, federation: Federation, member: Member, name: str
+) -> InteractionClassHandle:
+    found = federation.catalog.interaction_class_named(name)
+    if found is None:
+        raise NameNotFound(f"no interaction class {name!r} in the object model of {federation.name!r}")
+    return found.handle
+
+
+def _interaction_class(federation: Federation, handle: InteractionClassHandle) -> InteractionClassEntry:
+    found = federation.catalog.interaction_classes.get(handle)
+    if found is None:
+        raise InvalidInteractionClassHandle(f"{handle!r} is no interaction class of {federation.name!r}")
+    return found
+
+
+def get_interaction_class_name(
+    turn: Turn, federation: Federation, member: Member, handle: InteractionClassHandle
+) -> str:
+    return _interaction_class(federation, handle).name
+
+
+def get_parameter_handle(
+    turn: Turn, federation: Federation, member: Member, interaction_class: InteractionClassHandle, name: str
+) -> ParameterHandle:
+    entry = _interaction_class(federation, interaction_class)
+    found = entry.names.get(name)
+    if found is None:
+        raise NameNotFound(f"class {entry.name} has no parameter {name!r}")
+    return found
+
+
+def get_parameter_name(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    parameter: ParameterHandle,
+) -> str:
+    entry = _interaction_class(federation, interaction_class)
+    found = entry.parameters.get(parameter)
+    if found is None:
+        if federation.catalog.is_parameter(parameter):
+            raise InteractionParameterNotDefined(f"{parameter!r} is no parameter of class {entry.name}")
+        raise InvalidParameterHandle(f"{parameter!r} is no parameter of {federation.name!r}")
+    return found.name
+
+
+# --- rates, orders, transportations, dimensions ---------------------------------------------------------------
+
+
+def get_update_rate_value(turn: Turn, federation: Federation, member: Member, designator: str) -> float:
+    rate = federation.catalog.model.update_rates.get(designator)
+    if rate is None:
+        known = ", ".join(federation.catalog.model.update_rates) or "none"
+        raise InvalidUpdateRateDesignator(
+            f"{designator!r} is no update rate of the object model (it has {known})"
+        )
+    return rate
+
+
+def get_update_rate_value_for_attribute(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    object_instance: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+) -> float:
+    """The rate this federate subscribed the attribute with; 0 where it asked for every update or for none."""
+    instance = preconditions.known_instance(federation, member, object_instance)
+    preconditions.known_attributes(federation, member, instance, [attribute])
+    known = federation.known_class(member, instance)
+    where = matching.where_is(federation, instance)
+    wishes = {} if known is None else matching.wishes(federation, member, known, where) or {}
+    wish = wishes.get(attribute)
+    return federation.catalog.model.update_rates[wish.rate] if wish is not None and wish.rate else 0.0
+
+
+def get_order_type(turn: Turn, federation: Federation, member: Member, name: str) -> OrderType:
+    found = _ORDER_SPELLINGS.get(name)
+    if found is None:
+        raise InvalidOrderName(f"{name!r} is no order; use {' or '.join(_ORDER_NAMES)}")
+    return found
+
+
+def get_order_name(turn: Turn, federation: Federation, member: Member, order: OrderType) -> str:
+    for name, found in _ORDER_NAMES.items():
+        if found is order:
+            return name
+    raise InvalidOrderType(f"{order!r} is no order type")
+
+
+def get_transportation_type_handle(
+    turn: Turn, federation: Federation, member: Member, name: str
+) -> TransportationTypeHandle:
+    found = federation.catalog.transportation_names.get(name)
+    if found is None:
+        known = ", ".join(federation.catalog.transportation_names)
+        raise InvalidTransportationName(f"{name!r} is no transportation of the object model (it has {known})")
+    return found
+
+
+def get_transportation_type_name(
+    turn: Turn, federation: Federation, member: Member, handle: TransportationTypeHandle
+) -> str:
+    found = federation.catalog.transportations.get(handle)
+    if found is None:
+        raise InvalidTransportationTypeHandle(f"{handle!r} is no transportation type of {federation.name!r}")
+    return found
+
+
+def get_available_dimensions_for_object_class(
+    turn: Turn, federation: Federation, member: Member, handle: ObjectClassHandle
+) -> frozenset[DimensionHandle]:
+    return federation.catalog.available_to_object_class(_object_class(federation, handle))
+
+
+def get_available_dimensions_for_interaction_class(
+    turn: Turn, federation: Federation, member: Member, handle: InteractionClassHandle
+) -> frozenset[DimensionHandle]:
+    return federation.catalog.available_to_interaction_class(_interaction_class(federation, handle))
+
+
+def get_dimension_handle(turn: Turn, federation: Federation, member: Member, name: str) -> DimensionHandle:
+    found = federation.catalog.dimension_names.get(name)
+    if found is None:
+        raise NameNotFound(f"no dimension {name!r} in the object model of {federation.name!r}")
+    return found.handle
+
+
+def _dimension(federation: Federation, handle: DimensionHandle) -> DimensionEntry:
+    found = federation.catalog.dimensions.get(handle)
+    if found is None:
+        raise InvalidDimensionHandle(f"{handle!r} is no dimension of {federation.name!r}")
+    return found
+
+
+def get_dimension_name(turn: Turn, federation: Federation, member: Member, handle: DimensionHandle) -> str:
+    return _dimension(federation, handle).name
+
+
+def get_dimension_upper_bound(
+    turn: Turn, federation: Federation, member: Member, handle: DimensionHandle
+) -> int:
+    return _dimension(federation, handle).upper_bound
+
+
+# --- normalisation --------------------------------------------------------------------------------------------
+
+
+def normalize_service_group(turn: Turn, federation: Federation, member: Member, group: ServiceGroup) -> int:
+    if not isinstance(group, ServiceGroup):
+        raise InvalidServiceGroup(f"{group!r} is no service group")
+    return group.value
+
+
+def normalize_federate_handle(
+    turn: Turn, federation: Federation, member: Member, handle: FederateHandle
+) -> int:
+    if not handle.is_between(1, federation.federates_joined):
+        raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
+    return handle.number
+
+
+def normalize_object_class_handle(
+    turn: Turn, federation: Federation, member: Member, handle: ObjectClassHandle
+) -> int:
+    return _object_class(federation, handle).handle.number
+
+
+def normalize_interaction_class_handle(
+    turn: Turn, federation: Federation, member: Member, handle: InteractionClassHandle
+) -> int:
+    return _interaction_class(federation, handle).handle.number
+
+
+def normalize_object_instance_handle(
+    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle
+) -> int:
+    if handle not in federation.instances:
+        raise InvalidObjectInstanceHandle(f"{handle!r} is no object instance of {federation.name!r}")
+    return handle.number
+
+
+# --- switches -------------------------------------------------------------------------------------------------
+
+SWITCHES = {
+    "object_class_relevance": "HLAobjectClassRelevanceAdvisory",
+    "attribute_relevance": "HLAattributeRelevanceAdvisory",
+    "attribute_scope": "HLAattributeScopeAdvisory",
+    "interaction_relevance": "HLAinteractionRelevanceAdvisory",
+    "convey_region_designator_sets": "HLAconveyRegionDesignatorSets",
+    "service_reporting": "HLAserviceReporting",
+    "exception_reporting": "HLAexceptionReporting",
+    "send_service_reports_to_file": "HLAsendServiceReportsToFile",
+}
+"""The switches of a federate, and what the MOM calls them."""
+
+
+def get_switch(turn: Turn, federation: Federation, member: Member, name: str) -> bool:
+    return bool(getattr(member.switches, name))
+
+
+def set_switch(turn: Turn, federation: Federation, member: Member, name: str, value: bool) -> None:
+    if name not in SWITCHES:
+        raise RTIinternalError(f"{name!r} is no switch of a federate")
+    if getattr(member.switches, name) == bool(value):
+        return  # nothing is switched, so there is nothing to tell
+    if name == "service_reporting" and value:
+        preconditions.not_hearing_reports(federation, member)
+    setattr(member.switches, name, bool(value))
+    turn.note(federation, member, SWITCHES[name])
+    if name == "send_service_reports_to_file":
+        turn.note(federation, member, "HLAreportServiceFile")
+    catalog = federation.catalog
+    if name == "object_class_relevance":
+        member.told_registrations.clear()
+        published = list(member.declared.published)
+        advisories.registrations(turn, federation, [catalog.object_classes[handle] for handle in published])
+    elif name == "interaction_relevance":
+        member.told_interactions.clear()
+        sent = list(member.declared.sends)
+        advisories.interactions(turn, federation, [catalog.interaction_classes[handle] for handle in sent])
+    elif name in ("attribute_relevance", "attribute_scope"):
+        (member.told_updates if name == "attribute_relevance" else member.told_scope).clear()
+        advisories.instances(turn, federation, federation.instances.values())
+    elif name == "convey_region_designator_sets":
+        federation.regional += 1  # forgets the routes of what is sent with regions
+
+
+def get_federation_switch(turn: Turn, federation: Federation, member: Member, name: str) -> bool:
+    return federation.switch(name)
+
+
+def get_automatic_resign_directive(turn: Turn, federation: Federation, member: Member) -> ResignAction:
+    return member.resign_directive
+
+
+def set_automatic_resign_directive(
+    turn: Turn, federation: Federation, member: Member, value: ResignAction
+) -> None:
+    if not isinstance(value, ResignAction):
+        raise InvalidResignAction(f"{value!r} is no resign action")
+    member.resign_directive = value

@@ -1,0 +1,348 @@
+"""Changes of regions and subscriptions as of a logical time (docs/ddm-sync.md): how a federate makes one, and what it leads to.
+
+A federate that regulates time may say from when on a region, or a subscription with regions, is to be what; no earlier
+than it could send a message.  That is a command like the change without a time.
+
+At the federate's node, when it is made: the federate is *held*, not granted that time or a later one, until further notice.
+At each node, when it is carried out:
+
+    lists       the distribution lists of the node's topics are what they would be, had it come first of all
+    queue       what waits for the federate and is not wanted any more, as of its time, is dropped (at its own node)
+    late sends  what is in the node's log and is wanted now is sent, to that federate alone
+    Settled     the node says so to the federate's node, behind the late sends, by the causal class
+
+When all nodes have, the federate is no longer held.  So it never gets anything of its past: a late send is not below the time of
+the change, and the federate has not been granted that time.  Nor is there anything to take back: what it was given is below the
+time that it was held at, and the change makes no difference there.
+
+A change without a time holds from when it is carried out, for all times; what it makes the federate not want any more and
+waits for it already comes all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from weft.kernel.ddm import matching, matching_at_time
+from weft.kernel.message import deliver_as_of, pipeline, update_rates
+from weft.kernel.message.deliver_as_of import LATE_INTERACTION, LATE_UPDATE, NEVER, Condition
+from weft.kernel.state.effects import Transmit
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.parcels import Data, Settled
+from weft.kernel.state.time_state import GRANTED, NMR, NMRA
+from weft.kernel.state.topics import Change, Sent
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import galt_exchange, grants, stamps
+from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
+from weft.model.handles import AttributeHandle, FederateHandle
+from weft.model.packed import PackedValues
+from weft.ordering.stamped import Stamped
+
+PLACES: Final = {
+    "commit_region_modifications": 1,
+    "subscribe_object_class_attributes_with_regions": 3,
+    "subscribe_object_class_attributes_passively_with_regions": 3,
+    "unsubscribe_object_class_attributes_with_regions": 2,
+    "subscribe_interaction_class_with_regions": 2,
+    "subscribe_interaction_class_passively_with_regions": 2,
+    "unsubscribe_interaction_class_with_regions": 2,
+}
+"""Services that take a time, and which of their arguments it is."""
+
+As = tuple[Any, int, Any] | None
+"""As of when: the time, the number of the call, and what is past for everybody, as the federate's node knows it."""
+
+Subscription = tuple[Any, AttributeHandle | None, Any]
+
+
+# --- at the federate's node ---------------------------------------------------------------------------------------
+
+
+def prepare(
+    federation: Federation, member: Member, service: str, number: int, arguments: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The arguments of the command; if it has a time, the federate is held from now on."""
+    place = PLACES[service]
+    if len(arguments) <= place or arguments[place] is None:
+        return arguments[:place]
+    value = stamps.time_value(federation, arguments[place])
+    if not member.timing.regulating:
+        raise TimeRegulationIsNotEnabled(
+            f"{member!r} is not time-regulating: only what it promises says that nothing changes before a time; "
+            f"call enable_time_regulation first, or {service} without a time"
+        )
+    stamps.require_promised(member, value, "change regions and subscriptions")
+    member.timing.changes[number] = Change(value)
+    federation.distribution.changing[member.handle] = None
+    return *arguments[:place], (value, number, federation.horizon.past)
+
+
+def require_tbound(federation: Federation, member: Member, timed: As) -> None:
+    """At the home: without a log a change must not concern what may have been sent."""
+    ahead = federation.channels.tbound
+    if timed is None or not ahead or federation.timetable is None:
+        return
+    least = (galt_exchange.past(federation) or 0) + ahead
+    if timed[0] < least:
+        raise InvalidLogicalTime(
+            f"{member!r} may change regions and subscriptions as of {least} or later, not of {timed[0]}: messages may have "
+            f"been sent up to then, {ahead:g} ahead of what is past for everybody (TboundAhead of the RID file)"
+        )
+
+
+def refused(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+    """It has not come about."""
+    if number in member.timing.changes:
+        _release(turn, federation, member, number)
+
+
+def settled(turn: Turn, federation: Federation, sender: str, parcel: Settled) -> None:
+    """Another node has carried a change of a member here out."""
+    member = federation.members.get(parcel.federate)
+    change = None if member is None else member.timing.changes.get(parcel.number)
+    if member is not None and change is not None and change.nodes is not None:
+        change.nodes.pop(sender, None)
+        if not change.nodes:
+            _release(turn, federation, member, parcel.number)
+
+
+def left(turn: Turn, federation: Federation) -> None:
+    """A member has gone: nobody waits for nodes without members."""
+    still = {member.node for member in federation.members.values()}
+    for handle in list(federation.distribution.changing):
+        member = federation.members[handle]
+        for number, change in list(member.timing.changes.items()):
+            if change.nodes is not None:
+                change.nodes = {node: None for node in change.nodes if node in still}
+                if not change.nodes:
+                    _release(turn, federation, member, number)
+
+
+def _release(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+    timing = member.timing
+    del timing.changes[number]
+    if not timing.changes:
+        federation.distribution.changing.pop(member.handle, None)
+    if timing.mode != GRANTED:
+        if timing.mode in (NMR, NMRA):
+            grants.changed(turn, federation, member)
+        grants.check(turn, federation, member)
+        if federation.home == turn.node:
+            grants.settle(turn, federation)
+
+
+# --- at each node -------------------------------------------------------------------------------------------------
+
+
+def untimed(turn: Turn, federation: Federation, member: Member, changed: list[Subscription]) -> None:
+    """These subscriptions have changed, or their regions, without a time."""
+    if changed:
+        redeclared(turn, federation, member)
+        _enter(federation, member, changed)
+
+
+def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
+    """It has changed something without a time: what waits for it and is now not wanted comes all the same."""
+    timing = member.timing
+    if not federation.timed:
+        timing.untimed += 1  # nobody has asked anything as of a time: all that waits stays
+    elif member.node == turn.node:
+        for message in timing.queue.conditional():
+            if message.condition.untimed == timing.untimed:
+                content = _still(federation, member, message)
+                if content is not message.content:
+                    message.condition = _keeping(message, content)
+
+
+def _keeping(message: Stamped, content: tuple[str, tuple[Any, ...]] | None) -> Condition:
+    """All of it stays, though the federate wants only so much of it now."""
+    condition: Condition = message.condition
+    method, arguments = message.content
+    if content is None or method == "receive_interaction":
+        return condition._replace(untimed=NEVER)
+    still = _handles(content[1][1])
+    kept = frozenset([attribute for attribute in _handles(arguments[1]) if attribute not in still])
+    return condition._replace(kept=condition.kept | kept)
+
+
+def _enter(
+    federation: Federation, member: Member, changed: list[Subscription]
+) -> list[tuple[Any, frozenset[int]]]:
+    """Into the lists here: the topics, and the cells in which something may have changed."""
+    found = []
+    for topic in list(federation.distribution.topics.values()):
+        cells: frozenset[int] = frozenset()
+        for kind, what, handle in changed:
+            if deliver_as_of.concerns(federation, topic, kind, what):
+                region = federation.regions[handle]
+                cells |= deliver_as_of.enter(federation, topic, member, kind, what, region)
+        if cells:
+            found.append((topic, cells))
+    return found
+
+
+def carried_out(
+    turn: Turn,
+    federation: Federation,
+    member: Member,
+    changed: list[Subscription],
+    until: Any,
+    timed: tuple[Any, int, Any],
+    wholly: bool,
+) -> None:
+    """As of a time, and until another: `wholly` if anything may have changed there, not only in the cells of the regions."""
+    time, number, _ = timed
+    distribution = federation.distribution
+    distribution.counts.changes += 1
+    if member.node == turn.node:
+        _sift(turn, federation, member, time, until)
+    late: dict[Sent, None] = {}
+    for topic, cells in _enter(federation, member, changed):
+        late.update(dict.fromkeys(topic.between(None if wholly else cells, time, until)))
+    for message in sorted(late, key=_order):
+        if message.sender != member.handle:
+            _make_good(turn, federation, member, message)
+    if member.node == turn.node:
+        change = member.timing.changes.get(number)
+        if change is not None:
+            change.nodes = {m.node: None for m in federation.members.values() if m.node != turn.node}
+            if not change.nodes:
+                _release(turn, federation, member, number)
+    elif any(other.node == turn.node for other in federation.members.values()):
+        parcel = Settled(
+            federation.name, federation.execution, federation.sequence + 1, member.handle, number
+        )
+        turn.effects.append(Transmit(member.node, parcel))
+
+
+def _order(message: Sent) -> tuple[Any, bytes]:
+    return message.time, bytes(message.stamp[3])
+
+
+# --- what waits for the federate ------------------------------------------------------------------------------------
+
+
+def _sift(turn: Turn, federation: Federation, member: Member, time: Any, until: Any) -> None:
+    timing = member.timing
+    dropped = 0
+    for message in timing.queue.conditional():
+        stamp = message.key[0]
+        fresh = message.condition.untimed == timing.untimed
+        if fresh and stamp >= time and (until is None or stamp < until):
+            content = _still(federation, member, message)
+            if content is None:
+                timing.queue.drop(message)
+                dropped += 1
+            else:
+                message.content = content
+    federation.distribution.counts.dropped += dropped
+    if dropped and timing.mode in (NMR, NMRA):
+        turn.queued = True
+
+
+def _still(federation: Federation, member: Member, message: Stamped) -> tuple[str, tuple[Any, ...]] | None:
+    """What of it the federate wants now; None: nothing."""
+    content: tuple[str, tuple[Any, ...]] = message.content
+    method, arguments = content
+    values = arguments[1]
+    where = message.condition.where
+    if method == "receive_interaction":
+        sent_class, at = where
+        entry = federation.catalog.interaction_classes[sent_class]
+        received = matching_at_time.hears(federation, member, entry, at, message.key[0])
+        if received is None or received.handle == arguments[0]:
+            return None if received is None else content
+        held = federation.catalog.interaction_classes[arguments[0]]
+        if received not in held.lineage:
+            return None  # of a class below: its sender's node sends all of it
+        kept = _part(values, [p for p in _handles(values) if p in received.parameters])
+        return method, (received.handle, kept, *arguments[2:])
+    instance = federation.instances.get(arguments[0])
+    if instance is None:
+        return content
+    sent = _handles(values)
+    wanted = matching_at_time.wanted(federation, member, instance, sent, where, message.key[0])
+    kept = message.condition.kept
+    if kept:
+        wanted = [attribute for attribute in sent if attribute in kept or attribute in wanted]
+    if not wanted:
+        return None
+    if len(wanted) == len(sent):
+        return content
+    return method, (arguments[0], _part(values, wanted), *arguments[2:])
+
+
+def _handles(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, dict) else list(values.handles)
+
+
+def _part(values: Any, handles: list[Any]) -> Any:
+    return update_rates.part_of(values, tuple(handles))
+
+
+# --- late sends -----------------------------------------------------------------------------------------------------
+
+
+def _make_good(turn: Turn, federation: Federation, member: Member, message: Sent) -> None:
+    """A message in the log here: does the member want it now, and has it not had it?"""
+    if message.transportation is not None:
+        entry = federation.catalog.interaction_classes[message.target]
+        received = matching_at_time.hears(federation, member, entry, message.where, message.time)
+        had = message.gone.pop(member.handle, None)
+        if received is not None:
+            message.gone[member.handle] = received.handle
+            if had is None or received not in federation.catalog.interaction_classes[had].lineage:
+                _send_late(turn, federation, member, message, _handles(message.values))
+        return
+    instance = federation.instances.get(message.target)
+    if instance is None or instance.condemned is not None:
+        return
+    sent = _handles(message.values)
+    wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, message.time)
+    had = message.gone.pop(member.handle, None) or {}
+    if wanted:
+        message.gone[member.handle] = dict.fromkeys(wanted)
+        missing = [attribute for attribute in wanted if attribute not in had]
+        if missing:
+            _send_late(turn, federation, member, message, missing)
+
+
+def _send_late(turn: Turn, federation: Federation, member: Member, message: Sent, handles: list[Any]) -> None:
+    federation.distribution.counts.late += 1
+    arguments = _late(message, handles)
+    service = LATE_UPDATE if message.transportation is None else LATE_INTERACTION
+    data = Data(
+        federation.name,
+        federation.execution,
+        federation.sequence + 1,  # after the command that is being carried out
+        message.sender,
+        service,
+        (member.handle, *arguments),
+    )
+    if member.node == turn.node:
+        pipeline.arrive(turn, federation, data)
+        return
+    turn.effects.append(Transmit(member.node, data))
+    stamps.announced(federation, turn.node, (member.node,), message.time)
+    sender = federation.members.get(message.sender)
+    found = None if sender is None else sender.timing.retractable.get(message.stamp[3])
+    if sender is not None and found is not None and member.node not in found.nodes:
+        sender.timing.retractable[message.stamp[3]] = found._replace(nodes=(*found.nodes, member.node))
+
+
+def _late(message: Sent, handles: list[Any]) -> tuple[Any, ...]:
+    values = _part(message.values, handles)
+    update = message.transportation is None
+    if isinstance(values, PackedValues):
+        values = values.unpack()
+    if update:
+        there = matching.part_of(message.where, handles)
+        placed = () if there is None else (matching.carried(there),)
+        return (message.target, values, message.tag, *placed, message.stamp)
+    at = () if message.where is None else (matching.boxes(message.where),)
+    return (message.target, values, message.tag, message.transportation, *at, message.stamp)
+
+
+def resigned(turn: Turn, federation: Federation, handle: FederateHandle) -> None:
+    federation.distribution.left(handle)
+    left(turn, federation)

@@ -1,0 +1,597 @@
+"""The state of a federation, as every node that has members of it holds it.
+
+Three sharings keep it small, because a federation may have many thousand instances, each known to a hundred federates:
+
+* `Instance.owners` is one dict for all instances registered alike; it is replaced, never changed, when ownership moves.
+* `Knowledge`, who knows an instance and at which class, is a bit mask of seats per class, again one object for all
+  instances known alike; it carries the routes of updates worked out so far.
+* The plan of discovery for a class is worked out once per set of owned attributes, and kept until a declaration changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
+from weft.interest import Declarations, Declared
+from weft.kernel.state.absence import Absence
+from weft.kernel.state.effects import Callback
+from weft.kernel.state.order_state import Orders
+from weft.kernel.state.rate_state import Paces
+from weft.kernel.state.region_index import RegionIndex
+from weft.kernel.state.region_state import Extents, OwnedRegion, Placement, Where
+from weft.kernel.state.save_state import AskedSave, Halt, Restoring, Saving
+from weft.kernel.state.time_state import Horizon, Timetable, Timing
+from weft.kernel.state.topics import Distribution
+from weft.kernel.state.traffic import Footprint, Spread, Traffic
+from weft.model.enums import OrderType, ResignAction
+from weft.model.handles import (
+    AttributeHandle,
+    DimensionHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    RegionHandle,
+    TransportationTypeHandle,
+)
+from weft.model.recording import Pattern, Recorder
+from weft.model.records import RangeBounds, Source
+from weft.model.time import LogicalTime, LogicalTimeFactory
+from weft.ordering.galt import Bound
+
+_KNOWLEDGE_KEPT = 4096
+_DELETED_KEPT = 4096
+
+
+FEDERATION_SWITCHES = (
+    "autoProvide",
+    "delaySubscriptionEvaluation",
+    "advisoriesUseKnownClass",
+    "allowRelaxedDDM",
+    "nonRegulatedGrant",
+)
+
+
+class Switches:
+    """The switches of one federate; the federation-wide ones are in `Federation.switches`."""
+
+    def __init__(self) -> None:
+        self.object_class_relevance = False
+        self.attribute_relevance = False
+        self.attribute_scope = False
+        self.interaction_relevance = False
+        self.convey_region_designator_sets = False
+        self.service_reporting = False
+        self.exception_reporting = False
+        self.send_service_reports_to_file = False
+        # Of 2010, where no switch says it: time advances though nobody regulates.
+        self.non_regulated_grant = False
+
+
+Counts = dict[tuple[Any, TransportationTypeHandle], int]
+"""By class and transportation."""
+
+
+class Tally:
+    """What a federate has done and what was done to it, for the MOM; true at the federate's own node.
+
+    Messages are counted once each, at the audience or route they take, and entered here when those are forgotten or somebody
+    asks (`Federation.count_up`): the way of a message costs one addition more, however many hear it.
+    """
+
+    def __init__(self) -> None:
+        self.updates = 0
+        self.updates_sent: Counts = {}
+        self.reflections_received: Counts = {}
+        self.interactions_sent: Counts = {}
+        self.interactions_received: Counts = {}
+        self.directed_sent: Counts = {}
+        self.directed_received: Counts = {}
+        # Of instances that are gone by now; for the others, `Instance.updated` and `reflected` say it.
+        self.updated: dict[ObjectClassHandle, int] = {}
+        self.reflected: dict[ObjectClassHandle, int] = {}
+        self.registered = 0
+        self.deleted = 0
+        self.discovered = 0
+        self.removed = 0
+
+    def add_messages(self, other: Tally) -> None:
+        """The messages of another one, too."""
+        self.updates += other.updates
+        _add_all(self.updates_sent, other.updates_sent)
+        _add_all(self.reflections_received, other.reflections_received)
+        _add_all(self.interactions_sent, other.interactions_sent)
+        _add_all(self.interactions_received, other.interactions_received)
+        _add_all(self.directed_sent, other.directed_sent)
+        _add_all(self.directed_received, other.directed_received)
+
+
+def _add_all(counts: Counts, more: Counts) -> None:
+    for (kind, transportation), count in more.items():
+        add(counts, kind, transportation, count)
+
+
+def add(counts: Counts, kind: Any, transportation: TransportationTypeHandle, count: int = 1) -> None:
+    key = (kind, transportation)
+    counts[key] = counts.get(key, 0) + count
+
+
+class Member:
+    """A joined federate."""
+
+    def __init__(
+        self,
+        handle: FederateHandle,
+        name: str,
+        kind: str,
+        node: str,
+        session: int,
+        seat: int,
+        declared: Declared,
+    ) -> None:
+        self.handle = handle
+        self.name = name
+        self.who: Pattern = (
+            ("federate", handle.number),
+            ("name", name),
+        )  # in rows (`recording.message_rows`)
+        self.kind = kind  # the federate type
+        # A class and this member, one for all audiences (`message.recipients`): typed, compiled code would make one for each.
+        self.ear: Any = None
+        self.node = node
+        self.session = session  # means something at that node only
+        self.seat = seat
+        self.bit = 1 << seat
+        self.declared = declared
+        self.switches = Switches()
+        self.resign_directive = ResignAction.NO_ACTION
+        # What advisories have told this federate so far; kept only while the switch is on.
+        self.told_registrations: dict[ObjectClassHandle, None] = {}
+        self.told_interactions: dict[InteractionClassHandle, None] = {}
+        self.told_scope: dict[ObjectInstanceHandle, dict[AttributeHandle, None]] = {}
+        self.told_updates: dict[ObjectInstanceHandle, dict[AttributeHandle, str]] = {}
+        # Deviations from the object model's transportation and order.
+        self.attribute_transportations: dict[
+            ObjectClassHandle, dict[AttributeHandle, TransportationTypeHandle]
+        ] = {}
+        self.attribute_orders: dict[ObjectClassHandle, dict[AttributeHandle, OrderType]] = {}
+        self.interaction_transportations: dict[InteractionClassHandle, TransportationTypeHandle] = {}
+        self.interaction_orders: dict[InteractionClassHandle, OrderType] = {}
+        # For the MOM (`mom.mom`).
+        self.mom_handle: ObjectInstanceHandle | None = None  # once it was asked for (`mom_handle`)
+        self.tally = Tally()
+        self.traffic = Traffic()
+        self.modules: tuple[Any, ...] = ()  # the object model sources it brought
+        self.granted_since = 0.0
+        self.report_period = 0
+        self.reports_made = 0
+        # Time management (`state.time_state`).
+        self.timing = Timing()
+        self.holds = False  # it is time-constrained, or has QoS: not everything may be handed to it at once
+        self.qos: Any = (
+            None  # at its own node: what it has said of urgency, deadlines and groups (`qos.consumers`)
+        )
+        self.saved_qos: Any = None  # of a federation made of a save: what it had said then
+        self.recorded = False  # its file of service reports has been begun
+        self.waiting = 0  # messages it has not read yet, as its host last said
+        self.absence: Absence | None = (
+            None  # its process is not there, or says nothing, as its host last said
+        )
+        self.handling: Callback | None = (
+            None  # what it took last, as its host says: the cause of what it does
+        )
+        # The same, where its host knows only which message it was (`weft.host.causes`); 0: none.
+        self.cause_source = 0
+        self.cause = 0
+
+    def __repr__(self) -> str:
+        return f"federate {self.name!r} ({self.handle!r})"
+
+
+Conveyed = frozenset[frozenset[tuple[DimensionHandle, RangeBounds]]]
+"""Regions as a federate is told of them: by value."""
+
+
+class Leg:
+    """One part of an update's route: these attributes, to that member, with that transportation."""
+
+    def __init__(
+        self,
+        member: Member,
+        attributes: tuple[AttributeHandle, ...] | None,
+        transportation: TransportationTypeHandle,
+        intervals: tuple[float, ...] = (),
+    ) -> None:
+        self.member = member
+        self.attributes = attributes  # None: all that were sent
+        self.transportation = transportation
+        self.intervals = (
+            intervals  # of a paced leg: for each attribute, seconds between two values; 0 for every update
+        )
+        self.regions: Conveyed | None = (
+            None  # what it is told of the regions that the attributes are sent with
+        )
+
+
+class Post:
+    """Another part of an update's route: these attributes, to members at those nodes."""
+
+    def __init__(
+        self,
+        nodes: tuple[str, ...],
+        attributes: tuple[AttributeHandle, ...] | None,
+        reliable: bool,
+        groups: tuple[str, ...] = (),
+    ) -> None:
+        self.nodes = nodes
+        self.attributes = attributes  # None: all that were sent
+        self.reliable = reliable
+        self.groups = groups  # multicast groups, if it may go that way
+
+
+class Route:
+    """Where an update of certain attributes goes: legs to members here, posts to other nodes.
+
+    Paced legs are those of members that named an update rate for some of the attributes (`message.update_rates`).
+    """
+
+    def __init__(
+        self,
+        legs: list[Leg],
+        posts: list[Post],
+        sender: Member,
+        object_class: ObjectClassHandle,
+        transportations: list[TransportationTypeHandle],
+        paced: list[Leg],
+    ) -> None:
+        self.legs = legs
+        self.paced = paced
+        self.posts = posts
+        self.sender = sender
+        self.object_class = object_class
+        self.transportations = transportations
+        self.reached = 0  # the seats of the legs
+        self.holding = False  # somebody here is time-constrained, or told of regions
+        for leg in legs:
+            self.reached |= leg.member.bit
+            self.holding = self.holding or leg.member.holds or leg.regions is not None
+        self.where: Where | None = None  # the instance is updated
+        self.footprint: Footprint | None = None  # what it does to the counts of the network
+        self.count = 0  # updates that went this way and are not in any tally yet
+        self.shape = -1  # in the recorder's book (`recording.message_rows`)
+
+    def count_up(self) -> None:
+        count = self.count
+        self.count = 0
+        if self.footprint is not None:
+            self.footprint.count(count)
+        self.sender.tally.updates += count
+        for transportation in self.transportations:
+            add(self.sender.tally.updates_sent, self.object_class, transportation, count)
+        for leg in self.legs:
+            add(leg.member.tally.reflections_received, self.object_class, leg.transportation, count)
+
+
+class Audience:
+    """Where an interaction goes: (class it is received at, member) here, and the other nodes."""
+
+    def __init__(
+        self,
+        ears: list[tuple[InteractionClassEntry, Member]],
+        nodes: list[str],
+        sender: Member,
+        sent_class: InteractionClassHandle,
+        transportation: TransportationTypeHandle,
+        managed: bool,
+    ) -> None:
+        self.ears = ears
+        self.nodes = nodes
+        self.sender = sender
+        self.sent_class = sent_class
+        self.transportation = transportation
+        self.managed = managed  # the RTI itself acts on it
+        self.holding = False  # somebody here is time-constrained, or may be told of regions
+        self.regions: Conveyed | None = None  # that it is sent with
+        self.at: Extents | None = None  # and where they are
+        self.groups: tuple[str, ...] = ()  # multicast groups, if it may go that way
+        self.footprint: Footprint | None = None  # what it does to the counts of the network
+        self.count = 0  # interactions that went to this audience and are not in any tally yet
+        # In the recorder's book, by parameters (`recording.message_rows`); and of the latest, with what it was known by.
+        self.shapes: dict[Any, int] = {}
+        self.latest = -1
+        self.latest_items: tuple[Any, ...] = ()
+
+    def count_up(self) -> None:
+        count = self.count
+        self.count = 0
+        if self.footprint is not None:
+            self.footprint.count(count)
+        add(self.sender.tally.interactions_sent, self.sent_class, self.transportation, count)
+        for _, member in self.ears:
+            add(member.tally.interactions_received, self.sent_class, self.transportation, count)
+
+
+class Knowledge:
+    """Who knows an instance, and at which class: a mask of seats for each class."""
+
+    def __init__(self, masks: dict[ObjectClassHandle, int]) -> None:
+        self.masks = masks
+        self.mask = 0
+        for mask in masks.values():
+            self.mask |= mask
+        self.routes: dict[tuple[Any, ...], Route] = {}
+        self.generation = 0
+
+
+class Overrides:
+    """Transportation and order of an instance's attributes where they differ from the object model."""
+
+    def __init__(self) -> None:
+        self.transportations: dict[AttributeHandle, TransportationTypeHandle] = {}
+        self.orders: dict[AttributeHandle, OrderType] = {}
+
+
+class Bid(NamedTuple):
+    """A member wants an attribute: until it gets it or is denied it, or only while its owner offers it."""
+
+    tag: bytes
+    lasting: bool
+
+
+class Transfers:
+    """What is under way for the ownership of an instance's attributes (`services.ownership`)."""
+
+    def __init__(self) -> None:
+        self.offered: dict[AttributeHandle, bytes] = {}  # a new owner is sought, with that tag
+        self.wanted: dict[AttributeHandle, dict[FederateHandle, Bid]] = {}  # first come, first served
+
+
+class Condemned:
+    """An instance is deleted at a logical time that not everybody who knows it has reached (`message.timed_deletion`)."""
+
+    def __init__(self, deleter: FederateHandle, retraction: bytes, owned: list[AttributeHandle]) -> None:
+        self.deleter = deleter
+        self.retraction = retraction
+        self.owned = owned  # by the deleter, until then
+        self.known_class: ObjectClassHandle | None = None  # at which the deleter knew it
+        self.waiting: dict[FederateHandle, None] = {}
+
+
+class Instance:
+    """An object instance."""
+
+    def __init__(
+        self,
+        handle: ObjectInstanceHandle,
+        name: str,
+        entry: ObjectClassEntry,
+        owners: dict[AttributeHandle, Member],
+        knowledge: Knowledge,
+        producer: FederateHandle,
+    ) -> None:
+        self.handle = handle
+        self.number = handle.number
+        self.name = name
+        self.entry = entry
+        self.owners = owners  # shared; replace, never change
+        self.knowledge = knowledge  # shared; replace through Federation.knowledge
+        self.producer = producer
+        self.updated = 0  # the seats of members that ever updated it
+        self.reflected = 0  # and of those that ever had it reflected
+        self.overrides: Overrides | None = None
+        self.transfers: Transfers | None = None
+        self.condemned: Condemned | None = None
+        self.placement: Placement | None = None  # the regions its attributes are updated in
+
+
+class SynchronizationPoint:
+    def __init__(self, label: str, tag: bytes, waiting: dict[FederateHandle, None], everyone: bool) -> None:
+        self.label = label
+        self.tag = tag
+        self.waiting = waiting  # announced to, and not yet achieved
+        self.achieved: dict[FederateHandle, bool] = {}
+        self.everyone = everyone  # no set was given: later joiners take part
+
+
+class Federation:
+    def __init__(
+        self,
+        name: str,
+        execution: str,
+        home: str,
+        founding: tuple[Any, ...],
+        catalog: Catalog,
+        time: LogicalTimeFactory,
+    ) -> None:
+        self.name = name
+        self.execution = execution  # tells it from others that have had the name, or will
+        self.home = home
+        self.founding = founding  # the arguments of its creation, for nodes that come later
+        self.catalog = catalog
+        self.time = time
+        self.members: dict[FederateHandle, Member] = {}
+        self.member_names: dict[str, Member] = {}
+        # The RTI itself, as owner of the MOM's instances and sender of its reports; it has a seat, but is no member.
+        self.rti = Member(FederateHandle.of(0), "RTI", "RTI", home, 0, 0, Declared())
+        self.seats: list[Member | None] = [self.rti]
+        self.federates_joined = 0
+        self.departed: dict[
+            FederateHandle, str
+        ] = {}  # names of some who have left: their last words may still come
+        self.declarations = Declarations()
+        self.instances: dict[ObjectInstanceHandle, Instance] = {}
+        # Of instances that were deleted while something about them may still wait for somebody: for the recorder.
+        self.deleted: dict[ObjectInstanceHandle, ObjectClassEntry] = {}
+        self.instance_names: dict[str, Instance] = {}
+        self.instances_of: dict[ObjectClassHandle, dict[ObjectInstanceHandle, Instance]] = {}
+        self.instances_registered = 0
+        self.reserved_names: dict[str, FederateHandle] = {}
+        # Data distribution (`services.data_distribution`).
+        self.regions: dict[RegionHandle, OwnedRegion] = {}
+        self.regions_created = 0
+        self.region_index = RegionIndex()  # of regions that are subscribed with …
+        self.update_index = RegionIndex()  # … and of those that instances are updated with
+        self.regional = (
+            0  # counts changes of what is subscribed with regions, for what was worked out from it
+        )
+        self.timed = False  # somebody has changed a region or subscription as of a logical time
+        self.distribution = Distribution()
+        self.points: dict[str, SynchronizationPoint] = {}
+        # Worked out on demand, valid until a declaration or the membership changes (`changed`).
+        # At this node: members with QoS (`qos.consumers`), and what the node's schedule says of classes.
+        self.attended: dict[FederateHandle, Any] = {}
+        self.schedule: Any = {}
+        self.generation = 1
+        self.audiences: dict[tuple[InteractionClassHandle, FederateHandle], Audience] = {}
+        self.routes: list[Route] = []
+        self.plans: dict[tuple[ObjectClassHandle, FederateHandle], Any] = {}
+        self._knowledge: dict[tuple[tuple[ObjectClassHandle, int], ...], Knowledge] = {}
+        # The order of control over several nodes.
+        self.sequence = 0
+        self.nodes: dict[str, None] = {home: None}
+        # Time management (`time.galt_exchange`).
+        self.horizon = Horizon()
+        self.timetable: Timetable | None = None  # at the home
+        # Save and restore (`federation.save`, `federation.restore`).
+        self.extensions: list[tuple[Source, ...]] = []  # what joining federates added to the object model
+        self.saving: Saving | None = None
+        # A save at a logical time (`federation.timed_saves`): asked for, accepted, and what follows for everybody's time.
+        self.save_asked: list[AskedSave] = []
+        self.save_scheduled: tuple[str, LogicalTime] | None = None
+        self.save_limit: Bound | None = None
+        self.restoring: Restoring | None = None
+        self.halt: Halt | None = None  # the operator has paused logical time (`federation.operator`)
+        self.last_save: tuple[str, LogicalTime | None] = ("", None)
+        self.successor: Federation | None = None  # what it is restored to
+        self.renamed: tuple[str, dict[FederateHandle, FederateHandle]] = ("", {})  # execution before, handles
+        self.reports = ""  # where this node keeps files of service reports; empty: nowhere
+        # The MOM (`mom.mom`): switches for all, whose services it reports, when it next reports on whom here.
+        self.switches = {name: bool(catalog.model.switches.get(name)) for name in FEDERATION_SWITCHES}
+        self.observed: dict[FederateHandle, Member] = {}
+        self.reports_due: dict[FederateHandle, float] = {}
+        # Values that wait because their subscribers named an update rate (`message.update_rates`); None until there are any.
+        self.paces: Paces | None = None
+        # Weft's own orders (`message.causal_order`): is any of them in use, and what this node keeps for them.
+        self.ordered = catalog.ordered
+        self.orders = Orders()
+        self.channels = Spread("", True, False)
+        self.recorder: Recorder | None = None  # where what happens here is recorded
+        self.first_shape = 0  # the number of the first shape of its next recorder
+        # Messages of members that have left this node, so that sums over all members never fall (`survey.survey`).
+        self.former_tally = Tally()
+        self.former_traffic = Traffic()
+
+    def switch(self, name: str) -> bool:
+        """A federation-wide switch, as the object model was when the federation was created, or as the MOM has set it."""
+        return self.switches[name]
+
+    def taking_part(self) -> list[str]:
+        """The nodes where there are members, and the home."""
+        return list(dict.fromkeys([self.home, *(member.node for member in self.members.values())]))
+
+    def count_up(self) -> None:
+        """Bring all tallies up to date."""
+        for audience in self.audiences.values():
+            if audience.count:
+                audience.count_up()
+        for route in self.routes:
+            if route.count:
+                route.count_up()
+
+    def changed(self) -> None:
+        """Forget what was worked out from declarations and membership."""
+        self.count_up()
+        self.routes.clear()
+        self.generation += 1
+        self.regional += 1
+        self.audiences.clear()
+        self.plans.clear()
+
+    def knowledge(self, masks: dict[ObjectClassHandle, int]) -> Knowledge:
+        """The shared knowledge with these masks; empty masks are left out."""
+        kept = {handle: mask for handle, mask in masks.items() if mask}
+        key = tuple(sorted(kept.items()))
+        found = self._knowledge.get(key)
+        if found is None:
+            if len(self._knowledge) >= _KNOWLEDGE_KEPT:
+                self._knowledge.clear()  # instances keep theirs; only sharing with later ones is lost
+            found = Knowledge(dict(key))  # in one order, whoever comes to it first
+            self._knowledge[key] = found
+        return found
+
+    def seated(self, mask: int) -> Iterator[Member]:
+        """The members whose seats are in the mask."""
+        for member in self.seats:
+            if member is not None and member.bit & mask:
+                yield member
+
+    def note_deleted(self, instance: Instance) -> None:
+        """It is deleted; what waits for somebody may still be about it."""
+        deleted = self.deleted
+        deleted[instance.handle] = instance.entry
+        if len(deleted) > _DELETED_KEPT:
+            del deleted[next(iter(deleted))]
+
+    def class_of(self, object_instance: ObjectInstanceHandle) -> ObjectClassEntry | None:
+        """Of an instance, also of one that was deleted not long ago while it was recorded."""
+        instance = self.instances.get(object_instance)
+        return self.deleted.get(object_instance) if instance is None else instance.entry
+
+    def known_class(self, member: Member, instance: Instance) -> ObjectClassHandle | None:
+        """The class at which the member knows the instance; None if it does not know it."""
+        bit = member.bit
+        if not instance.knowledge.mask & bit:
+            return None
+        for handle, mask in instance.knowledge.masks.items():
+            if mask & bit:
+                return handle
+        return None
+
+    def learn(self, instance: Instance, member: Member, known_class: ObjectClassHandle) -> None:
+        masks = dict(instance.knowledge.masks)
+        masks[known_class] = masks.get(known_class, 0) | member.bit
+        instance.knowledge = self.knowledge(masks)
+
+    def forget(self, instance: Instance, member: Member) -> None:
+        if instance.knowledge.mask & member.bit:
+            masks = {handle: mask & ~member.bit for handle, mask in instance.knowledge.masks.items()}
+            instance.knowledge = self.knowledge(masks)
+
+    def keep_messages(self, member: Member) -> None:
+        """A member of this node has gone, and all its messages are in its tally: they stay in the sums of the federation."""
+        self.former_tally.add_messages(member.tally)
+        self.former_traffic.add(member.traffic)
+
+    def keep_counts(self, instance: Instance) -> None:
+        """The instance goes: who updated it and had it reflected is kept in their tallies."""
+        kind = instance.entry.handle
+        for member in self.seated(instance.updated):
+            member.tally.updated[kind] = member.tally.updated.get(kind, 0) + 1
+        for member in self.seated(instance.reflected):
+            member.tally.reflected[kind] = member.tally.reflected.get(kind, 0) + 1
+
+    def take_seat(self, member: Member) -> None:
+        while len(self.seats) <= member.seat:
+            self.seats.append(None)
+        self.seats[member.seat] = member
+
+    def free_seat(self) -> int:
+        for seat, member in enumerate(self.seats):
+            if member is None:
+                return seat
+        return len(self.seats)
+
+
+MOM_INSTANCES = 1 << 27
+"""The numbers of the MOM's instances begin here: the federation's, then each federate's by its number."""
+
+
+def mom_handle(member: Member | None) -> ObjectInstanceHandle:
+    """Of the instance that the MOM has for it; kept, since it is looked for at each request and grant."""
+    if member is None:
+        return ObjectInstanceHandle.of(MOM_INSTANCES)
+    if member.mom_handle is None:
+        member.mom_handle = ObjectInstanceHandle.of(MOM_INSTANCES + member.handle.number)
+    return member.mom_handle

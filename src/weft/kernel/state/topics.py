@@ -1,0 +1,230 @@
+"""What a node keeps to send as of a logical time: topics with their distribution lists, and the log (docs/ddm-sync.md).
+
+A *topic* is an attribute or an interaction class that has dimensions.  It has the distribution lists of its cells
+(`weft.interest.cells`), which say who may want a message of a certain time and place; `ddm.matching_at_time` then says who does.
+What is sent in time stamp order is in the *log* until nothing can change below its time any more, so that a federate that comes
+to want it by a change as of an earlier time can be sent it late.
+
+A topic is made when a member here first sends something of it; from then on every change of a subscription with regions is
+entered.  Nothing of this is known to other nodes.
+
+Where something was sent without regions it is not in any cell but in a list of its own, `EVERYWHERE`, which everybody is
+on who subscribes with any region.
+
+Tbound (S4-15).  A federation may do without a log: its RID file then says how far *Tbound* is ahead of what is past for
+everybody (TboundAhead).  Messages are sent before Tbound and changes are made at it or later.  The home judges a change by what
+is past when it gives the command its place; no node that has not carried the command out can know of a later past, because that
+is told behind it.  So no message that a change concerns has been sent by then.
+
+`message.deliver_as_of` sends, `services.timed_changes` has the changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.interest import Axis, CellInterest, CellUpdate, Extent, Grid, Placed, Subscribed
+from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
+
+if TYPE_CHECKING:
+    from weft.fom.catalog import InteractionClassEntry
+    from weft.kernel.state.federation import Federation, Instance, Member
+    from weft.kernel.state.parcels import Data
+    from weft.kernel.state.region_state import Extents
+    from weft.kernel.state.turn import Turn
+
+CELLS: Final = 64
+"""A topic has about so many cells, whatever the number of its dimensions."""
+
+EVERYWHERE: Final = -1
+_LEAST: Final = 64  # so much has to be done before it pays to reclaim
+
+Bound = tuple[Any, int]
+Box = tuple[tuple[int, int] | None, ...]
+Name = AttributeHandle | InteractionClassHandle
+
+
+class Sent:
+    """A message in time stamp order, in the log of its sender's node."""
+
+    def __init__(
+        self,
+        sender: FederateHandle,
+        target: Any,
+        values: Any,
+        tag: bytes,
+        transportation: Any,
+        where: Any,
+        stamp: tuple[Any, ...],
+    ) -> None:
+        self.sender = sender
+        self.target = target  # the interaction class, or the instance
+        self.values = values
+        self.tag = tag
+        self.transportation = transportation  # of an interaction; None: it is an update
+        self.where = where
+        self.stamp = stamp
+        self.time = stamp[0].value
+        # Who has it: of an update the attributes, of an interaction the class at which it is received.
+        self.gone: dict[FederateHandle, Any] = {}
+        self.logged: list[tuple[Topic, CellUpdate]] = []
+
+
+class TopicGrid(Grid):
+    """Whoever subscribes anywhere is also on the list of what is sent without regions."""
+
+    def cells(self, region: tuple[Any, ...]) -> frozenset[int]:
+        return super().cells(region) | {EVERYWHERE} if region else frozenset()
+
+
+class Topic:
+    def __init__(self, name: Name, dimensions: list[tuple[int, int]]) -> None:
+        """`dimensions`: the number of each, and its upper bound."""
+        self.name = name
+        self.dimensions = [number for number, _ in dimensions]
+        each = max(2, round(CELLS ** (1 / len(dimensions))))
+        axes = [Axis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
+        self.interest = CellInterest(TopicGrid(axes))
+
+    def box(self, extent: Extent) -> Box:
+        return tuple([extent.bounds(number) for number in self.dimensions])
+
+    def cells(self, extents: Extents | None) -> frozenset[int]:
+        """That a message touches which is sent with these extents (None: without regions)."""
+        if extents is None:
+            return frozenset([EVERYWHERE])
+        boxes = tuple([self.box(extent) for extent in extents])
+        return self.interest.grid.cells(boxes) - {EVERYWHERE}
+
+    def may_want(self, extents: Extents | None, time: Any) -> dict[int, None]:
+        """The numbers of federates that subscribe with regions in one of its cells as of that time."""
+        found: dict[int, None] = {}
+        lists = self.interest.lists
+        reclaimed = lists.limits.reclaimed
+        if reclaimed is not None and time < reclaimed[0]:
+            time = reclaimed[0]  # its sender began to regulate late, and nobody knows any more
+        for cell in self.cells(extents):
+            found.update(dict.fromkeys(lists.read(cell, time)))
+        return found
+
+    def log(self, sent: Sent, extents: Extents | None) -> None:
+        reclaimed = self.interest.lists.limits.reclaimed
+        if reclaimed is None or sent.time >= reclaimed[0]:
+            update = CellUpdate(sent.time, sent, sent.sender.number, Placed((), self.cells(extents)))
+            self.interest.lists.update(update.placed.cells, update)
+            sent.logged.append((self, update))
+
+    def between(self, cells: Iterable[int] | None, time: Any, until: Any) -> list[Sent]:
+        """What the log has of these cells (None: of all) in [time, until)."""
+        lists = self.interest.lists
+        found = lists.between(list(lists.lists) if cells is None else cells, time, until)
+        return [update.value for update in found]
+
+    def enter(self, federate: int, key: Any, first: Any, changes: list[tuple[Any, Any]]) -> frozenset[int]:
+        """A subscription with a region, as it is at all times; the cells that it has, or had before this."""
+        subscribed = Subscribed((federate, key), first, changes)
+        before = self.interest.replace(subscribed)
+        history = self.interest.subscriptions.get(subscribed.member)
+        if history is None:
+            return before
+        return before.union(history.first.cells, *[placed.cells for placed in history.values])
+
+
+class Change:
+    """A change as of a time that is under way: until all nodes have carried it out, its federate is not granted that time."""
+
+    def __init__(self, time: Any) -> None:
+        self.time = time
+        self.nodes: dict[str, None] | None = None  # that are still to say so; None: the home has not decided
+
+
+class Counts:
+    """For benchmarks, and for who asks how it goes."""
+
+    def __init__(self) -> None:
+        self.logged = 0  # messages that were logged here
+        self.log = 0  # the most that the log ever had
+        self.late = 0  # late sends from here
+        self.dropped = 0  # messages for members here that they came not to want
+        self.changes = 0  # as of a time, carried out here
+
+
+class Distribution:
+    """What one node knows.  The methods that raise are those of `message.deliver_as_of.Distributing`."""
+
+    def __init__(self) -> None:
+        self.topics: dict[Name, Topic] = {}
+        self.log: dict[bytes, Sent] = {}  # by retraction handle
+        self.changing: dict[FederateHandle, None] = {}  # members here with changes under way
+        self.reclaimed: Any = None
+        self.work = 0  # changes and messages since the last time
+        self.counts = Counts()
+
+    def has(self, federation: Federation, name: Name) -> bool:
+        return name in self.topics
+
+    def enter(self, sent: Sent) -> None:
+        self.log[sent.stamp[3]] = sent
+        self.work += 1
+        self.counts.logged += 1
+        self.counts.log = max(self.counts.log, len(self.log))
+
+    def withdraw(self, retraction: bytes) -> None:
+        """Its sender takes it back: nobody gets it late."""
+        sent = self.log.pop(retraction, None)
+        if sent is not None:
+            for topic, update in sent.logged:
+                topic.interest.lists.withdraw(update.placed.cells, update)
+
+    def reclaim(self, past: Any) -> None:
+        """Nothing is sent or changed before that time any more.  Done when enough has come together to pay for it."""
+        if past is None or (self.reclaimed is not None and past <= self.reclaimed):
+            return
+        if self.work < _LEAST + len(self.log) // 2:
+            return
+        self.reclaimed = past
+        self.work = 0
+        for topic in self.topics.values():
+            topic.interest.reclaim((past, 0))
+        for retraction in [handle for handle, sent in self.log.items() if sent.time < past]:
+            del self.log[retraction]
+
+    def left(self, federate: FederateHandle) -> None:
+        """It has resigned.  What it sent stays in the log, for those who come to want it."""
+        self.changing.pop(federate, None)
+        for topic in self.topics.values():
+            topic.interest.remove(federate.number)
+        for sent in self.log.values():
+            sent.gone.pop(federate, None)
+
+    # --- of `Distributing` ----------------------------------------------------------------------------------------
+
+    def sends(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        entry: InteractionClassEntry,
+        values: Any,
+        tag: bytes,
+        at: Extents | None,
+        stamp: tuple[Any, ...],
+    ) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def updates(
+        self,
+        turn: Turn,
+        federation: Federation,
+        member: Member,
+        instance: Instance,
+        values: Any,
+        sent: list[Any],
+        tag: bytes,
+        stamp: tuple[Any, ...],
+    ) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def arrives(self, turn: Turn, federation: Federation, message: Data, sender: Member) -> bool:
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""What a node knows of its federations, as plain data."""

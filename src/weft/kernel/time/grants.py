@@ -1,0 +1,414 @@
+"""Logical time at a federate's own node: what waits for it, and when it is granted what it asked for.
+
+A time-constrained federate gets messages in time stamp order (TSO) while it advances, and never one of its past.  What comes in
+receive order (RO) waits while it is granted, unless it has enabled asynchronous delivery.
+
+    asks for      is granted                                              after all messages
+    TAR    t      t, once nobody will send at or before t                 up to t
+    TARA   t      t, once nobody will send before t                       before t, and those of t that are there
+    NMR    t      the time of the next message if that is before t, else t, once nobody will send at or before that time
+    NMRA   t      the same, once nobody will send before that time
+    FQR    t      at once: all that waits is delivered, whatever may still come before it
+
+`time.galt_exchange` says how a node knows what nobody will send any more: the federate's GALT.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel.recording import order_rows
+from weft.kernel.state.effects import Callback, Transmit
+from weft.kernel.state.federation import Federation, Member, mom_handle
+from weft.kernel.state.parcels import TimeBound, TimeReport
+from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, STOPPED, TAR, TARA, Report, Timetable
+from weft.kernel.state.turn import Turn
+from weft.kernel.time import galt_exchange, tso_queue
+from weft.kernel.time.blocking import arm, is_halted, may_advance_alone
+from weft.ordering.galt import Bound
+
+# --- asking ---------------------------------------------------------------------------------------------------
+
+
+def ask(turn: Turn, federation: Federation, member: Member, mode: int, time: Any) -> None:
+    """The request is allowed; grant it now or later."""
+    timing = member.timing
+    _spend(turn, member)
+    timing.floor = timing.promise()
+    timing.mode = mode
+    timing.requested = time
+    timing.prune()
+    tso_queue.release_held(turn, federation, member)
+    federation.horizon.waiting[member.handle] = None
+    told_state(turn, federation, member)
+    changed(turn, federation, member)
+    if not check(turn, federation, member) and timing.patience:
+        arm(turn, member)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    """Flush Queue Request."""
+    timing = member.timing
+    _spend(turn, member)
+    timing.floor = timing.promise()
+    timing.mode = TAR  # what is delivered now is delivered while it advances
+    tso_queue.release_held(turn, federation, member)
+    halted = is_halted(federation, timing)
+    if halted or _must_wait(turn, federation, member, time):
+        federation.horizon.waiting[member.handle] = None
+        told_state(turn, federation, member)
+        hold = _stall_flush if halted else _hold_flush
+        hold(turn, federation, member, time)
+        if halted and timing.patience:
+            arm(turn, member)
+    else:
+        _flush(turn, federation, member, time)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def _stall_flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    """As far as the others are concerned, it has not asked yet."""
+    timing = member.timing
+    timing.mode = FLUSH
+    timing.flushing = time
+    timing.requested = timing.time
+    timing.stalled = True
+    changed(turn, federation, member)
+
+
+def _must_wait(turn: Turn, federation: Federation, member: Member, time: Any) -> bool:
+    """A federation is to be saved at a time that a flush would take it beyond."""
+    limit = federation.save_limit
+    if limit is None or time <= limit[0] or not member.timing.constrained:
+        return False
+    galt = galt_exchange.galt_of(federation, member, turn.node)
+    head = member.timing.queue.head()
+    return (galt is None or galt >= limit) and (head is None or head > limit[0])
+
+
+def _hold_flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    """It waits at the time of the save, as far as the others are concerned."""
+    timing = member.timing
+    limit = federation.save_limit
+    assert limit is not None
+    timing.mode = FLUSH
+    timing.flushing = time
+    timing.requested = limit[0]
+    timing.reached = max(timing.reached, limit)
+    changed(turn, federation, member)
+
+
+def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    timing = member.timing
+    waited = timing.flushing is not None
+    timing.flushing = None
+    galt = galt_exchange.galt_of(federation, member, turn.node)
+    if federation.save_limit is not None and timing.constrained:
+        galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    halt = federation.halt
+    if halt is not None and halt.gate is not None:
+        timing.flushed = halt.round
+        galt = (halt.gate, 1) if galt is None else min(galt, (halt.gate, 1))
+    taken = []
+    for message in timing.queue.take_all():
+        if tso_queue.is_wanted(federation, member, message):
+            taken.append(message)
+        else:
+            order_rows.unwanted(turn, federation, member, message)
+    optimistic = min([time, *[message.key[0] for message in taken[:1]]])
+    granted = optimistic if galt is None else min(optimistic, galt[0])
+    for message in taken:
+        timing.delivered[message.retraction] = message.key[0]
+        tso_queue.remember(member, message)
+    tso_queue.deliver(turn, federation, member, taken)
+    timing.mode = GRANTED
+    if granted > timing.time:
+        timing.time = granted
+        timing.exclusive = waited and granted == timing.requested
+    timing.reached = max(timing.reached, (timing.time, 0))
+    times = (tso_queue.wrapped(federation, timing.time), tso_queue.wrapped(federation, optimistic))
+    turn.effects.append(Callback(member.session, "flush_queue_grant", times))
+    timing.prune()
+    changed(turn, federation, member)
+
+
+def changed(turn: Turn, federation: Federation, member: Member) -> None:
+    """The member promises something else than before: the home is to know."""
+    report = galt_exchange.report_of(member)
+    if federation.home == turn.node:
+        galt_exchange.enter(federation, member, report)
+    else:
+        send_report(turn, federation, (report,))
+
+
+def send_report(turn: Turn, federation: Federation, reports: tuple[Report, ...]) -> None:
+    """It says what this node has seen, so all who ask for the next message are in it, with what waits for them now."""
+    horizon = federation.horizon
+    for handle in horizon.waiting:
+        member = federation.members.get(handle)
+        if member is not None and member.timing.mode in (NMR, NMRA):
+            number = handle.number
+            if number not in [report.federate for report in reports]:
+                reports = (*reports, galt_exchange.report_of(member))
+    announced = tuple(horizon.announce.items())
+    horizon.announce = {}
+    parcel = TimeReport(
+        federation.name, federation.execution, federation.sequence, horizon.seen, reports, announced
+    )
+    turn.effects.append(Transmit(federation.home, parcel))
+
+
+# --- granting -------------------------------------------------------------------------------------------------
+
+
+def check(turn: Turn, federation: Federation, member: Member) -> bool:
+    """Deliver what may be delivered and grant what may be granted to a member here; True if it is granted."""
+    timing = member.timing
+    mode = timing.mode
+    if mode == GRANTED:
+        return False
+    if mode == FLUSH:
+        return _check_flush(turn, federation, member)
+    halt = federation.halt
+    if not timing.constrained:
+        if halt is not None and not halt.lets(timing.requested):
+            return False
+        _grant(turn, federation, member, timing.requested)
+        return True
+    galt = galt_exchange.promised_to(federation, member, turn.node)
+    if galt is None and not may_advance_alone(federation, member):
+        return False
+    if federation.save_limit is not None:
+        galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
+    if halt is not None:
+        if halt.gate is None:
+            return False
+        galt = (halt.gate, 1) if galt is None else min(galt, (halt.gate, 1))
+    held = timing.late_from()
+    if held is not None and (galt is None or held < galt):
+        galt = held
+    time = timing.requested
+    if mode in (NMR, NMRA):
+        _drop_unwanted(turn, federation, member, galt)
+        head = timing.queue.head()
+        if head is not None and head < time:
+            time = head
+    goal: Bound = (time, 1 if mode in (TAR, NMR) else 0)
+    if (galt is None or galt >= goal) and (held is None or time < held[0]):
+        taken = timing.queue.take((time, 1))
+        tso_queue.remember_open(member, taken, time)
+        tso_queue.deliver(turn, federation, member, taken)
+        timing.reached = max(timing.reached, goal)
+        _grant(turn, federation, member, time)
+        return True
+    if mode in (TAR, TARA) and galt is not None:
+        tso_queue.deliver_until(turn, federation, member, min(galt, goal))
+    return False
+
+
+def _drop_unwanted(turn: Turn, federation: Federation, member: Member, galt: Bound | None) -> None:
+    """Who asks for the next message is not granted the time of one that it does not want when that might be delivered."""
+    timing = member.timing
+    dropped = False
+    message = timing.queue.first()
+    while message is not None and not tso_queue.is_wanted(federation, member, message):
+        time = message.key[0]
+        if time > timing.requested or (galt is not None and galt < (time, 1 if timing.mode == NMR else 0)):
+            break
+        timing.queue.drop(message)
+        order_rows.unwanted(turn, federation, member, message)
+        dropped = True
+        message = timing.queue.first()
+    if dropped:
+        changed(turn, federation, member)
+
+
+def _check_flush(turn: Turn, federation: Federation, member: Member) -> bool:
+    """A flush that waits for a save: the save may be over, or is to be at another time."""
+    timing = member.timing
+    limit = federation.save_limit
+    if is_halted(federation, timing):
+        return False
+    stalled, timing.stalled = timing.stalled, False
+    if _must_wait(turn, federation, member, timing.flushing):
+        if stalled:
+            _hold_flush(turn, federation, member, timing.flushing)
+            return False
+        if limit is not None and limit[0] != timing.requested:
+            timing.floor = timing.promise()
+            _hold_flush(turn, federation, member, timing.flushing)
+        return False
+    galt = galt_exchange.galt_of(federation, member, turn.node)
+    if not stalled and timing.constrained and galt is not None and galt < (timing.requested, 1):
+        return False  # the home was started again, or the federation restored: it is yet to say how far time may go
+    _spend(turn, member)
+    timing.floor = timing.promise()
+    federation.horizon.waiting.pop(member.handle, None)
+    _flush(turn, federation, member, timing.flushing)
+    told_state(turn, federation, member)
+    return True
+
+
+def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+    timing = member.timing
+    mode = timing.mode
+    _spend(turn, member)
+    timing.exclusive = mode in (TAR, NMR) or (timing.exclusive and timing.time == time)
+    timing.time = time
+    timing.mode = GRANTED
+    timing.alarm = 0.0
+    federation.horizon.waiting.pop(member.handle, None)
+    granted = federation.horizon.granted
+    if granted is None or granted[0].value != time:
+        granted = federation.horizon.granted = (tso_queue.wrapped(federation, time),)
+    turn.effects.append(Callback(member.session, "time_advance_grant", granted))
+    told_state(turn, federation, member)
+    if mode in (NMR, NMRA):
+        timing.prune()
+        changed(turn, federation, member)
+    elif federation.home == turn.node:
+        galt_exchange.enter(federation, member, galt_exchange.report_of(member))
+
+
+def queued(turn: Turn, federation: Federation) -> None:
+    """At the end of a turn: messages have come for members that ask for the next one."""
+    for handle in list(federation.horizon.waiting):
+        member = federation.members.get(handle)
+        if member is not None and member.node == turn.node and member.timing.mode in (NMR, NMRA):
+            if federation.home == turn.node:
+                galt_exchange.enter(federation, member, galt_exchange.report_of(member))
+            check(turn, federation, member)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def settle(turn: Turn, federation: Federation) -> None:
+    """At the home, when promises have changed: grant all members here that may be granted, and tell the other nodes."""
+    if federation.timetable is None:
+        return
+    _settle_here(turn, federation, federation.timetable)
+    galt_exchange.publish(turn, federation)
+    if federation.save_scheduled is not None or federation.save_asked:
+        turn.begins = True
+    if federation.halt is not None and federation.halt.steps:
+        turn.begins = True
+
+
+def _settle_here(turn: Turn, federation: Federation, table: Timetable) -> None:
+    horizon = federation.horizon
+    view = galt_exchange.view_of(table)
+    while view != horizon.view:
+        horizon.view = view
+        _look_at_all(turn, federation)
+        view = galt_exchange.view_of(table)
+        _passed(federation, galt_exchange.past(federation))
+
+
+def _look_at_all(turn: Turn, federation: Federation) -> None:
+    for handle in list(federation.horizon.waiting):
+        member = federation.members.get(handle)
+        if member is None or member.node != turn.node:
+            federation.horizon.waiting.pop(handle, None)
+        else:
+            check(turn, federation, member)
+    turn.begins = turn.begins or galt_exchange.somebody_waits_to_begin(federation)
+    least = federation.horizon.view.least
+    for member in federation.members.values():
+        if member.timing.delivered and least is not None:
+            delivered = member.timing.delivered
+            for retraction in [r for r, time in delivered.items() if (time, 0) < least]:
+                del delivered[retraction]
+
+
+def _passed(federation: Federation, past: Any) -> None:
+    """Nothing is sent or changed before that time any more, so nothing of it need be known."""
+    federation.horizon.past = past
+    federation.distribution.reclaim(past)
+    for member in federation.members.values():
+        if member.timing.given and past is not None:
+            member.timing.forget(past)
+
+
+def look_again(turn: Turn, federation: Federation) -> None:
+    """Nobody is held by a save any more, or not so soon."""
+    _look_at_all(turn, federation)
+    if federation.home == turn.node:
+        settle(turn, federation)
+
+
+def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
+    """At another node than the home: how far time may go."""
+    horizon = federation.horizon
+    horizon.view = bound.view
+    horizon.behind = bound.behind
+    _passed(federation, bound.past)
+    horizon.seen = bound.version
+    before = len(turn.effects)
+    _look_at_all(turn, federation)
+    reported = any(
+        isinstance(effect, Transmit) and isinstance(effect.parcel, TimeReport)
+        for effect in turn.effects[before:]
+    )
+    if bound.answer:
+        send_report(turn, federation, reports_here(turn, federation))
+    elif not reported and any(
+        federation.members[handle].timing.mode in (NMR, NMRA) for handle in horizon.waiting
+    ):
+        send_report(turn, federation, ())
+
+
+def reports_here(turn: Turn, federation: Federation) -> tuple[Report, ...]:
+    here = [member for member in federation.members.values() if member.node == turn.node]
+    return tuple([galt_exchange.report_of(member) for member in here])
+
+
+def reported(turn: Turn, federation: Federation, sender: str, parcel: TimeReport) -> None:
+    galt_exchange.reported(federation, sender, parcel)
+    settle(turn, federation)
+    turn.begins = turn.begins or galt_exchange.somebody_waits_to_begin(federation)
+
+
+def restored(turn: Turn, federation: Federation) -> None:
+    """The federation is another, made of a save: the home knows everybody's time.
+
+    The others are told at the end of the turn: what they are told before the command that makes it they take for another's.
+    """
+    if federation.home == turn.node:
+        galt_exchange.refresh(federation)
+        if federation.timetable is not None:
+            _settle_here(turn, federation, federation.timetable)
+        _look_at_all(turn, federation)
+        turn.begins = True
+    else:
+        _look_at_all(turn, federation)  # whom nobody but the save has held up
+
+
+def home_is_back(turn: Turn, federation: Federation) -> None:
+    """The home was started again and knows nobody's time: no grants until it has said something."""
+    if not any(galt_exchange.takes_part(member) for member in federation.members.values()):
+        return
+    federation.horizon.view = STOPPED
+    federation.horizon.seen = 0
+    reports = reports_here(turn, federation)
+    if reports:
+        send_report(turn, federation, reports)
+
+
+# --- for the MOM ------------------------------------------------------------------------------------------------
+
+
+def told_state(turn: Turn, federation: Federation, member: Member) -> None:
+    """HLAtimeManagerState has changed; it changes often, so only where somebody watches it."""
+    instance = federation.instances.get(mom_handle(member))
+    if instance is not None and instance.knowledge.mask & ~federation.rti.bit:
+        turn.note(federation, member, "HLAtimeManagerState")
+
+
+def _spend(turn: Turn, member: Member) -> None:
+    timing = member.timing
+    state = 0 if timing.mode == GRANTED else 1
+    timing.spent[state] += turn.now - max(timing.since, timing.told[state], member.granted_since)
+    timing.since = turn.now

@@ -1,0 +1,137 @@
+"""Support services and the MOM."""
+
+from __future__ import annotations
+
+from weft.model.enums import ResignAction
+from weft.prove.author import NOBODY, Author, Choice
+from weft.prove.calls.objects import NAMES
+from weft.prove.script import Plain, Step
+from weft.prove.words import (
+    FEDERATE,
+    FEDERATION,
+    MOM_OBJECTS,
+    MOM_REPORTS,
+    MOM_REQUESTS,
+    MOM_SERVICES,
+)
+
+_SWITCHES = (
+    "object_class_relevance_advisory", "attribute_relevance_advisory", "attribute_scope_advisory",
+    "interaction_relevance_advisory", "convey_region_designator_sets",
+)  # fmt: skip
+_OF_FEDERATION = (
+    "get_auto_provide_switch", "get_delay_subscription_evaluation_switch", "get_advisories_use_known_class_switch",
+    "get_allow_relaxed_ddm_switch", "get_non_regulated_grant_switch", "get_automatic_resign_directive",
+    "get_service_reporting_switch", "get_exception_reporting_switch",
+)  # fmt: skip
+
+
+def switch(a: Author, who: int) -> Step | None:
+    name = a.any(_SWITCHES)
+    if a.chance(0.2):
+        return Step(who, f"get_{name}_switch")
+    return Step(who, f"set_{name}_switch", (a.chance(0.7),))
+
+
+def federation_switch(a: Author, who: int) -> Step | None:
+    return Step(who, a.any(_OF_FEDERATION))
+
+
+def directive(a: Author, who: int) -> Step | None:
+    return Step(who, "set_automatic_resign_directive", (a.any(list(ResignAction)).name,))
+
+
+def name(a: Author, who: int) -> Step | None:
+    """A look-up of some name or handle."""
+    cls, interaction = a.cls(), a.interaction()
+    attributes = a.names_of(cls) or [NOBODY]
+    instance = a.instance(who) or NOBODY
+    found: list[tuple[str, tuple[Plain, ...]]] = [
+        ("get_federate_handle", (a.federate(),)),
+        ("get_federate_name", (a.federate(),)),
+        ("get_object_class_handle", (a.any([cls, "Nope"]),)),
+        ("get_object_class_name", (cls,)),
+        ("get_known_object_class_handle", (instance,)),
+        ("get_object_instance_handle", (a.any(NAMES),)),
+        ("get_object_instance_name", (instance,)),
+        ("get_attribute_handle", (cls, a.any([*attributes, "Nope"]))),
+        ("get_attribute_name", (cls, a.any(attributes))),
+        ("get_update_rate_value", (a.any([*a.words.rates, "Nope"]),)),
+        ("get_update_rate_value_for_attribute", (instance, a.any(attributes))),
+        ("get_interaction_class_handle", (a.any([interaction, "Nope"]),)),
+        ("get_interaction_class_name", (interaction,)),
+        ("get_order_type", (a.any(["Receive", "TimeStamp", "Nope"]),)),
+        ("get_order_name", (a.any(["RECEIVE", "TIMESTAMP"]),)),
+        ("get_transportation_type_handle", (a.any(["HLAreliable", "HLAbestEffort", "Nope"]),)),
+        ("get_transportation_type_name", (a.any(["HLAreliable", NOBODY]),)),
+        ("get_available_dimensions_for_object_class", (cls,)),
+        ("get_available_dimensions_for_interaction_class", (interaction,)),
+        ("get_dimension_handle", (a.any([*a.words.dimensions, "Nope"]),)),
+        ("get_dimension_upper_bound", (a.any([*a.words.dimensions, NOBODY]),)),
+    ]
+    if interaction in a.words.interactions and a.words.parameters(interaction):
+        parameter = a.any([*a.words.parameters(interaction), NOBODY])
+        found += [
+            ("get_parameter_handle", (interaction, parameter)),
+            ("get_parameter_name", (interaction, parameter)),
+        ]
+    service, arguments = a.any(found)
+    return Step(who, service, arguments)
+
+
+# --- the MOM --------------------------------------------------------------------------------------------------
+
+
+def manage(a: Author, who: int) -> Step | None:
+    """Subscribe to an object class of the MOM, or to a report."""
+    if a.chance(0.4):
+        cls = a.any(list(MOM_OBJECTS))
+        if a.chance(0.2):
+            return Step(who, "unsubscribe_object_class", (cls,))
+        return Step(who, "subscribe_object_class_attributes", (cls, sorted(a.some(a.words.attributes(cls)))))
+    report = f"{FEDERATE}.HLAreport.{a.any(MOM_REPORTS)}"
+    if a.chance(0.15):
+        report = f"{FEDERATION}.HLAreport.HLAreportSynchronizationPoints"
+    return Step(who, "subscribe_interaction_class", (report,))
+
+
+def ask(a: Author, who: int) -> Step | None:
+    interaction = f"{FEDERATE}.HLArequest.{a.any(MOM_REQUESTS)}"
+    values: dict[str, Plain] = {"HLAfederate": {"federate": a.federate()}}
+    if a.chance(0.1):
+        interaction = f"{FEDERATION}.HLArequest.HLArequestSynchronizationPoints"
+        values = {}
+    if a.wild:
+        values = a.any([{}, {"HLAfederate": "x"}])
+    return _said(a, who, interaction, values)
+
+
+def command(a: Author, who: int) -> Step | None:
+    """A service on behalf of another federate."""
+    service = a.any(MOM_SERVICES)
+    if service == "HLAresignFederationExecution" and not a.chance(0.3):
+        return None
+    values: dict[str, Plain] = {"HLAfederate": {"federate": a.federate()}}
+    if service == "HLAresignFederationExecution":
+        values["HLAresignAction"] = {
+            "value": "CancelPendingAcquisitionsThenDeleteObjectInstancesThenDivestOwnership"
+        }
+    elif service == "HLAsynchronizationPointAchieved":
+        values["HLAlabel"] = {"value": a.any(["ready", "over"])}
+    return _said(a, who, f"{FEDERATE}.HLAservice.{service}", values)
+
+
+def _said(a: Author, who: int, interaction: str, values: dict[str, Plain]) -> Step:
+    sent = Step(who, "send_interaction", (interaction, values, ""))
+    if interaction in a.one(who).sends:
+        return sent
+    return a.follow(Step(who, "publish_interaction_class", (interaction,)), sent)
+
+
+CHOICES = [
+    *(
+        Choice(weight, "support", make)
+        for weight, make in ((3, switch), (0.5, federation_switch), (0.5, directive), (4, name))
+    ),
+    *(Choice(weight, "mom", make) for weight, make in ((2.5, manage), (2, ask), (1, command))),
+]

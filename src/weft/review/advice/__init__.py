@@ -1,0 +1,1 @@
+"""What should change before the next run."""

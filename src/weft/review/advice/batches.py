@@ -1,0 +1,236 @@
+"""Rows in and out of the grid's kernels, a batch at a time: what Spark calls `mapInArrow` with.
+
+Workers get the object model as the texts it was made of, and make it once each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.fom import merge, parse_module
+from weft.interest.ddm_settings import DdmSettings
+from weft.interest.spaces import Spaces
+from weft.model.records import Source
+from weft.review.advice.cells import Cells, layout_of, ranges_of
+from weft.review.advice.grid import FIELDS, Counts, Divided, Groups, Listening, count_under
+
+SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
+                "dimensions", "lower", "upper")  # fmt: skip
+GROUPED = "node string, source bigint, reliable boolean, layout string, ranges binary, destinations array<bigint>, epoch bigint"
+COUNTED = "setting int, field string, federate bigint, number bigint"
+OUTSIDE = "-"
+"""The layout of what goes to those who get it and nobody else, under any strategy."""
+
+_GROUPED_SCHEMA = pa.schema(
+    [
+        ("node", pa.string()),
+        ("source", pa.int64()),
+        ("reliable", pa.bool_()),
+        ("layout", pa.string()),
+        ("ranges", pa.binary()),
+        ("destinations", pa.list_(pa.int64())),
+        ("epoch", pa.int64()),
+    ]
+)
+_COUNTED_SCHEMA = pa.schema(
+    [("setting", pa.int32()), ("field", pa.string()), ("federate", pa.int64()), ("number", pa.int64())]
+)
+_BETWEEN = "\x1f"
+_WITHIN = "\x1e"
+
+Model = tuple[Source, ...]
+More = tuple[tuple[tuple[int, int], tuple[int, ...]], ...]
+"""Numbers of partitions besides the usual ones, by space and dimension: what `Cells` takes, as something to be hashed."""
+
+
+@lru_cache(maxsize=4)
+def model_spaces(model: Model) -> Spaces:
+    return Spaces(merge([parse_module(source) for source in model]))
+
+
+@lru_cache(maxsize=4)
+def model_cells(model: Model, more: More = ()) -> Cells:
+    return Cells(model_spaces(model), dict(more))
+
+
+# --- from sends to what they are grouped by -------------------------------------------------------------------------
+
+
+def described(
+    model: Model, more: More, listening: Listening
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Of sends with `SEND_COLUMNS` all that their groups differ in."""
+
+    def describe(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spaces, cells = model_spaces(model), model_cells(model, more)
+        for batch in batches:
+            if batch.num_rows:
+                yield describe_batch(batch, spaces, cells, listening)
+
+    return describe
+
+
+def describe_batch(
+    batch: pa.RecordBatch, spaces: Spaces, cells: Cells, listening: Listening
+) -> pa.RecordBatch:
+    keys = _joined(batch).dictionary_encode()
+    codes = keys.indices.to_numpy(zero_copy_only=False)
+    stamped = pc.fill_null(pc.equal(_plain(batch, "order"), "TSO"), False).to_numpy(zero_copy_only=False)
+    texts = [OUTSIDE]
+    which = np.zeros(batch.num_rows, np.int64)  # of the texts
+    order, packed = [], []
+    for code, key in enumerate(keys.dictionary.to_pylist()):
+        rows = np.flatnonzero(codes == code)
+        name, items, dimensions = key.split(_BETWEEN)
+        layout = layout_of(cells, spaces, name, _words(items), _words(dimensions))
+        places = len(_words(dimensions))
+        lower, upper = (_matrix(batch, column, rows, places) for column in ("lower", "upper"))
+        order.append(rows)
+        packed.append(_packed(ranges_of(cells, layout, lower, upper)))
+        texts.append(layout.text)
+        which[rows] = len(texts) - 1
+        if layout.boxes:
+            which[rows[stamped[rows]]] = 0  # as of its time, to those who want it then
+    places_of = np.argsort(np.concatenate(order), kind="stable")
+    columns = [
+        _plain(batch, "node"),
+        batch.column("source"),
+        pc.fill_null(pc.equal(_plain(batch, "transport"), "reliable"), True),
+        pa.array(texts, pa.string()).take(pa.array(which)),
+        pa.concat_arrays(packed).take(pa.array(places_of)),
+        batch.column("destinations").cast(pa.list_(pa.int64())),
+        pa.array(listening.epochs(batch.column("epoch_ns").to_numpy(zero_copy_only=False)), pa.int64()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_GROUPED_SCHEMA)
+
+
+def _plain(batch: pa.RecordBatch, name: str) -> Any:
+    """Texts may come as a dictionary or not."""
+    return batch.column(name).cast(pa.string())
+
+
+def _joined(batch: pa.RecordBatch) -> Any:
+    """Class, items and dimensions as one text for each row: there are few different ones."""
+    parts = [_plain(batch, "class")]
+    for name in ("items", "dimensions"):
+        column = batch.column(name).cast(pa.list_(pa.string()))
+        parts.append(pc.fill_null(pc.binary_join(column, _WITHIN), ""))
+    return pc.binary_join_element_wise(*parts, _BETWEEN)
+
+
+def _words(text: str) -> list[str]:
+    return text.split(_WITHIN) if text else []
+
+
+def _matrix(batch: pa.RecordBatch, name: str, rows: Any, width: int) -> Any:
+    if not width:
+        return np.zeros((len(rows), 0), np.int64)
+    taken = batch.column(name).take(pa.array(rows))
+    return pc.list_flatten(taken).to_numpy(zero_copy_only=False).reshape(len(rows), width)
+
+
+def _packed(ranges: Any) -> Any:
+    """Each row of numbers as the bytes of one value."""
+    count, width = len(ranges), 2 * ranges.shape[1]
+    if not width:
+        return pa.array([b""], pa.binary()).take(pa.array(np.zeros(count, np.int64)))
+    whole = pa.py_buffer(np.ascontiguousarray(ranges.astype("<u2")))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, whole]).cast(pa.binary())
+
+
+def _unpacked(values: Any, count: int) -> Any:
+    """The other way; all have the same length."""
+    taken = pa.concat_arrays([values.cast(pa.binary())])
+    first, last = taken.offset, taken.offset + len(taken)
+    data = taken.buffers()[2]
+    offsets = np.frombuffer(taken.buffers()[1], np.int32)
+    if data is None or offsets[first] == offsets[last]:
+        return np.zeros((count, 0), np.int64)
+    numbers = np.frombuffer(data, np.uint8)[offsets[first] : offsets[last]].view("<u2")
+    return numbers.astype(np.int64).reshape(count, -1)
+
+
+# --- from groups to counts --------------------------------------------------------------------------------------------
+
+
+def counted(
+    model: Model, more: More, listening: Listening, settings: Sequence[DdmSettings]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Of groups, with a column `count` beside those of `GROUPED`, what they cost under each setting."""
+
+    def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spaces, cells = model_spaces(model), model_cells(model, more)
+        divided = [Divided(one, spaces) for one in settings]
+        totals = [Counts() for _ in settings]
+        for batch in batches:
+            for groups in read_groups(batch, listening):
+                found = count_under(groups, listening, divided, cells)
+                for total, one in zip(totals, found, strict=True):
+                    total.add(one)
+        yield write_counts(totals)
+
+    return counting
+
+
+def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]:
+    """Layout by layout; not what goes by no channel."""
+    layouts = _plain(batch, "layout").dictionary_encode()
+    codes = layouts.indices.to_numpy(zero_copy_only=False)
+    wanted = _wanted(batch, listening)
+    numbers = {
+        name: batch.column(name).to_numpy(zero_copy_only=False)
+        for name in ("count", "source", "epoch", "reliable")
+    }
+    names = _plain(batch, "node").dictionary_encode()
+    nodes = names.indices.to_numpy(zero_copy_only=False)
+    for code, layout in enumerate(layouts.dictionary.to_pylist()):
+        if layout == OUTSIDE:
+            continue
+        rows = np.flatnonzero(codes == code)
+        ranges = batch.column("ranges").take(pa.array(rows))
+        yield Groups(
+            layout,
+            numbers["count"][rows].astype(np.int64),
+            numbers["source"][rows].astype(np.int64),
+            nodes[rows],
+            names.dictionary.to_pylist(),
+            numbers["reliable"][rows].astype(np.bool_),
+            numbers["epoch"][rows].astype(np.int64),
+            wanted[:, rows],
+            _unpacked(ranges, len(rows)),
+        )
+
+
+def _wanted(batch: pa.RecordBatch, listening: Listening) -> Any:
+    made = np.zeros((len(listening.listeners), batch.num_rows), np.bool_)
+    destinations = batch.column("destinations")
+    rows = pc.list_parent_indices(destinations).to_numpy(zero_copy_only=False)
+    who = pc.list_flatten(destinations).to_numpy(zero_copy_only=False)
+    for at, listener in enumerate(listening.listeners):
+        made[at, rows[who == listener.federate]] = True
+    return made
+
+
+def write_counts(totals: Sequence[Counts]) -> pa.RecordBatch:
+    rows = [
+        (setting, name, federate, number)
+        for setting, total in enumerate(totals)
+        for name in FIELDS
+        for federate, number in getattr(total, name).items()
+    ]
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _COUNTED_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_COUNTED_SCHEMA)
+
+
+def read_counts(rows: Iterable[Mapping[str, Any]], settings: int) -> list[Counts]:
+    totals = [Counts() for _ in range(settings)]
+    for row in rows:
+        getattr(totals[row["setting"]], row["field"])[row["federate"]] = row["number"]
+    return totals

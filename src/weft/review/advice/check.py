@@ -1,0 +1,155 @@
+"""Was the prediction right?  Old and new settings on a simulated network, and what came of them beside what was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from weft.interest.ddm_settings import DdmSettings
+from weft.model.records import Source
+from weft.review.advice import domains as advice_domains
+from weft.review.advice import jobs as advice_jobs
+from weft.review.advice.advice import RID_FILE, Advice, Inputs, Say, more_counts, recorded_settings
+from weft.review.advice.batches import model_cells, model_spaces
+from weft.review.advice.cells import layout_of
+from weft.review.advice.domains import Traffic, topology_cost
+from weft.review.advice.jobs import BY_CHANNELS
+from weft.review.advice.replay import COLUMNS, KINDS, replay_domains, replay_strategy
+from weft.review.advice.schedule import NO_PRIORITY, Job, simulate
+
+MESSAGES = 20_000
+"""That are replayed, if nothing else is said: what takes a minute or so."""
+TOTALS = ("sent", "copies", "received", "wanted", "unwanted")
+PERIODS = 20  # of the slowest operation
+
+
+def check(rows: Any, advice: Advice, messages: int, say: Say) -> dict[str, Any]:
+    """Beside each other, for each advice and for old and new settings: `predicted` and `obtained`."""
+    part, count = first_messages(rows, messages)
+    made: dict[str, Any] = {"messages": count}
+    if advice.grid is not None:
+        made["grid"] = _check_grid(part, advice, say)
+    if advice.domains is not None and advice.given.model:
+        made["domains"] = _check_domains(part, advice, say)
+    if advice.schedule is not None:
+        made["schedule"] = check_schedule(advice)
+    return made
+
+
+def first_messages(rows: Any, messages: int) -> tuple[Any, int]:
+    """The run up to its so-manieth message that goes by channels, and how many there are."""
+    from pyspark.sql import functions as f
+
+    sends = replayable(rows).where(f.col("kind") == "send")
+    chosen = sends.select("epoch_ns").orderBy("epoch_ns").limit(messages)
+    found = chosen.agg(f.max("epoch_ns").alias("last"), f.count("*").alias("n")).first()
+    if not found["n"]:
+        return rows.limit(0), 0
+    return replayable(rows).where(f.col("epoch_ns") <= found["last"]), found["n"]
+
+
+def replayable(rows: Any) -> Any:
+    """Of sends those that a replay knows how to send."""
+    from pyspark.sql import functions as f
+
+    by_channels = f.coalesce("service", f.lit(BY_CHANNELS[0])).isin(*BY_CHANNELS)
+    known = f.col("destinations").isNotNull() & (f.col("source") > 0) & f.col("class").isNotNull()
+    return rows.where(f.col("kind").isin(*KINDS)).where((f.col("kind") != "send") | (by_channels & known))
+
+
+def _in_order(part: Any) -> Iterable[Mapping[str, Any]]:
+    """Row by row, a partition at a time."""
+    wanted = part.select(*COLUMNS, "order").orderBy("epoch_ns", "node", "seq")
+    found: Iterable[Mapping[str, Any]] = wanted.toLocalIterator(prefetchPartitions=True)
+    return found
+
+
+# --- grid -------------------------------------------------------------------------------------------------------------
+
+
+def _check_grid(part: Any, advice: Advice, say: Say) -> dict[str, Any]:
+    assert advice.grid is not None
+    given, grid = advice.given, advice.grid
+    old, new = recorded_settings(given), grid.new.setting
+    predicted = _predicted(part, given, [old, new])
+    nodes = sorted(set(advice_jobs.federate_nodes(part).values()))
+    made = {}
+    for when, numbers, rid in (
+        ("old", predicted[0], given.rid),
+        ("new", predicted[1], Source(RID_FILE, grid.text.encode())),
+    ):
+        say(f"replay, {when} strategy")
+        rows = (row for row in _in_order(part) if _goes_by_channels(row, given))
+        obtained = replay_strategy(rows, given.model, nodes, given.home, rid, say).totals()
+        made[when] = {
+            "predicted": {name: numbers[name] for name in TOTALS},
+            "obtained": {name: obtained[name] for name in TOTALS},
+        }
+    return made
+
+
+def _predicted(part: Any, given: Inputs, settings: list[DdmSettings]) -> list[dict[str, int]]:
+    more = more_counts(given, *settings)
+    listening = advice_jobs.listening_of(part, given.model, more)
+    grouped = advice_jobs.grouped_sends(part, given.model, more, listening)
+    return [one.totals() for one in advice_jobs.counts_of(grouped, given.model, more, listening, settings)]
+
+
+def _goes_by_channels(row: Mapping[str, Any], given: Inputs) -> bool:
+    if row["kind"] != "send" or row["order"] in (None, "RO"):
+        return True
+    if row["order"] != "TSO":
+        return False
+    spaces, cells = model_spaces(given.model), model_cells(given.model)
+    return not layout_of(cells, spaces, row["class"], row["items"] or (), row["dimensions"] or ()).boxes
+
+
+# --- domains ----------------------------------------------------------------------------------------------------------
+
+
+def _check_domains(part: Any, advice: Advice, say: Say) -> dict[str, Any]:
+    assert advice.domains is not None
+    given, domains = advice.given, advice.domains
+    nodes = advice_jobs.federate_nodes(part)
+    traffic = Traffic.of(domains.old.servers, advice_jobs.message_graph(part, nodes))
+    home = given.home if given.home in domains.old.servers else domains.old.servers[0]
+    made = {}
+    for when, topology in (("old", domains.old), ("new", domains.new)):
+        say(f"replay, {when} domains")
+        obtained = replay_domains(_in_order(part), given.model, topology, home, say)
+        made[when] = {"predicted": topology_cost(traffic, topology), "obtained": obtained}
+    flat = advice_domains.ready_made(domains.old.servers, "flat")
+    made["flat"] = {"predicted": topology_cost(traffic, flat)}
+    return made
+
+
+# --- schedule ---------------------------------------------------------------------------------------------------------
+
+
+def check_schedule(advice: Advice) -> dict[str, Any]:
+    """All operations at once and then at their rates, each as long as it ever took, on one processor."""
+    assert advice.schedule is not None
+    made = advice.schedule.plan
+    periodic = [one for one in made.operations if one.period]
+    longest = max((one.period for one in periodic), default=0.0)
+    jobs = [
+        Job(one.info.name, round(at * one.period * 1e9), round(one.info.worst * 1e9))
+        for one in periodic
+        for at in range(round(PERIODS * longest / one.period) + 1)
+    ]
+    new = {one.info.name: (one.priority, one.sub_priority) for one in periodic}
+    old = {
+        one.operation: (NO_PRIORITY if one.priority is None else one.priority, one.sub_priority)
+        for one in advice.schedule.operations
+    }
+    before, after = simulate(jobs, old), simulate(jobs, new)
+    return {
+        one.info.name: {
+            "old": {
+                "predicted": advice.schedule.recorded.get(one.info.name, (None, True))[0],
+                "obtained": before[one.info.name] / 1e9,
+            },
+            "new": {"predicted": one.response, "obtained": after[one.info.name] / 1e9},
+        }
+        for one in periodic
+    }

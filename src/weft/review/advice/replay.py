@@ -1,0 +1,334 @@
+"""Recorded traffic once more, under other settings, with real kernels on a simulated network.
+
+The same federates join at the same nodes, subscribe to the same, move the same regions and send messages of the same
+classes from the same places, in the order of the rows.  What is counted is what the nodes themselves count
+(`weft.kernel.state.traffic`), or what crossed the links.  Not replayed: values (nobody's traffic depends on them), logical
+time and orders; every message goes in receive order, since channels are for those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from weft.fabric import Topology
+from weft.host.simulated.fabric import FabricNetwork
+from weft.host.simulated.simulated import SimulatedConnection, SimulatedNetwork
+from weft.interest.spaces import Spaces
+from weft.model.enums import ResignAction
+from weft.model.records import RangeBounds, Source
+from weft.review.advice.batches import Model, model_cells, model_spaces
+from weft.review.advice.cells import layout_of
+from weft.review.advice.grid import Counts
+
+COLUMNS = ("epoch_ns", "node", "seq", "kind", "service", "federate", "source", "class", "object", "items", "region",
+           "dimensions", "lower", "upper")  # fmt: skip
+"""Of the rows that a replay takes."""
+KINDS = ("join", "resign", "lost", "declare", "region", "send")
+FEDERATION = "replay"
+LEAVE = ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
+PROGRESS = 1000  # messages
+
+Row = Mapping[str, Any]
+Bounds = tuple[tuple[str, int, int], ...]
+
+
+class _Seat:
+    """A recorded federate, and what it has in the replay."""
+
+    def __init__(self, connection: SimulatedConnection, node: str) -> None:
+        self.connection = connection
+        self.node = node
+        self.handle: Any = None
+        self.published: set[str] = set()
+        self.regions: dict[int, Any] = {}  # subscribed, by the number that was recorded
+        self.objects: dict[Any, Any] = {}
+        self.places: dict[Any, tuple[Bounds, list[Any]]] = {}  # of an object or an interaction class
+
+    def call(self, service: str, *arguments: Any) -> Any:
+        return self.connection.call(service, arguments)
+
+
+class Replay:
+    """`counts` and `crossings` say what came of it."""
+
+    def __init__(self, model: Model, network: SimulatedNetwork, home: str) -> None:
+        self.model = model
+        self.spaces: Spaces = model_spaces(model)
+        self.network = network
+        self.home = home
+        self.counts = Counts()
+        self.messages = 0
+        self.skipped: dict[str, int] = {}
+        self._seats: dict[int, _Seat] = {}
+        self._bounds: dict[int, Bounds] = {}
+        self._founder = network.at(home).connect()
+        self._founder.call("create_federation_execution", (FEDERATION, model, None, ""))
+
+    def run(self, rows: Iterable[Row], say: Callable[[str], None] = lambda text: None) -> Counts:
+        for row in rows:
+            getattr(self, f"_{row['kind']}")(row)
+            if row["kind"] == "send" and self.messages % PROGRESS == 0:
+                say(f"{self.messages:,} messages replayed")
+        self.network.settle()
+        for federate in list(self._seats):
+            self._leave(federate)
+        return self.counts
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def _join(self, row: Row) -> None:
+        seat = _Seat(self.network.at(row["node"]).connect(), row["node"])
+        seat.handle = seat.call("join_federation_execution", FEDERATION, "replay", str(row["federate"]), ())[
+            0
+        ]
+        self._seats[row["federate"]] = seat
+        self.network.settle()
+
+    def _resign(self, row: Row) -> None:
+        if row["federate"] in self._seats:
+            self._leave(row["federate"])
+
+    _lost = _resign
+
+    def _declare(self, row: Row) -> None:
+        seat = self._seats.get(row["federate"])
+        service = row["service"] or ""
+        if seat is None or "subscribe" not in service or "directed" in service:
+            return
+        self.network.settle()
+        if "interaction_class" in service:
+            what: tuple[Any, ...] = (self._handle(seat, "interaction_class", row["class"]),)
+        else:
+            what = (self._handle(seat, "object_class", row["class"]),)
+        if service.endswith("with_regions"):
+            regions = frozenset([self._subscribed_region(seat, row)])
+            if "interaction_class" in service:
+                what = (*what, regions)
+            else:
+                what = (*what, [(self._attributes(seat, row["class"], row["items"]), regions)])
+        elif row["items"] is not None and "attributes" in service:
+            what = (*what, self._attributes(seat, row["class"], row["items"]))
+        seat.call(service, *what)
+        self.network.settle()
+
+    def _region(self, row: Row) -> None:
+        bounds = _bounds(row)
+        if not bounds:  # just created, or deleted
+            return
+        self._bounds[row["region"]] = bounds
+        seat = self._seats.get(row["federate"])
+        if seat is not None and row["region"] in seat.regions:
+            self.network.settle()
+            self._move(seat, [seat.regions[row["region"]]], [bounds])
+            self.network.settle()
+
+    def _send(self, row: Row) -> None:
+        seat = self._seats.get(row["source"])
+        if seat is None:
+            self.skipped["of federates whose joining was not recorded"] = (
+                self.skipped.get("of federates whose joining was not recorded", 0) + 1
+            )
+            return
+        self.messages += 1
+        if row["class"] in self.spaces.model.interaction_classes:
+            self._send_interaction(seat, row)
+        else:
+            self._update(seat, row)
+
+    # --- messages -------------------------------------------------------------------------------------------------
+
+    def _send_interaction(self, seat: _Seat, row: Row) -> None:
+        handle = self._handle(seat, "interaction_class", row["class"])
+        if row["class"] not in seat.published:
+            seat.published.add(row["class"])
+            seat.call("publish_interaction_class", handle)
+        bounds = _bounds(row)
+        if not bounds:
+            seat.call("send_interaction", handle, {}, b"")
+            return
+        regions = self._placed(seat, row["class"], bounds)
+        seat.call("send_interaction_with_regions", handle, {}, frozenset(regions), b"")
+
+    def _update(self, seat: _Seat, row: Row) -> None:
+        cls = row["class"]
+        key = (cls, row["object"])
+        if cls not in seat.published:
+            seat.published.add(cls)
+            every = _all_attributes(self.spaces, cls)
+            seat.call("publish_object_class_attributes", self._handle(seat, "object_class", cls),
+                      self._attributes(seat, cls, every))  # fmt: skip
+        before = seat.places.get(key, ((), []))
+        bounds = _bounds(row)
+        if key not in seat.objects or bounds != before[0]:
+            self.network.settle()
+            self._place_object(seat, row, key, before, bounds)
+            self.network.settle()
+        values = dict.fromkeys(self._attributes(seat, cls, row["items"] or ()), b"")
+        seat.call("update_attribute_values", seat.objects[key], values, b"")
+
+    def _place_object(
+        self, seat: _Seat, row: Row, key: Any, before: tuple[Bounds, list[Any]], bounds: Bounds
+    ) -> None:
+        """Registered where it is, or brought there; regions are kept as long as they are of the same dimensions."""
+        names = [name for name, _, _ in bounds]
+        if key in seat.objects and [name for name, _, _ in before[0]] == names:
+            self._placed(seat, key, bounds)
+            return
+        seat.places.pop(key, None)
+        regions = self._placed(seat, key, bounds) if bounds else []
+        pairs = self._pairs(seat, row, names, regions)
+        if key not in seat.objects:
+            handle = self._handle(seat, "object_class", row["class"])
+            service = "register_object_instance_with_regions" if pairs else "register_object_instance"
+            seat.objects[key] = seat.call(service, handle, *([pairs] if pairs else []))
+        else:
+            if pairs:
+                seat.call("associate_regions_for_updates", seat.objects[key], pairs)
+            if before[1]:
+                old = self._pairs(seat, row, [name for name, _, _ in before[0]], before[1])
+                seat.call("unassociate_regions_for_updates", seat.objects[key], old)
+        seat.places[key] = (bounds, regions)
+
+    def _pairs(self, seat: _Seat, row: Row, names: Sequence[str], regions: Sequence[Any]) -> list[Any]:
+        """Each attribute with the regions of its space; all of them, since a row has regions for those it sends only."""
+        if not regions:
+            return []
+        cells = model_cells(self.model)
+        made = []
+        for item in _all_attributes(self.spaces, row["class"]):
+            layout = layout_of(cells, self.spaces, row["class"], [item], names)
+            own = {places for _, places in layout.boxes if any(place >= 0 for place in places)}
+            first = {min(place for place in places if place >= 0) for places in own}
+            chosen = [one for one, (at, _) in zip(regions, cells.pieces(names), strict=True) if at in first]
+            if chosen:
+                made.append((self._attributes(seat, row["class"], [item]), frozenset(chosen)))
+        return made
+
+    # --- regions --------------------------------------------------------------------------------------------------
+
+    def _placed(self, seat: _Seat, key: Any, bounds: Bounds) -> list[Any]:
+        """Regions at these bounds, one for each box: those there are, moved, or new ones."""
+        boxes = self._boxes(bounds)
+        before, regions = seat.places.get(key, ((), []))
+        if [name for name, _, _ in before] != [name for name, _, _ in bounds]:
+            regions = [self._new_region(seat, box) for box in boxes]
+            before = ()
+        if before != bounds:
+            self._move(seat, regions, boxes)
+        seat.places[key] = (bounds, regions)
+        return regions
+
+    def _boxes(self, bounds: Bounds) -> list[Bounds]:
+        pieces = model_cells(self.model).pieces([name for name, _, _ in bounds])
+        return [bounds[start:end] for start, end in pieces]
+
+    def _new_region(self, seat: _Seat, box: Bounds) -> Any:
+        names = frozenset(self._handle(seat, "dimension", name) for name, _, _ in box)
+        return seat.call("create_region", names)
+
+    def _move(self, seat: _Seat, regions: Sequence[Any], boxes: Sequence[Bounds]) -> None:
+        for region, box in zip(regions, boxes, strict=True):
+            for name, lower, upper in box:
+                limit = self.spaces.model.dimensions[name].upper_bound
+                within = RangeBounds(lower, min(upper, limit))
+                seat.call("set_range_bounds", region, self._handle(seat, "dimension", name), within)
+        seat.call("commit_region_modifications", frozenset(regions))
+
+    def _subscribed_region(self, seat: _Seat, row: Row) -> Any:
+        number = row["region"]
+        if number not in seat.regions:
+            bounds = _bounds(row) or self._bounds.get(number, ())
+            seat.regions[number] = self._new_region(seat, bounds)
+            self._move(seat, [seat.regions[number]], [bounds])
+        return seat.regions[number]
+
+    # --- names ----------------------------------------------------------------------------------------------------
+
+    def _handle(self, seat: _Seat, kind: str, name: str) -> Any:
+        return seat.call(f"get_{kind}_handle", name)
+
+    def _attributes(self, seat: _Seat, cls: str, names: Iterable[str]) -> frozenset[Any]:
+        owner = self._handle(seat, "object_class", cls)
+        return frozenset(seat.call("get_attribute_handle", owner, name) for name in names)
+
+    # --- counting -------------------------------------------------------------------------------------------------
+
+    def _leave(self, federate: int) -> None:
+        self.network.settle()
+        seat = self._seats.pop(federate)
+        federation = self.network.node(seat.node).federations[FEDERATION]
+        federation.count_up()
+        for counts in federation.members[seat.handle].traffic.channels.values():
+            for mine, number in (
+                (self.counts.sent, counts.sent),
+                (self.counts.copies, counts.copies),
+                (self.counts.received, counts.received),
+                (self.counts.wanted, counts.wanted),
+            ):
+                mine[federate] = mine.get(federate, 0) + number
+        seat.call("resign_federation_execution", LEAVE)
+        self.network.settle()
+
+
+def _bounds(row: Row) -> Bounds:
+    if not row["dimensions"] or not row["lower"]:
+        return ()
+    return tuple(zip(row["dimensions"], row["lower"], row["upper"], strict=True))
+
+
+def _all_attributes(spaces: Spaces, cls: str) -> list[str]:
+    return [
+        attribute.name for owner in spaces.model.object_lineage(cls) for attribute in owner.attributes
+        if attribute.name not in ("HLAprivilegeToDeleteObject", "HLAprivilegeToDelete")
+    ]  # fmt: skip
+
+
+# --- under other settings ---------------------------------------------------------------------------------------------
+
+
+def replay_strategy(
+    rows: Iterable[Row],
+    model: Model,
+    nodes: Sequence[str],
+    home: str,
+    rid: Source | None,
+    say: Callable[[str], None],
+) -> Counts:
+    """What the nodes count under a RID file."""
+    network = SimulatedNetwork(_home_first(nodes, home), 1, None, rid)
+    return Replay(model, network, home).run(rows, say)
+
+
+def replay_domains(
+    rows: Iterable[Row], model: Model, topology: Topology, home: str, say: Callable[[str], None]
+) -> int:
+    """Σ s² over all hops of messages, as they crossed the links of these domains."""
+    network = _Watched(topology)
+    Replay(model, network, home).run(rows, say)
+    return network.cost
+
+
+def _home_first(nodes: Sequence[str], home: str) -> list[str]:
+    return list(dict.fromkeys([home, *nodes]))
+
+
+class _Watched(FabricNetwork):
+    """Adds up what messages, not commands, cost on their way."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.cost = 0
+        self._sizes = {
+            frozenset((one, other)): len(members) ** 2
+            for members in topology.domains.values()
+            for one in members
+            for other in members
+            if one != other
+        }
+        super().__init__(topology, 1)
+
+    def forward(self, at: str, origin: str, to: str, port: Any, kind: Any, payload: bytes) -> bool:
+        route = self._routes.get((at, to))
+        if route:
+            self.cost += self._sizes[frozenset((at, route[0]))]
+        return super().forward(at, origin, to, port, kind, payload)

@@ -1,0 +1,117 @@
+"""Messages as they were sent and as they were handed over: the same time, class and items, each number once, to nobody who left.
+
+The rules are those of the review of the whole run (`audits.judging`); here rows of messages wait until whatever
+belongs to them has been read, and sends and arrivals are kept for a while, for deliveries that come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from weft.review.audits.context import RTI, Member
+from weft.review.audits.judging import (
+    AFTER_RESIGNATION,
+    EXTRA_ITEMS,
+    MISSING_ITEMS,
+    OTHER_CLASS,
+    OTHER_TIME,
+    TWICE,
+    Judged,
+    Known,
+)
+from weft.review.audits.near import KINDS, as_rows
+from weft.review.audits.survey import Stay
+from weft.review.live.addressing import Addressing
+from weft.review.live.columns import Waiting, of_kinds
+from weft.review.live.frontier import Frontier
+from weft.review.live.members import Members
+from weft.review.live.ordered import Finding
+from weft.review.spark import arrow
+
+SETTLED = 2_000_000_000  # ns after which all rows of a delivery must have been read
+KEPT = 30_000_000_000  # ns for which sends and arrivals are known
+MOST = 1_000_000  # rows, of which the oldest are forgotten then
+AUDITS = {
+    OTHER_TIME: "time",
+    AFTER_RESIGNATION: "time",
+    TWICE: "delivery",
+    OTHER_CLASS: "interest",
+    MISSING_ITEMS: "interest",
+    EXTRA_ITEMS: "interest",
+}
+CERTAIN = (OTHER_TIME, AFTER_RESIGNATION, TWICE)  # rows that are missing do not make it so
+
+
+class Asked:
+    def __init__(
+        self, time_column: str, frontier: Frontier, members: Members, addressing: Addressing
+    ) -> None:
+        self._time_column = time_column
+        self._frontier, self._members, self._addressing = frontier, members, addressing
+        self._waiting = Waiting()
+        self._known: list[Any] = []  # tables of rows that have been looked at, the oldest first
+        self._told: dict[tuple[Any, ...], None] = {}
+        self.unsure = 0
+
+    @property
+    def rows(self) -> int:
+        return self._waiting.rows + sum(len(table) for table in self._known)
+
+    def feed(self, table: Any) -> None:
+        import pyarrow.compute as pc
+
+        rows = of_kinds(table, *KINDS)
+        rows = rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
+        rows = rows.filter(rows.column("message").is_valid())
+        if len(rows):
+            self._waiting.add(as_rows(rows, self._time_column))
+
+    def settle(self, before: int) -> Iterator[Finding]:
+        """With everything read that happened before this time."""
+        import pyarrow as pa
+
+        ready = self._waiting.take("epoch_ns", before - SETTLED - self._frontier.clocks_differ)
+        if ready is None:
+            return
+        self._known.append(ready)
+        whole = pa.concat_tables(self._known)
+        source, message = (arrow.numbers(whole, name) for name in ("source", "message"))
+        key = np.stack((source, message), axis=1).view("i8,i8").ravel()
+        concerned = np.isin(key, key[len(whole) - len(ready) :])
+        for row in Judged(self._judge(), whole.filter(concerned).combine_chunks()).as_sent():
+            yield from self._finding(row)
+        self._forget(int(arrow.numbers(ready, "epoch_ns").max()) - KEPT)
+
+    def _judge(self) -> Known:
+        members = {
+            federate: Member(federate, node, Stay(left_at=self._members.left_at.get(federate)))
+            for federate, node in self._members.node.items()
+        }
+        kind = "bigint" if self._time_column == "time_int" else "double"
+        control = arrow.packed(self._addressing.control())
+        return Known(members, set(), self._frontier.gaps, self._frontier.crashed, {}, {}, control, kind)
+
+    def _finding(self, row: dict[str, Any]) -> Iterator[Finding]:
+        names = ("what", "source", "message", "federate", "node", "seq")
+        key = tuple(row.get(name) for name in names)
+        if key in self._told:
+            return
+        self._told[key] = None
+        while len(self._told) > MOST:
+            del self._told[next(iter(self._told))]
+        nodes = {self._members.node.get(row[who]) for who in ("source", "federate")}
+        if row["what"] not in CERTAIN and nodes & self._frontier.gaps:
+            self.unsure += 1
+            return
+        told = {"audit": AUDITS[row["what"]], **row}
+        yield {name: value for name, value in told.items() if value is not None and name != "unsure"}
+
+    def _forget(self, until: int) -> None:
+        while self._known and (
+            int(arrow.numbers(self._known[0], "epoch_ns").max()) < until
+            or sum(len(table) for table in self._known) > MOST
+        ):
+            del self._known[0]

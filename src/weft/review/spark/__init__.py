@@ -1,0 +1,1 @@
+"""Spark: sessions, runs as tables, and work for tasks."""

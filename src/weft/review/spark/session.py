@@ -1,0 +1,246 @@
+"""One Spark session for a command, with settings for a machine of any size, and how far Spark has come.
+
+Nothing here is imported before somebody reviews: pyspark is an extra, and to load it takes a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import secrets
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weft.review.errors import ReviewError
+from weft.review.spark.java import java_home
+
+LOCAL = "local[*]"
+LOOPBACK = "127.0.0.1"
+ROWS_PER_BATCH = 1 << 16  # an Arrow batch: what a kernel is given at once
+ROWS_PER_SHUFFLE_PARTITION = 5_000_000  # little of them is shuffled
+SMALL_RUN = 2_000_000  # rows up to which Java's optimizing compiler costs more than it gains
+INTERVAL = 0.2  # seconds between two looks at the progress
+
+# What goes wrong comes as an exception.  Spark tells of levels that it sets, where its own differs from the root's.
+LOGGING = """rootLogger.level = fatal
+logger.quiet.name = org.apache
+logger.quiet.level = fatal
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = spark: %m%n
+"""
+
+
+class Profile(NamedTuple):
+    """What the settings depend on."""
+
+    master: str = LOCAL
+    rows: int = 0
+    memory: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.master.startswith("local")
+
+    @property
+    def is_near(self) -> bool:
+        """Is all of Spark on this machine?"""
+        return self.is_local or f"//{LOOPBACK}" in self.master or "//localhost" in self.master
+
+
+def require_pyspark() -> None:
+    for package in ("pyspark", "pandas"):
+        if importlib.util.find_spec(package) is None:
+            raise ReviewError(
+                f"the review runs on Spark, and {package} is missing: pip install 'weft[review]'"
+            )
+
+
+def settings(profile: Profile, logging_file: str) -> dict[str, str]:
+    """Of the session, by Spark's own names."""
+    java = [f"-Dlog4j2.configurationFile={logging_file}"]
+    chosen = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
+        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+        "spark.sql.session.timeZone": "UTC",
+        # How long Java and Python wait for one another; 15 s, as it is, is not always enough beside other work.
+        "spark.python.authenticate.socketTimeout": "300s",
+    }
+    if profile.is_near:
+        chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    if profile.is_local:
+        java.append("-XX:+UseSerialGC")
+        if profile.rows <= SMALL_RUN:
+            java.append("-XX:TieredStopAtLevel=1")
+        partitions = max(1 + profile.rows // ROWS_PER_SHUFFLE_PARTITION, _cores(profile.master))
+        small = profile.rows <= SMALL_RUN
+        chosen |= {
+            "spark.sql.shuffle.partitions": "1" if small else str(partitions),
+            "spark.sql.adaptive.enabled": "false",
+            "spark.driver.memory": profile.memory or _half_of_memory(),
+        }
+    elif profile.memory:
+        chosen["spark.executor.memory"] = profile.memory
+    return chosen | {"spark.driver.extraJavaOptions": " ".join(java)}
+
+
+def _cores(master: str) -> int:
+    inside = master.partition("[")[2].rstrip("]").partition(",")[0]
+    return int(inside) if inside.isdigit() else (os.cpu_count() or 1) if inside else 1
+
+
+def _half_of_memory() -> str:
+    """Of what the machine has, at least 1 and at most 8 GiB."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        there = 4 << 30
+    return f"{min(max(there // 2 >> 20, 1024), 8192)}m"
+
+
+@contextlib.contextmanager
+def spark_session(profile: Profile) -> Iterator[Any]:
+    """A session, stopped at the end."""
+    require_pyspark()
+    with tempfile.TemporaryDirectory(prefix="weft-review-") as folder:
+        session = _start(profile, Path(folder))
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def _start(profile: Profile, folder: Path) -> Any:
+    logging_file = folder / "log4j2.properties"
+    logging_file.write_text(LOGGING)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if profile.master.startswith("sc://"):
+        return _connect(profile)
+    if profile.is_near:
+        os.environ["SPARK_LOCAL_IP"] = LOOPBACK
+    os.environ["JAVA_HOME"] = java_home()
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("weft review").master(profile.master)
+    for name, value in settings(profile, str(logging_file)).items():
+        builder = builder.config(name, value)
+    try:
+        session = builder.getOrCreate()
+    except Exception as error:  # whatever Java says comes as one of many classes
+        raise ReviewError(
+            f"Spark does not start with --master {profile.master}: {_first_line(error)}"
+        ) from error
+    session.sparkContext.setLogLevel("FATAL")
+    return session
+
+
+def _connect(profile: Profile) -> Any:
+    from pyspark.sql import SparkSession
+
+    try:
+        session = SparkSession.builder.remote(profile.master).getOrCreate()
+    except Exception as error:
+        raise ReviewError(
+            f"no Spark Connect server at {profile.master}: {_first_line(error)} "
+            "(the client needs `pip install 'pyspark[connect]'`)"
+        ) from error
+    for name, value in settings(profile, "").items():
+        if name.startswith("spark.sql."):
+            with contextlib.suppress(Exception):  # some are fixed when the server starts
+                session.conf.set(name, value)
+    return session
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+class Stages(NamedTuple):
+    done: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{self.done}/{self.total} stages"
+
+
+class Idle:
+    """For whoever works under `progress` to say why Spark had nothing to do, should it turn out so."""
+
+    def __init__(self) -> None:
+        self.because = ""
+
+
+@contextlib.contextmanager
+def progress(session: Any, title: str, say: Callable[[str], None]) -> Iterator[Idle]:
+    """Tells of what Spark does until the block ends, as "title: 3/7 stages, 2.1 s"; or why there was nothing to do."""
+    context = _context(session)
+    began = time.monotonic()
+    idle = Idle()
+    if context is None:
+        say(f"{title} …")
+        yield idle
+        say(f"{title}: {idle.because or _since(began)}\n")
+        return
+    # A session may do several reviews, and Spark keeps the jobs of all: each has a group of its own.
+    group = f"weft review: {title} ({secrets.token_hex(4)})"
+    context.setJobGroup(group, f"weft review: {title}")
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(INTERVAL):
+            say(f"{title}: {stages(context, group)}, {_since(began)}")
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield idle
+    finally:
+        ended.set()
+        watcher.join()
+        counted = stages(context, group)
+        needed_none = not counted.total and idle.because
+        say(f"{title}: {idle.because if needed_none else f'{counted}, {_since(began)}'}\n")
+
+
+def _since(began: float) -> str:
+    return f"{time.monotonic() - began:.1f} s"
+
+
+def _context(session: Any) -> Any:
+    """None with Spark Connect, which has none, and without Spark."""
+    if session is None:
+        return None
+    try:
+        return session.sparkContext
+    except Exception:
+        return None
+
+
+def stages(context: Any, group: str) -> Stages:
+    """Of all jobs of a group: stages that are over (or were not needed), and all."""
+    tracker = context.statusTracker()
+    done = total = 0
+    for job in tracker.getJobIdsForGroup(group):
+        info = tracker.getJobInfo(job)
+        if info is None:
+            continue
+        total += len(info.stageIds)
+        if info.status != "RUNNING":
+            done += len(info.stageIds)
+            continue
+        for stage in info.stageIds:
+            found = tracker.getStageInfo(stage)
+            done += found is not None and 0 < found.numTasks == found.numCompletedTasks
+    return Stages(done, total)

@@ -1,0 +1,223 @@
+"""Work for Spark's tasks: each reads files of the run by Arrow, only the columns it needs, and hands on what it found.
+
+Spark's own reader turns rows around one by one, and again on their way to Python: that cost twenty times as much as all kernels
+together.  So Spark is given work and not rows: it says where and when which part is read, and shuffles what parts have to
+say about one another, which is little.
+
+A part is files of one node, one behind the other: the rows of a node are in order, and parts are cut by the number of rows,
+so it does not matter if one federate, one class or one region has nearly all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.host.recording.runs import RowFile, Run, read_rows
+from weft.review.spark import arrow
+
+ROWS_PER_PART = 1 << 19
+LEAST_ROWS = 1 << 15  # a task costs more than to read so many
+LEAST_PARTS = 8  # as far as there are rows enough: so that all cores have some
+ROWS_AT_ONCE = 1 << 17  # of files that are smaller, several are looked at together
+
+Work = Callable[[], Iterator[Any]]
+"""Gives Arrow batches; it goes to another process, so it is a function of a module with its arguments (`partial`)."""
+Pick = Callable[[Any], Any]
+"""Of a table of rows the part that matters, as a table."""
+
+
+class Part(NamedTuple):
+    """What one task reads."""
+
+    node: str
+    files: tuple[RowFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
+def parts_of(run: Run, rows_per_part: int = 0) -> list[Part]:
+    """`rows_per_part`: 0 chooses by the number of rows."""
+    most = rows_per_part or min(ROWS_PER_PART, max(LEAST_ROWS, run.rows // LEAST_PARTS))
+    parts: list[Part] = []
+    gathered: list[RowFile] = []
+    for file in run.files:
+        if gathered and (gathered[0].node != file.node or sum(one.rows for one in gathered) >= most):
+            parts.append(Part(gathered[0].node, tuple(gathered)))
+            gathered = []
+        gathered.append(file)
+    return [*parts, Part(gathered[0].node, tuple(gathered))] if gathered else parts
+
+
+class Here:
+    """What audits ask of Spark's frames, done in this process: of a small run everything fits into one table.
+
+    An audit uses no more of a frame than this, so that it is the same with Spark and without.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def repartition(self, *keys: str) -> Here:
+        """All rows are together anyhow."""
+        return self
+
+    def mapInArrow(self, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> Here:  # noqa: N802
+        return Here(_table(function(iter(self.table.to_batches())), schema))
+
+    def unionByName(self, other: Here) -> Here:  # noqa: N802
+        import pyarrow as pa
+
+        return Here(pa.concat_tables([self.table, other.table.select(self.table.column_names)]))
+
+    def persist(self) -> Here:
+        return self
+
+    def toArrow(self) -> Any:  # noqa: N802
+        return self.table
+
+
+def _table(batches: Iterator[Any], schema: str) -> Any:
+    import pyarrow as pa
+
+    wanted = arrow.schema_of(schema)
+    tables = [pa.Table.from_batches([batch]).select(wanted.names).cast(wanted) for batch in batches]
+    return pa.concat_tables(tables) if tables else wanted.empty_table()
+
+
+def spread(session: Any, works: Sequence[Work], schema: str) -> Any:
+    """A frame of what all works give, each a task of its own; without a session it is made here."""
+    if session is None:
+        return Here(_table((batch for work in works for batch in work()), schema))
+    count = max(1, len(works))
+    return session.range(0, count, 1, count).mapInArrow(partial(_work, list(works)), schema)
+
+
+def _work(works: list[Work], batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            if number < len(works):
+                yield from works[number]()
+
+
+def read_part(part: Part, columns: Sequence[str], pick: Pick | None = None) -> Iterator[Any]:
+    """Tables of the part's rows, in order; `pick` chooses from them as they are read."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for file in part.files:
+        table = _read(file, columns)
+        waiting.append(table if pick is None else pick(table))
+        if sum(len(one) for one in waiting) >= ROWS_AT_ONCE:
+            yield pa.concat_tables(waiting).unify_dictionaries().combine_chunks()
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting).unify_dictionaries().combine_chunks()
+
+
+class DamagedFile(Exception):
+    """A file that cannot be read, though its end is there; its name gets through Spark in the text."""
+
+    _FORM = re.compile(r"\{weft damaged file: (.*?)\}: (.*)")
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{{weft damaged file: {path}}}: {why}")
+
+    @classmethod
+    def in_text(cls, error: BaseException) -> tuple[str, str] | None:
+        """Path and reason, if that is what went wrong."""
+        found = cls._FORM.search(str(error))
+        return (found[1], found[2]) if found else None
+
+
+def _read(file: RowFile, columns: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return read_rows(file, columns)
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DamagedFile(str(file.path), why) from error
+
+
+# All nodes in the order of the clock
+
+
+def in_order(parts: Sequence[Part], columns: Sequence[str], *picks: Pick) -> Iterator[Any]:
+    """Tables of what is picked from all nodes, sorted by `at`, `late`, node and seq, which every pick gives.
+
+    A clock may be set back.  What a node wrote later happened later, so its `at` never falls.
+    """
+    nodes = dict.fromkeys(part.node for part in parts)
+    return merged([rising(_picked(parts, node, columns, pick)) for node in nodes for pick in picks])
+
+
+def lives_of(parts: Sequence[Part]) -> list[Part]:
+    """What each process of a node wrote: a node that crashed and was started again has had two."""
+    found: dict[tuple[str, str], list[RowFile]] = {}
+    for part in parts:
+        for file in part.files:
+            found.setdefault((part.node, file.path.name.partition("-")[0]), []).append(file)
+    return [Part(node, tuple(files)) for (node, _), files in found.items()]
+
+
+def _picked(parts: Sequence[Part], node: str, columns: Sequence[str], pick: Pick) -> Iterator[Any]:
+    for part in parts:
+        if part.node == node:
+            yield from read_part(part, columns, pick)
+
+
+def rising(tables: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    last = np.iinfo(np.int64).min
+    for table in tables:
+        if len(table):
+            at = np.maximum.accumulate(np.maximum(arrow.numbers(table, "at"), last))
+            last = at[-1]
+            yield table.set_column(table.column_names.index("at"), "at", pa.array(at))
+
+
+def merged(streams: list[Iterator[Any]]) -> Iterator[Any]:
+    """What lies before the last row that is known of every stream is all there, and can be sorted."""
+    import pyarrow as pa
+
+    held: dict[int, Any] = {}
+    reading = dict(enumerate(streams))
+    horizon = np.iinfo(np.int64).min
+    while reading or held:
+        for number in list(reading):
+            while number not in held or _last(held[number]) <= horizon:
+                following = next(reading[number], None)
+                if following is None:
+                    del reading[number]
+                    break
+                held[number] = pa.concat_tables([held[number], following]) if number in held else following
+        horizon = min((_last(held[number]) for number in reading), default=np.iinfo(np.int64).max)
+        ready = []
+        for number, table in list(held.items()):
+            count = int(np.searchsorted(arrow.numbers(table, "at"), horizon))
+            ready.append(table.slice(0, count))
+            held[number] = table.slice(count)
+            if not len(held[number]):
+                del held[number]
+        if any(len(table) for table in ready):
+            yield _sorted(pa.concat_tables(ready).unify_dictionaries().combine_chunks())
+
+
+def _last(table: Any) -> int:
+    return int(table["at"][-1].as_py())
+
+
+def _sorted(table: Any) -> Any:
+    nodes, names = arrow.words(table, "node")
+    rank = np.argsort(np.argsort(np.array(names, object)))
+    late = arrow.numbers(table, "late", False)
+    order = np.lexsort((arrow.numbers(table, "seq"), rank[nodes], late, arrow.numbers(table, "at")))
+    return table if (order[1:] > order[:-1]).all() else table.take(order)

@@ -1,0 +1,64 @@
+"""The callbacks of the Federate Protocol: from a method of the federate ambassador and its arguments to bytes, and back.
+
+A callback travels as one member of `CallbackRequest` and is acknowledged by a `CallbackResponse`, once the federate
+has dealt with it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from weft.wire.codec.forms import Forms
+from weft.wire.codec.messages import Union, decode, encode, plan
+from weft.wire.codec.scalars import Time
+from weft.wire.codec.schema import schema
+from weft.wire.protobuf import BYTES, tag, varint
+
+CALLBACK_SUCCEEDED = b"\x0a\x00"
+
+_RULES = """
+InitiateFederateSaveWithTime: initiate_federate_save *
+ReflectAttributeValuesWithTime: reflect_attribute_values *
+ReceiveInteractionWithTime: receive_interaction *
+ReceiveDirectedInteractionWithTime: receive_directed_interaction *
+RemoveObjectInstanceWithTime: remove_object_instance *
+TurnUpdatesOnForObjectInstanceWithRate: turn_updates_on_for_object_instance *
+"""
+
+
+def encode_callback(method: str, arguments: tuple[Any, ...]) -> bytes:
+    form = callback_forms().choose(method, arguments)
+    content = plan(schema().callbacks[form.number - 1]).write(form.fields(arguments))
+    return tag(form.number, BYTES) + varint(len(content)) + content
+
+
+def decode_callback(payload: bytes, time: Time = None) -> tuple[str, tuple[Any, ...]]:
+    """The method to invoke, and its arguments."""
+    number, start, end = _requests().find(payload, 0, len(payload))
+    fields = plan(schema().callbacks[number - 1]).read(payload, start, end, time)
+    return callback_forms().understand(number, fields)
+
+
+def encode_callback_failure(name: str, details: str) -> bytes:
+    """The acknowledgement of a callback in which the federate raised an exception."""
+    return encode("CallbackResponse", (2, (name, details.encode("utf-8", "replace").decode())))
+
+
+def decode_callback_response(payload: bytes) -> tuple[str, str] | None:
+    """The name and the details of the exception a federate's callback ended in; None if it went well."""
+    number, value = decode("CallbackResponse", payload)
+    return value if number == 2 else None
+
+
+@cache
+def callback_forms() -> Forms:
+    messages = schema().messages
+    return Forms([(name, messages[name]) for name in schema().callbacks], _RULES)
+
+
+@cache
+def _requests() -> Union:
+    found = plan("CallbackRequest")
+    assert isinstance(found, Union)
+    return found

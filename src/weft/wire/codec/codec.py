@@ -1,0 +1,87 @@
+"""The services codec of one connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.wire.codec import callbacks, calls, evolved, groups
+from weft.wire.codec.calls import DecodedCall
+from weft.wire.codec.scalars import Time
+from weft.wire.own import extensions
+
+
+class Codec:
+    """Bytes to calls and callbacks, and back, for one connection.
+
+    What must be known of the connection: `time`, the factory of the federation's logical time (None until the federate
+    has joined), and `evolved`, whether the client speaks the 2010 edition of the API; then `java`, whether it is the one in Java
+    (None: not known), and `conveys_producer`, the federation's switch of 2010 (`codec.evolved`).  Payloads are `bytes`;
+    what cannot be read or written raises `WireError`.
+    """
+
+    def __init__(self, time: Time = None, evolved: bool = False) -> None:
+        self.time = time
+        self.evolved = evolved
+        self.java: bool | None = None
+        self.conveys_producer = False
+
+    # --- at the RTI -------------------------------------------------------------------------------------------
+
+    def decode_call(self, payload: bytes) -> DecodedCall:
+        """What the client asks for."""
+        if extensions.is_own(payload):
+            return DecodedCall(extensions.NUMBER, *extensions.decode_own(payload, extensions.SERVICES))
+        return calls.decode_call(payload, self.time)
+
+    def encode_response(self, number: int, value: Any = None) -> bytes:
+        """The answer to call `number`."""
+        if number == extensions.NUMBER:
+            return extensions.encode_own("result", (value,), answer=True)
+        return calls.encode_response(number, value)
+
+    def encode_exception(self, name: str, details: str) -> bytes:
+        """The answer to a call that has failed, whatever its number."""
+        return calls.encode_exception(name, details, self.evolved, self.java)
+
+    def encode_callback(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+        if method == extensions.CORRELATION:
+            number, events = arguments
+            return extensions.encode_own(method, (number, groups.plain_events(events)))
+        if method in extensions.CALLBACKS:
+            return extensions.encode_own(method, arguments)
+        return callbacks.encode_callback(method, arguments)
+
+    def encode_otherwise(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+        """A callback that an older client knows under another name; nothing if it knows none like it."""
+        told = evolved.told_otherwise(method, arguments, self.conveys_producer)
+        return b"" if told is None else callbacks.encode_callback(*told)
+
+    def decode_callback_response(self, payload: bytes) -> tuple[str, str] | None:
+        """The exception the federate's callback ended in, by name and details; None if it went well."""
+        return callbacks.decode_callback_response(payload)
+
+    # --- at the federate --------------------------------------------------------------------------------------
+
+    def encode_call(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+        """The number of the call, by which its response is understood, and its bytes."""
+        if service in extensions.SERVICES:
+            return extensions.NUMBER, extensions.encode_own(service, arguments)
+        return calls.encode_call(service, arguments)
+
+    def decode_response(self, number: int, payload: bytes) -> Any:
+        """The result of call `number`; raises the HLA exception if the call has failed."""
+        if extensions.is_own_answer(payload) and number == extensions.NUMBER:
+            return extensions.decode_own(payload, frozenset(["result"]))[1][0]
+        return calls.decode_response(number, payload, self.time)
+
+    def decode_callback(self, payload: bytes) -> tuple[str, tuple[Any, ...]]:
+        """The method to invoke, and its arguments."""
+        if extensions.is_own(payload):
+            method, arguments = extensions.decode_own(payload, extensions.CALLBACKS)
+            if method == extensions.CORRELATION:
+                return method, groups.read_group(arguments, self.time)
+            return method, arguments
+        return callbacks.decode_callback(payload, self.time)
+
+    def encode_callback_failure(self, name: str, details: str) -> bytes:
+        return callbacks.encode_callback_failure(name, details)

@@ -1,0 +1,154 @@
+"""Reflect, receive and grant callbacks as a federate's side reads them: in place, with handles that have been made before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from weft.model.enums import OrderType
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    MessageRetractionHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+from weft.wire.codec.hot_fields import datum_at, field_start, field_stop
+from weft.wire.codec.known_handles import HandleCache
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+
+class HotCallbacks:
+    """Reads reflect and receive callbacks."""
+
+    def __init__(self) -> None:
+        self.method = ""
+        """The method of the callback that was read last."""
+        self._classes = HandleCache(InteractionClassHandle)
+        self._parameters = HandleCache(ParameterHandle)
+        self._instances = HandleCache(ObjectInstanceHandle)
+        self._attributes = HandleCache(AttributeHandle)
+        self._transportations = HandleCache(TransportationTypeHandle)
+        self._federates = HandleCache(FederateHandle)
+        self.time: Any = None
+        """The factory of the federation's logical time, once the federate has joined."""
+
+    def read(self, data: bytes, start: i64, end: i64) -> tuple[Any, ...] | None:
+        """The arguments of the callback, if it is a plain one (no regions, canonical); else None."""
+        if end - start < 4:
+            return None
+        first = data[start]
+        second = data[start + 1]
+        if first == 0xEA and second == 0x03:
+            return self._grant(data, start, end)
+        timed = False
+        if second == 0x02 and (first == 0x92 or first == 0x82):
+            timed = True
+            if self.time is None:
+                return None
+        if second == 0x02 and (first == 0x8A or first == 0x92):
+            self.method = "receive_interaction"
+            targets = self._classes
+            keys = self._parameters
+        elif timed or (first == 0xFA and second == 0x01):
+            self.method = "reflect_attribute_values"
+            targets = self._instances
+            keys = self._attributes
+        else:
+            return None
+        if field_stop(data, start + 2, end) != end:
+            return None
+        at = field_start(data, start + 2)
+        target = datum_at(data, at, end, 0x0A)
+        if not target:
+            return None
+        at += 4 + len(target)
+        if at >= end or data[at] != 0x12:
+            return None
+        stop = field_stop(data, at + 1, end)
+        if stop < 0:
+            return None
+        at = field_start(data, at + 1)
+        values: dict[Any, bytes] = {}
+        while at < stop:
+            entry_stop = field_stop(data, at + 1, stop)
+            if data[at] != 0x0A or entry_stop < 0:
+                return None
+            at = field_start(data, at + 1)
+            handle = datum_at(data, at, entry_stop, 0x0A)
+            if not handle:
+                return None
+            at += 4 + len(handle)
+            value = b""
+            if at < entry_stop:
+                if data[at] != 0x12 or field_stop(data, at + 1, entry_stop) != entry_stop:
+                    return None
+                value = data[field_start(data, at + 1) : entry_stop]
+            key = keys.get(handle)
+            if key in values:
+                return None
+            values[key] = value
+            at = entry_stop
+        tag = b""
+        if at < end and data[at] == 0x1A:
+            stop = field_stop(data, at + 1, end)
+            if stop < 0:
+                return None
+            tag = data[field_start(data, at + 1) : stop]
+            at = stop
+        transportation = datum_at(data, at, end, 0x22)
+        at += 4 + len(transportation)
+        producer = datum_at(data, at, end, 0x2A) if transportation else b""
+        at += 4 + len(producer)
+        if not producer or (at != end and not timed):
+            return None
+        found = (
+            targets.get(target),
+            values,
+            tag,
+            self._transportations.get(transportation),
+            self._federates.get(producer),
+            None,
+        )
+        if not timed:
+            return found
+        stamp = self._stamp(data, at, end)
+        return None if stamp is None else found + stamp
+
+    def _grant(self, data: bytes, start: i64, end: i64) -> tuple[Any, ...] | None:
+        if self.time is None or end - start != 15 or data[start + 2] != 12:
+            return None
+        time = datum_at(data, start + 3, end, 0x0A)
+        if len(time) != 8:
+            return None
+        self.method = "time_advance_grant"
+        return (self.time.decode_time(time),)
+
+    def _stamp(self, data: bytes, at: i64, end: i64) -> tuple[Any, ...] | None:
+        """Fields 7 to 10: the time, both orders where they are time stamp order, and the retraction handle or nothing."""
+        time = datum_at(data, at, end, 0x3A)
+        if len(time) != 8:
+            return None
+        at += 12
+        sent = OrderType.RECEIVE
+        received = OrderType.RECEIVE
+        if at + 2 <= end and data[at] == 0x40:
+            if data[at + 1] != 1:
+                return None
+            sent = OrderType.TIMESTAMP
+            at += 2
+        if at + 2 <= end and data[at] == 0x48:
+            if data[at + 1] != 1:
+                return None
+            received = OrderType.TIMESTAMP
+            at += 2
+        retraction: MessageRetractionHandle | None = None
+        if at < end:
+            raw = datum_at(data, at, end, 0x52)
+            if not raw or at + 4 + len(raw) != end:
+                return None
+            retraction = MessageRetractionHandle(raw)
+        return (self.time.decode_time(time), sent, received, retraction)

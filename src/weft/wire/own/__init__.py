@@ -1,0 +1,1 @@
+"""What the Federate Protocol does not have: fields, calls and callbacks of Weft's own."""

@@ -1,0 +1,1 @@
+"""Sessions of the Federate Protocol: frames, acknowledgement, resuming, WebSocket."""
