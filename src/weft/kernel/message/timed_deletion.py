@@ -16,8 +16,9 @@ from weft.kernel.ddm import instance_regions
 from weft.kernel.message import update_rates
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Condemned, Federation, Instance, Member
+from weft.kernel.state.messages import Deletion
 from weft.kernel.state.overrides import attribute_order
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
 from weft.kernel.time.stamps import NO_RETRACTION
 from weft.model.handles import ObjectInstanceHandle
@@ -34,14 +35,16 @@ def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) 
     object_instance, tag, time, *given = arguments
     instance = preconditions.known_instance(federation, member, object_instance)
     order = given[0] if given else attribute_order(instance, federation.catalog.privilege)
-    return object_instance, tag, stamps.stamp(federation, member, time, order), *given
+    return object_instance, tag, stamps.stamp(federation, member, time, order).arguments(), *given
 
 
-def delete(
-    turn: Turn, federation: Federation, member: Member, instance: Instance, tag: bytes, stamp: tuple[Any, ...]
-) -> MessageRetractionReturn:
+def delete(step: Step, instance: Instance, message: Deletion) -> MessageRetractionReturn:
     """In time stamp order; everything else has been checked."""
-    retraction: bytes = stamp[3]
+    federation = step.federation
+    member = step.member
+    stamp = message.stamp
+    assert stamp is not None and stamp.retraction is not None
+    retraction = stamp.retraction
     owned = [attribute for attribute, owner in instance.owners.items() if owner is member]
     condemned = Condemned(member.handle, retraction, owned)
     condemned.known_class = federation.known_class(member, instance)
@@ -51,20 +54,19 @@ def delete(
             condemned.waiting[other.handle] = None
     instance.condemned = condemned
     for other in knowing:
-        arguments = (instance.handle, tag, member.handle, *stamp)
-        if other.node == turn.node:
-            tso_queue.arrived(turn, federation, other, member, "remove_object_instance", arguments, stamp)
+        if other.node == step.node:
+            tso_queue.arrived(step, other, member, message.removal())
             other.tally.removed += 1
         if not other.timing.constrained:
             _forget(federation, instance, other)
     _forget(federation, instance, member)
     returned = NO_RETRACTION
-    if member.node == turn.node:
-        nodes = tuple([node for node in federation.nodes if node != turn.node])
+    if member.node == step.node:
+        nodes = tuple([node for node in federation.nodes if node != step.node])
         returned = stamps.sent(federation, member, stamp, nodes, instance.handle.number)
     if not condemned.waiting:
         remove(federation, instance)
-    return returned if member.node == turn.node else MessageRetractionReturn(True, stamp[3])
+    return returned if member.node == step.node else MessageRetractionReturn(True, retraction)
 
 
 def remove(federation: Federation, instance: Instance) -> None:
@@ -91,8 +93,10 @@ def _forget(federation: Federation, instance: Instance, member: Member) -> None:
     member.told_updates.pop(instance.handle, None)
 
 
-def instance_removed(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+def instance_removed(step: Step, number: int) -> None:
     """The removal was delivered to that member."""
+    federation = step.federation
+    member = step.member
     handle = ObjectInstanceHandle.of(number)
     member.timing.gone.pop(handle, None)
     instance = federation.instances.get(handle)
@@ -104,14 +108,16 @@ def instance_removed(turn: Turn, federation: Federation, member: Member, number:
         remove(federation, instance)
 
 
-def delete_retracted(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+def delete_retracted(step: Step, number: int) -> None:
     """The deletion has not happened: the deleter has again what it owned, unless somebody else owns it by now."""
+    federation = step.federation
+    member = step.member
     instance = federation.instances.get(ObjectInstanceHandle.of(number))
     if instance is None or instance.condemned is None:
         return
     condemned = instance.condemned
     instance.condemned = None
-    stamps.retracted(turn, federation, condemned.retraction)
+    stamps.retracted(step, condemned.retraction)
     owners = dict(instance.owners)
     for attribute in condemned.owned:
         owners.setdefault(attribute, member)

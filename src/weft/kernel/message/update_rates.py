@@ -16,71 +16,57 @@ rate (`Route.paced`) lead here, so a federation that names no rate pays nothing 
 from __future__ import annotations
 
 import heapq
-from typing import Any, Final
+from typing import Final
 
+from weft.kernel.ddm.recipient import count, interval
 from weft.kernel.recording import order_rows
-from weft.kernel.state.effects import Alarm, Callback
-from weft.kernel.state.federation import Federation, Instance, Leg, Member, add
+from weft.kernel.state.effects import Alarm
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.messages import Recipient, Update
 from weft.kernel.state.rate_state import Held, Pace, Paces
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
+from weft.kernel.time import tso_queue
+from weft.model.deliveries import Delivery
+from weft.model.enums import OrderType
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
 
 REPLACED: Final = "rate: a newer value came first"
 UNSUBSCRIBED: Final = "rate: unsubscribed while it waited"
 
 
-def interval(federation: Federation, rate: str) -> float:
-    """Seconds between two values; 0 for every update."""
-    return 1.0 / federation.catalog.model.update_rates[rate] if rate else 0.0
-
-
-def part_of(values: Any, attributes: tuple[AttributeHandle, ...]) -> Any:
-    """Of a dict always another one: the receiver may change it."""
-    if isinstance(values, dict):
-        return {a: values[a] for a in attributes}
-    return values if len(values.handles) == len(attributes) else values.subset(attributes)
-
-
-def pace(
-    turn: Turn,
-    federation: Federation,
-    instance: Instance,
-    legs: list[Leg],
-    sender: Member,
-    values: Any,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-) -> None:
-    """An update goes these ways, each with a rate."""
+def pace(step: Step, message: Update, recipients: list[Recipient]) -> None:
+    """An update goes to these, each with a rate."""
+    federation = step.federation
+    instance = federation.instances[message.instance]
     paces = _paces(federation)
-    for leg in legs:
-        member = leg.member
+    for recipient in recipients:
+        member = recipient.member
         kept = paces.of.setdefault(member.handle, {}).setdefault(instance.handle, Pace())
-        held = Held(values, tag, leg.transportation, sender.handle, stamp, leg.regions, turn.number)
+        held = Held(message, recipient)
         ready = []
         passed: list[tuple[AttributeHandle, Held]] = []  # what waited and is replaced by this
-        for attribute, seconds in zip(leg.attributes or (), leg.intervals, strict=True):
-            if attribute not in kept.last or turn.now >= kept.last[attribute] + seconds:
+        for attribute, seconds in zip(recipient.attributes or (), recipient.intervals, strict=True):
+            if attribute in kept.held:
+                passed.append((attribute, kept.held[attribute]))
+            if attribute not in kept.last or step.now >= kept.last[attribute] + seconds:
                 ready.append(attribute)
-                if attribute in kept.held:
-                    passed.append((attribute, kept.held[attribute]))
             else:
-                if attribute in kept.held:
-                    passed.append((attribute, kept.held[attribute]))
-                if held.values is values and isinstance(values, dict):
-                    held.values = dict(values)  # the caller may go on to change its own
+                message.own()
                 kept.held[attribute] = held
         if passed and federation.recorder is not None:
-            _record_end(turn, federation, instance, member, passed, "filter", REPLACED)
+            _record_end(step, instance, member, passed, "filter", REPLACED)
         if ready:
-            _hand_over(turn, instance, member, kept, held, ready)
+            delivery = _take(step, instance, kept, held, ready)
+            if message.urgent:
+                tso_queue.hand(step, member, delivery, OrderType.PRIORITY, message)
+            else:
+                tso_queue.hand_late(step, member, delivery, None, message.callback_number())
         if kept.held:
-            _arm(turn, federation, instance, member, kept)
+            _arm(step, instance, member, kept)
 
 
 def _record_end(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     member: Member,
     gone: list[tuple[AttributeHandle, Held]],
@@ -88,20 +74,13 @@ def _record_end(
     why: str,
 ) -> None:
     """Values that waited and that the member never gets, update by update."""
+    federation = step.federation
     recorder = federation.recorder
     if recorder is None:
         return
-    together: list[tuple[Held, list[AttributeHandle]]] = []
-    for attribute, update in gone:
-        for other, attributes in together:
-            if other is update:
-                attributes.append(attribute)
-                break
-        else:
-            together.append((update, [attribute]))
-    for update, attributes in together:
+    for update, attributes in _together(gone):
         rate = max([_rate_of(federation, instance, member, attribute) for attribute in attributes])
-        order_rows.given_up(turn, federation, recorder, member, instance, update, attributes, kind, why, rate)
+        order_rows.given_up(step, recorder, member, instance, update, attributes, kind, why, rate)
 
 
 def _rate_of(federation: Federation, instance: Instance, member: Member, attribute: AttributeHandle) -> float:
@@ -115,44 +94,40 @@ def _paces(federation: Federation) -> Paces:
     return federation.paces
 
 
-def _hand_over(
-    turn: Turn,
-    instance: Instance,
-    member: Member,
-    kept: Pace,
-    update: Held,
-    attributes: list[AttributeHandle],
-) -> None:
+def _together(waiting: list[tuple[AttributeHandle, Held]]) -> list[tuple[Held, list[AttributeHandle]]]:
+    """Attributes of one update stay together."""
+    found: list[tuple[Held, list[AttributeHandle]]] = []
+    for attribute, update in waiting:
+        for other, attributes in found:
+            if other is update:
+                attributes.append(attribute)
+                break
+        else:
+            found.append((update, [attribute]))
+    return found
+
+
+def _take(
+    step: Step, instance: Instance, kept: Pace, update: Held, attributes: list[AttributeHandle]
+) -> Delivery:
+    """What of the update is handed over now."""
     for attribute in attributes:
-        kept.last[attribute] = turn.now
+        kept.last[attribute] = step.now
         kept.held.pop(attribute, None)
-    values = part_of(update.values, tuple(attributes))
-    add(member.tally.reflections_received, instance.entry.handle, update.transportation)
-    instance.reflected |= member.bit
-    arguments = (
-        instance.handle,
-        values,
-        update.tag,
-        update.transportation,
-        update.producer,
-        update.regions,
-        *update.stamp,
-    )
-    if member.timing.is_holding():
-        member.timing.held.append(("reflect_attribute_values", arguments, update.number))
-    elif member.qos is None:
-        turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments, update.number))
-    else:
-        member.qos.issue(turn, "reflect_attribute_values", arguments, None, update.number)
+    asked = update.recipient
+    recipient = Recipient(asked.member, None, tuple(attributes), asked.transportation, asked.regions)
+    count(step.federation, update.message, recipient, instance)
+    return update.message.delivery(recipient)
 
 
-def _arm(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:
+def _arm(step: Step, instance: Instance, member: Member, kept: Pace) -> None:
     """See to it that somebody looks when the first of what waits is due."""
+    federation = step.federation
     due = min(kept.last[a] + _interval_of(federation, instance, member, a) for a in kept.held)
     if not kept.alarm or due < kept.alarm:
         kept.alarm = due
         heapq.heappush(_paces(federation).alarms, (due, member.handle, instance.handle))
-        turn.effects.append(Alarm(member.session, due))
+        step.effects.append(Alarm(member.session, due))
 
 
 def _interval_of(
@@ -189,42 +164,42 @@ def _still_meant(paces: Paces, alarm: tuple[float, FederateHandle, ObjectInstanc
     return kept is not None and kept.alarm == when
 
 
-def release(turn: Turn, federation: Federation) -> None:
+def release(step: Step) -> None:
     """Hand over what is due by now."""
+    federation = step.federation
     due = next_due(federation)
-    while due is not None and due <= turn.now:
+    while due is not None and due <= step.now:
         paces = _paces(federation)
         _, federate, handle = heapq.heappop(paces.alarms)
         kept = paces.of[federate][handle]
         kept.alarm = 0.0
-        _release(turn, federation, federation.instances[handle], federation.members[federate], kept)
+        _release(step, federation.instances[handle], federation.members[federate], kept)
         due = next_due(federation)
 
 
-def _release(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:
-    together: list[tuple[Held, list[AttributeHandle]]] = []
+def _release(step: Step, instance: Instance, member: Member, kept: Pace) -> None:
+    federation = step.federation
     for attribute in [a for a in kept.held if instance.owners.get(a) is member]:
         del kept.held[attribute]  # it has become its own
-    for attribute, update in kept.held.items():
-        if turn.now < kept.last[attribute] + _interval_of(federation, instance, member, attribute):
-            continue
-        for other, attributes in together:
-            if other is update:
-                attributes.append(attribute)
-                break
-        else:
-            together.append((update, [attribute]))
-    for update, attributes in together:
-        _hand_over(turn, instance, member, kept, update, attributes)
+    due = [
+        (attribute, update)
+        for attribute, update in kept.held.items()
+        if step.now >= kept.last[attribute] + _interval_of(federation, instance, member, attribute)
+    ]
+    for update, attributes in _together(due):
+        delivery = _take(step, instance, kept, update, attributes)
+        tso_queue.hand_late(step, member, delivery, None, update.message.callback_number())
     if kept.held:
-        _arm(turn, federation, instance, member, kept)
+        _arm(step, instance, member, kept)
 
 
 # --- as the federation changes --------------------------------------------------------------------------------
 
 
-def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
+def redeclared(step: Step) -> None:
     """The member's subscriptions have changed: what it no longer wants is given up, what is due now is handed over."""
+    federation = step.federation
+    member = step.member
     if federation.paces is None or member.handle not in federation.paces.of:
         return
     for handle, kept in list(federation.paces.of[member.handle].items()):
@@ -233,9 +208,9 @@ def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
         wanted = [] if known_class is None else [a for a, _, _ in member.declared.all_wishes(known_class)]
         gone = [(a, kept.held.pop(a)) for a in list(kept.held) if a not in wanted]
         if gone and federation.recorder is not None:
-            _record_end(turn, federation, instance, member, gone, "drop", UNSUBSCRIBED)
+            _record_end(step, instance, member, gone, "drop", UNSUBSCRIBED)
         kept.alarm = 0.0
-        _release(turn, federation, instance, member, kept)
+        _release(step, instance, member, kept)
 
 
 def forget_instance(federation: Federation, handle: ObjectInstanceHandle) -> None:
