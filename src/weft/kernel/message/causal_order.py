@@ -179,12 +179,7 @@ class Causal(Orders):
             self._send(step, "update_attribute_values", arguments, way, asked)
         return True
 
-    def directs(
-        self,
-        step: Step,
-        arguments: tuple[Any, ...],
-        order: OrderType | None,
-    ) -> bool:
+    def directs(self, step: Step, arguments: tuple[Any, ...], order: OrderType | None) -> bool:
         turn = step.turn
         federation = step.federation
         member = step.member

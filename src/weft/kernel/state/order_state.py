@@ -153,12 +153,7 @@ class Orders:
     ) -> bool:
         raise NotImplementedError
 
-    def directs(
-        self,
-        step: Step,
-        arguments: tuple[Any, ...],
-        order: OrderType | None,
-    ) -> bool:
+    def directs(self, step: Step, arguments: tuple[Any, ...], order: OrderType | None) -> bool:
         raise NotImplementedError
 
     def deletes(
