@@ -212,12 +212,7 @@ def _set_timing(step: Step, period: int) -> None:
         federation.reports_due.pop(member.handle, None)
 
 
-def _set_ownership(
-    step: Step,
-    handle: ObjectInstanceHandle,
-    attribute: AttributeHandle,
-    owned: bool,
-) -> None:
+def _set_ownership(step: Step, handle: ObjectInstanceHandle, attribute: AttributeHandle, owned: bool) -> None:
     """Nobody is told: neither the one who gains nor the one who loses."""
     federation = step.federation
     member = step.member

@@ -25,13 +25,7 @@ SHORTEST = 0.001  # seconds of an interval
 MOST_GROUPS = 4096  # of one federate
 
 
-def set_class_qos(
-    step: Step,
-    word: str,
-    number: int,
-    urgency: list[Any] | None,
-    deadline: float,
-) -> None:
+def set_class_qos(step: Step, word: str, number: int, urgency: list[Any] | None, deadline: float) -> None:
     """For a class and those below it; no urgency and a deadline of 0: as if nothing had been said."""
     federation = step.federation
     kind = _class_handle(word, number)

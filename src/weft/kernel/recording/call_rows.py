@@ -107,13 +107,7 @@ def _refused_rows(turn: Turn, recorder: Recorder, member: Member, service: str, 
     note(turn, recorder, plain("call", service, member), more={"detail": detail}, member=member)
 
 
-def _called(
-    step: Step,
-    recorder: Recorder,
-    service: str,
-    arguments: tuple[Any, ...],
-    value: Any,
-) -> None:
+def _called(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...], value: Any) -> None:
     federation = step.federation
     member = step.member
     thing = NO_OBJECT
@@ -131,13 +125,7 @@ def _called(
     note(step.turn, recorder, row, thing=thing, more=more, member=member)
 
 
-def _region(
-    step: Step,
-    recorder: Recorder,
-    service: str,
-    arguments: tuple[Any, ...],
-    value: Any,
-) -> None:
+def _region(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...], value: Any) -> None:
     turn = step.turn
     federation = step.federation
     member = step.member
@@ -166,12 +154,7 @@ def _region_bounds(federation: Federation, handle: RegionHandle, time: Any) -> d
     return {} if extent is None else bounds_of(federation, [extent], list(region.dimensions))
 
 
-def _declared(
-    step: Step,
-    recorder: Recorder,
-    service: str,
-    arguments: tuple[Any, ...],
-) -> None:
+def _declared(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...]) -> None:
     """One row, or one for each region."""
     turn = step.turn
     federation = step.federation

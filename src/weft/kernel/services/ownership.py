@@ -70,12 +70,7 @@ def cancel_negotiated_attribute_ownership_divestiture(
     ownership_transfers.tidy(instance)
 
 
-def confirm_divestiture(
-    step: Step,
-    handle: ObjectInstanceHandle,
-    attributes: Attributes,
-    tag: bytes,
-) -> None:
+def confirm_divestiture(step: Step, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes) -> None:
     instance, chosen = _owned(step.federation, step.member, handle, attributes, tag)
     _require_offered(instance, chosen)
     for attribute in chosen:

@@ -113,12 +113,7 @@ def leave(step: Step, owned: Iterable[Instance]) -> None:
         release(step, instance, member, mine, b"")
 
 
-def place(
-    step: Step,
-    instance: Instance,
-    attributes: list[AttributeHandle],
-    bid: Bid,
-) -> None:
+def place(step: Step, instance: Instance, attributes: list[AttributeHandle], bid: Bid) -> None:
     """The member bids for these attributes, which others own or nobody."""
     federation = step.federation
     member = step.member
@@ -163,12 +158,7 @@ def confirm(step: Step, instance: Instance, attributes: list[AttributeHandle]) -
     tell(step, instance, told, "request_divestiture_confirmation")
 
 
-def grant(
-    step: Step,
-    instance: Instance,
-    attributes: list[AttributeHandle],
-    tag: bytes | None,
-) -> None:
+def grant(step: Step, instance: Instance, attributes: list[AttributeHandle], tag: bytes | None) -> None:
     """Each attribute goes to the first that wants it; without a tag of the giver, that member hears its own."""
     federation = step.federation
     if not attributes:

@@ -120,11 +120,7 @@ def get_attribute_handle(step: Step, object_class: ObjectClassHandle, name: str)
     return found
 
 
-def get_attribute_name(
-    step: Step,
-    object_class: ObjectClassHandle,
-    attribute: AttributeHandle,
-) -> str:
+def get_attribute_name(step: Step, object_class: ObjectClassHandle, attribute: AttributeHandle) -> str:
     federation = step.federation
     entry = _object_class(federation, object_class)
     found = entry.attributes.get(attribute)
