@@ -158,7 +158,6 @@ class ReceivedInteraction(Delivery):
             stamp,
         )
 
-
     def received_at(
         self, interaction_class: InteractionClassHandle, values: ParameterValues
     ) -> ReceivedInteraction:
@@ -261,6 +260,19 @@ class ReceivedDirectedInteraction(Delivery):
 
     def object_instance(self) -> ObjectInstanceHandle | None:
         return self.target
+
+    def received_at(
+        self, interaction_class: InteractionClassHandle, values: ParameterValues
+    ) -> ReceivedDirectedInteraction:
+        return ReceivedDirectedInteraction(
+            interaction_class,
+            self.target,
+            values,
+            self.tag,
+            self.transportation,
+            self.producer,
+            self.stamp,
+        )
 
 
 class Removal(Delivery):

@@ -152,7 +152,7 @@ def _leave(step: Step, left: list[Instance], delete: bool) -> None:
         grants.settle(step)
         step.turn.begins = True
     timed_changes.resigned(step, member.handle)
-    federation.orders.left(step, member.handle)
+    federation.orders.left(member.handle)
     ownership_transfers.leave(step, stays)
     synchronization.after_resign(step)
     save.after_resign(step)

@@ -1,10 +1,10 @@
 """To the members here that get a message: at once, or when they may have it.
 
-    in time stamp order   it waits for a time-constrained member until its time comes (`time.tso_queue`)
-    in another order      it waits while a constrained member is granted
-    with an update rate   it waits until the interval since the last value is over (`message.update_rates`)
-    delayed evaluation    in time stamp order it waits for every time-constrained member as it was sent, and who wants it is asked
-                          when its time has come (Delay Subscription Evaluation)
+in time stamp order   it waits for a time-constrained member until its time comes (`time.tso_queue`)
+in another order      it waits while a constrained member is granted
+with an update rate   it waits until the interval since the last value is over (`message.update_rates`)
+delayed evaluation    in time stamp order it waits for every time-constrained member as it was sent, and who wants it is asked
+                      when its time has come (Delay Subscription Evaluation)
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ def _in_time(step: Step, message: Message, recipients: Recipients) -> None:
                 tso_queue.arrived(step, member, sender, message)
     last: Recipient | None = None
     delivery: Delivery | None = None
-    part = 0
-    for recipient in recipients.here + recipients.paced:
+    for part, recipient in enumerate(recipients.here + recipients.paced):
         member = recipient.member
         if delayed and member.timing.constrained:
             if not recipient.intervals:
@@ -78,7 +77,6 @@ def _in_time(step: Step, message: Message, recipients: Recipients) -> None:
                 delivery = message.delivery(recipient)
                 last = recipient
             tso_queue.arrived(step, member, sender, delivery, part)
-        part += 1
 
 
 # --- to one member ----------------------------------------------------------------------------------------------
@@ -97,4 +95,3 @@ def to_member(
         else:
             count(step.federation, message, recipient, instance)
             tso_queue.hand(step, member, message.delivery(recipient), order, message)
-

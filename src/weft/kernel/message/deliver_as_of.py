@@ -68,9 +68,7 @@ class DeliveryAsOf(Distribution):
         logged = Logged(message)
         require_before_tbound(federation, member, logged.time)
         at = message.at
-        topic = topic_of(
-            federation, entry.handle, federation.catalog.available_to_interaction_class(entry)
-        )
+        topic = topic_of(federation, entry.handle, federation.catalog.available_to_interaction_class(entry))
         may = topic.may_want(at, logged.time)
         nodes: dict[str, None] = {}
         here: list[Recipient] = []
@@ -202,7 +200,8 @@ def _arrive(step: Step, members: list[Member], sender: Member, message: Message,
 def _stamped(message: Message) -> tuple[int | float, MessageRetractionHandle]:
     """Of a message in time stamp order: its time, and what it can be retracted by."""
     stamp = message.stamp
-    assert stamp is not None and stamp.retraction is not None
+    assert stamp is not None
+    assert stamp.retraction is not None
     return stamp.time.value, stamp.retraction
 
 

@@ -342,7 +342,9 @@ def transmit(step: Step, message: Message, post: Post) -> None:
     sent = message if post.attributes is None else message.part(post.attributes)
     name, execution, after = federation.name, federation.execution, federation.sequence
     parcel: Data | Ordered
-    parcel = Ordered(name, execution, after, sent, b"") if message.urgent else Data(name, execution, after, sent)
+    parcel = (
+        Ordered(name, execution, after, sent, b"") if message.urgent else Data(name, execution, after, sent)
+    )
     if post.groups and not message.in_time_stamp_order():
         step.effects.append(Cast(post.nodes, post.groups, parcel))
     else:

@@ -43,7 +43,8 @@ def delete(step: Step, instance: Instance, message: Deletion) -> MessageRetracti
     federation = step.federation
     member = step.member
     stamp = message.stamp
-    assert stamp is not None and stamp.retraction is not None
+    assert stamp is not None
+    assert stamp.retraction is not None
     retraction = stamp.retraction
     owned = [attribute for attribute, owner in instance.owners.items() if owner is member]
     condemned = Condemned(member.handle, retraction, owned)

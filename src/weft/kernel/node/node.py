@@ -68,6 +68,7 @@ from weft.kernel.state.turn import Turn
 from weft.kernel.survey.status import status
 from weft.kernel.survey.survey import Surroundings, survey
 from weft.kernel.time import blocking, grants, stamps
+from weft.model.deliveries import Removal, delivery_from
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNotExecutionMember,
@@ -558,9 +559,12 @@ class Node(Commands):
         if isinstance(parcel, Mark):
             self._told(turn, sender, parcel)
         elif isinstance(parcel, Data):
-            pipeline.arrive(step, parcel)
+            pipeline.arrive(step, parcel.message, parcel.only)
         elif isinstance(parcel, Ordered):
-            federation.orders.arrive(step, sender, parcel)
+            if parcel.tag:
+                federation.orders.arrive(step, sender, parcel)
+            else:
+                pipeline.arrive(step, parcel.message)
         elif isinstance(parcel, TimeReport):
             if federation.home == self.name:
                 grants.reported(step, sender, parcel)
@@ -576,5 +580,8 @@ class Node(Commands):
             step.tell_rti(parcel.method, parcel.arguments)
         else:
             member = federation.members.get(parcel.federate)
-            if member is not None:
+            removal = delivery_from(parcel.method, parcel.arguments)
+            if member is not None and isinstance(removal, Removal):
+                step.remove(member, removal)
+            elif member is not None:
                 step.callback(member, parcel.method, parcel.arguments)

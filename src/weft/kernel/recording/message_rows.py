@@ -39,6 +39,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.messages import DirectedInteraction, Interaction, Message, Update
 from weft.kernel.state.recipients import Items, Recipients
 from weft.kernel.state.step import Step
+from weft.kernel.state.turn import Turn
 from weft.model.deliveries import AttributeValues, ParameterValues, Removal, Stamp, message_number
 from weft.model.handles import AttributeHandle, ParameterHandle
 from weft.model.packed import PackedValues
@@ -172,9 +173,7 @@ def _update(step: Step, recorder: Recorder, message: Update, recipients: Recipie
     if message.where is not None:
         sent = recipients.sender.node == step.node
         more = update_place(step.federation, instance, message.where, message.attributes(), sent)
-    enter_message(
-        step, recorder, shape, instance.number, recipients.sender, message, message.values, 0, more
-    )
+    enter_message(step, recorder, shape, instance.number, recipients.sender, message, message.values, 0, more)
     return straight
 
 
@@ -215,7 +214,7 @@ def enter_message(
 
 
 def note(
-    step: Step,
+    turn: Turn,
     recorder: Recorder,
     row: Pattern,
     number: int = 0,
@@ -225,7 +224,7 @@ def note(
     member: Member | None = None,
 ) -> None:
     """One row of its own; `member`: whose call it is, which has a cause."""
-    recorder.enter(known(recorder, (row,)), step.now, number, thing, None, b"")
+    recorder.enter(known(recorder, (row,)), turn.now, number, thing, None, b"")
     cause_source, cause = (0, 0) if member is None else cause_of(member)
     if cause or time is not None or more is not None:
         recorder.add(cause_source, cause, time, 0, more)

@@ -92,7 +92,7 @@ def deliveries_of(
     )
 
 
-def delivery(
+def delivery_row(
     kind: str,
     service: str,
     member: Member,

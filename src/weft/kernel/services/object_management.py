@@ -16,8 +16,8 @@ from weft.kernel.message.timed_deletion import remove
 from weft.kernel.services import ownership_transfers
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Instance, Member, Overrides
-from weft.kernel.state.overrides import transportation_of
 from weft.kernel.state.messages import Deletion
+from weft.kernel.state.overrides import transportation_of
 from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
 from weft.kernel.time.stamps import NO_RETRACTION

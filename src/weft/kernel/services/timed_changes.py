@@ -336,3 +336,8 @@ def _send_late(step: Step, logged: Logged, message: Interaction | Update) -> Non
     found = None if sender is None else sender.timing.retractable.get(logged.retraction)
     if sender is not None and found is not None and member.node not in found.nodes:
         sender.timing.retractable[logged.retraction] = found._replace(nodes=(*found.nodes, member.node))
+
+
+def resigned(step: Step, handle: FederateHandle) -> None:
+    step.federation.distribution.left(handle)
+    left(step)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
+from weft.fom.catalog import Catalog, ObjectClassEntry
 from weft.interest import Declarations, Declared
 from weft.kernel.state.absence import Absence
 from weft.kernel.state.effects import Callback

@@ -6,7 +6,7 @@ A message goes its way as one object: through orders, to other nodes, into logs 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from weft.model.deliveries import (
     AttributeValues,
@@ -19,6 +19,7 @@ from weft.model.deliveries import (
     Removal,
     Stamp,
     is_timestamped,
+    message_number,
 )
 from weft.model.handles import (
     AttributeHandle,
@@ -29,6 +30,8 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 from weft.model.packed import PackedValues
+
+MessageKind = TypeVar("MessageKind", bound="Message")
 
 if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry
@@ -176,7 +179,16 @@ class Interaction(Message):
 
     def key(self) -> tuple[object, ...]:
         values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
-        return (*super().key(), self.interaction_class, values, self.transportation, self.at)
+        at = None if self.at is None else [extent.ranges() for extent in self.at]
+        return (*super().key(), self.interaction_class, values, self.transportation, at)
+
+    def with_values(self, values: ParameterValues) -> Interaction:
+        """Some of its parameters."""
+        made = Interaction(
+            self.sender, self.interaction_class, values, self.tag, self.transportation, self.at, self.stamp
+        )
+        made.like(self)
+        return made
 
 
 class Update(Message):
@@ -237,7 +249,11 @@ class Update(Message):
 
     def key(self) -> tuple[object, ...]:
         values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
-        return (*super().key(), self.instance, values, self.where)
+        where = self.where
+        if where is None:
+            return (*super().key(), self.instance, values, None)
+        placed = {attribute: [extent.ranges() for extent in at] for attribute, at in where.items()}
+        return (*super().key(), self.instance, values, placed)
 
 
 class DirectedInteraction(Message):
@@ -287,6 +303,19 @@ class DirectedInteraction(Message):
         values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
         return (*super().key(), self.interaction_class, self.target, values, self.transportation)
 
+    def with_values(self, values: ParameterValues) -> DirectedInteraction:
+        made = DirectedInteraction(
+            self.sender,
+            self.interaction_class,
+            self.target,
+            values,
+            self.tag,
+            self.transportation,
+            self.stamp,
+        )
+        made.like(self)
+        return made
+
 
 class Deletion(Message):
     """Of an instance, as it is told to those who know it."""
@@ -315,6 +344,14 @@ class Nothing(Message):
 
     def __init__(self, sender: FederateHandle) -> None:
         super().__init__("", sender, b"", None)
+
+
+def numbered(message: MessageKind) -> MessageKind:
+    """The message, with the number that its stamp says."""
+    stamp = message.stamp
+    if stamp is not None and stamp.retraction is not None:
+        message.number = message_number(stamp.retraction)
+    return message
 
 
 def attributes_of(values: AttributeValues, attributes: tuple[AttributeHandle, ...]) -> AttributeValues:

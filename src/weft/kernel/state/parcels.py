@@ -285,4 +285,3 @@ class Unable(NamedTuple):
 
 Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction | Settled
 """What may come before the commit that it was sent after."""
-

@@ -105,7 +105,11 @@ class Recipients:
         for recipient in self.here:
             way = recipient.transportation
             count_received(
-                recipient.member, self.kind, self.transportations[0] if way is None else way, count, self.directed
+                recipient.member,
+                self.kind,
+                self.transportations[0] if way is None else way,
+                count,
+                self.directed,
             )
 
 

@@ -116,7 +116,9 @@ class Timing:
         self.told = [0.0, 0.0]  # … which was then
         self.patience = 0.0  # after so many seconds it is told who blocks it; 0: never
         self.alarm = 0.0  # when that is due; 0: it is not
-        self.gone: dict[ObjectInstanceHandle, None] = {}  # removed from it; other nodes are still to hear of it
+        self.gone: dict[
+            ObjectInstanceHandle, None
+        ] = {}  # removed from it; other nodes are still to hear of it
         # Regions as of a time (`services.timed_changes`).
         self.changes: dict[int, Change] = {}  # under way, by the number of the call
         self.untimed = 0  # counts its changes without a time

@@ -48,7 +48,8 @@ class Logged:
     def __init__(self, message: Interaction | Update) -> None:
         self.message = message
         stamp = message.stamp
-        assert stamp is not None and stamp.retraction is not None
+        assert stamp is not None
+        assert stamp.retraction is not None
         self.time = stamp.time.value
         self.retraction = stamp.retraction
         # Who has it: of an update the attributes, of an interaction the class at which it is received.

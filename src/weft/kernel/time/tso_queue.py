@@ -26,7 +26,7 @@ from weft.ordering.stamped import Key, Stamped
 _RECEIVE: Final = OrderType.RECEIVE
 _TIMESTAMP: Final = OrderType.TIMESTAMP
 Content = Delivery | Message
-"""What waits in a queue: a message cut to what the member gets, or, where interest is asked when it is delivered, as it was sent."""
+"""What waits in a queue: a message cut to what the member gets, or as it was sent, if interest is asked when it is delivered."""
 
 
 def wrapped(federation: Federation, value: Any) -> LogicalTime:
@@ -76,9 +76,7 @@ def forget(member: Member, instance: ObjectInstanceHandle) -> None:
     ]
 
 
-def issue(
-    step: Step, member: Member, delivery: Delivery, order: OrderType | None, number: int = 0
-) -> None:
+def issue(step: Step, member: Member, delivery: Delivery, order: OrderType | None, number: int = 0) -> None:
     """`number` 0: its stamp says it."""
     if member.qos is None:
         step.effects.append(Callback(member.session, delivery.method, (), number, delivery))
@@ -98,7 +96,8 @@ def arrived(
     federation = step.federation
     timing = member.timing
     stamp = content.stamp
-    assert stamp is not None and stamp.retraction is not None
+    assert stamp is not None
+    assert stamp.retraction is not None
     retraction = stamp.retraction
     value = stamp.time.value
     if not timing.constrained:
