@@ -13,7 +13,7 @@ A restore brings back what was asked for at the save.  A federate that has joine
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Final
+from typing import Final
 
 from weft.model.errors import (
     AttributeAlreadyBeingChanged,
@@ -90,7 +90,7 @@ class Awaited:
                 "time_constrained_enabled has not been delivered yet: this federate is not constrained"
             )
 
-    def refuse_names(self, names: Iterable[Any]) -> None:
+    def refuse_names(self, names: Iterable[object]) -> None:
         """Clauses 6.4, 6.7, 6.8, 9.5."""
         if self.names:
             for name in names:
@@ -101,7 +101,7 @@ class Awaited:
 
     # --- what is asked and told -------------------------------------------------------------------------------
 
-    def told(self, method: str, arguments: tuple[Any, ...]) -> None:
+    def told(self, method: str, arguments: tuple[object, ...]) -> None:
         """A callback is about to be delivered."""
         if method in _GRANTS:
             self.grant = False
@@ -112,7 +112,8 @@ class Awaited:
         elif method in _RESERVATIONS:
             self.names.discard(arguments[0])
         elif method.startswith("multiple_object_instance_name"):
-            self.names.difference_update(arguments[0])
+            (names,) = arguments
+            self.names.difference_update(names if isinstance(names, Iterable) else ())
         elif method == "confirm_attribute_transportation_type_change":
             self.changing.difference_update(pairs(arguments[0], arguments[1]))
         elif method == "confirm_interaction_transportation_type_change":
@@ -120,13 +121,14 @@ class Awaited:
         elif method == "remove_object_instance":
             self.forget(arguments[0])
         elif method == "initiate_federate_save":
-            self._saving = (arguments[0], Awaited())
-            self._saving[1]._take(self)
+            at_save = Awaited()
+            at_save._take(self)
+            self._saving = (str(arguments[0]), at_save)
         elif method == "federation_saved":
             if self._saving is not None:
                 self._at_saves[self._saving[0]] = self._saving[1]
         elif method == "initiate_federate_restore":
-            self._restoring = arguments[0]
+            self._restoring = str(arguments[0])
         elif method == "federation_restored":
             self._take(self._at_saves.get(self._restoring) or Awaited())
 
@@ -134,13 +136,13 @@ class Awaited:
         self.grant, self.regulation, self.constrained = other.grant, other.regulation, other.constrained
         self.names, self.changing = set(other.names), set(other.changing)
 
-    def forget(self, object_instance: Any) -> None:
+    def forget(self, object_instance: object) -> None:
         """It is gone, and nothing is to be told of it any more."""
         gone = [one for one in tuple(self.changing) if isinstance(one, tuple) and one[0] == object_instance]
         self.changing.difference_update(gone)
 
 
-def pairs(object_instance: Any, attributes: Iterable[Any]) -> list[tuple[Any, Any]]:
+def pairs(object_instance: object, attributes: object) -> list[tuple[object, object]]:
     """None of what is no set of attributes, which is refused before these are looked at."""
     if not isinstance(attributes, frozenset):
         return []

@@ -7,7 +7,6 @@ the same thing.  Values arrive as bytes; `weft.load_fom(...).decode(type, data)`
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Any
 
 from weft.model.enums import (
     OrderType,
@@ -31,6 +30,7 @@ from weft.model.records import (
     Blocking,
     CorrelatedEvent,
     DeadlineMiss,
+    FederateRestoreStatus,
     FederationExecutionInformation,
     FederationExecutionMemberInformation,
 )
@@ -120,7 +120,7 @@ class FederateAmbassador:
     def federation_not_restored(self, reason: RestoreFailureReason) -> None:
         """Clause 4.29."""
 
-    def federation_restore_status_response(self, response: Sequence[Any]) -> None:
+    def federation_restore_status_response(self, response: Sequence[FederateRestoreStatus]) -> None:
         """Clause 4.35."""
 
     # --- declaration management ------------------------------------------------------------------------------

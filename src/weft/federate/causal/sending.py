@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from typing import Any
 
 from weft.federate.causal.middle import Middle
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
     InteractionClassHandle,
+    ObjectClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
     RegionHandle,
@@ -38,7 +38,7 @@ class Sending(Middle):
             (interaction_class, parameter_values),
             user_supplied_tag,
             time,
-            lambda: self._is_chosen(interaction_class, self._rti.get_interaction_class_name),
+            lambda: self._is_chosen(interaction_class),
             interaction_class,
         )
 
@@ -61,7 +61,7 @@ class Sending(Middle):
             (interaction_class, parameter_values, regions),
             user_supplied_tag,
             time,
-            lambda: self._is_chosen(interaction_class, self._rti.get_interaction_class_name),
+            lambda: self._is_chosen(interaction_class),
         )
 
     def send_directed_interaction(
@@ -83,7 +83,7 @@ class Sending(Middle):
             (interaction_class, object_instance, parameter_values),
             user_supplied_tag,
             time,
-            lambda: self._is_chosen(interaction_class, self._rti.get_interaction_class_name),
+            lambda: self._is_chosen(interaction_class),
         )
 
     def update_attribute_values(
@@ -129,7 +129,7 @@ class Sending(Middle):
     def _send(
         self,
         service: Callable[..., MessageRetractionReturn | None],
-        arguments: tuple[Any, ...],
+        arguments: tuple[object, ...],
         tag: bytes,
         time: LogicalTime | None,
         is_chosen: Callable[[], bool],
@@ -158,16 +158,18 @@ class Sending(Middle):
             seat.party.sent(stamp, surely is not None and seat.is_sure(surely))
             return result
 
-    def _is_chosen(self, handle: Any, name_of: Callable[[Any], str]) -> bool:
+    def _is_chosen(self, handle: InteractionClassHandle | ObjectClassHandle) -> bool:
         """Of the classes given, is it one, or below one?"""
         key = (type(handle), handle)
         found = self._chosen.get(key)
         if found is None:
-            name = f".{name_of(handle)}."
-            found = any(f".{chosen}." in name for chosen in self._classes or ())
+            if isinstance(handle, InteractionClassHandle):
+                name = self._rti.get_interaction_class_name(handle)
+            else:
+                name = self._rti.get_object_class_name(handle)
+            found = any(f".{chosen}." in f".{name}." for chosen in self._classes or ())
             self._chosen[key] = found
         return found
 
     def _is_chosen_instance(self, instance: ObjectInstanceHandle) -> bool:
-        object_class = self._rti.get_known_object_class_handle(instance)
-        return self._is_chosen(object_class, self._rti.get_object_class_name)
+        return self._is_chosen(self._rti.get_known_object_class_handle(instance))

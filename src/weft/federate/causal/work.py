@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from weft.federate.causal.party import Party
 from weft.model.handles import ObjectInstanceHandle
 
-Call = tuple[str, tuple[Any, ...]]
+Call = tuple[str, tuple[object, ...]]
 
 
-class Held:
+class HeldCallback:
     """A callback that may have to wait."""
 
     __slots__ = ("arguments", "instance", "method", "since")
 
     def __init__(
-        self, method: str, arguments: tuple[Any, ...], instance: ObjectInstanceHandle | None
+        self, method: str, arguments: tuple[object, ...], instance: ObjectInstanceHandle | None
     ) -> None:
         self.method = method
         self.arguments = arguments

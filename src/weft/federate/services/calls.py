@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence, Set
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
 from weft.federate.awaited import Awaited
 from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal
 from weft.federate.services.refused import TABLE
 from weft.host.client.connection import RemoteConnection
 from weft.host.connection import Connection
-from weft.model.errors import NotConnected, RTIexception
-from weft.model.handles import AttributeHandle, RegionHandle
+from weft.model.enums import OrderType
+from weft.model.errors import NotConnected, RTIexception, RTIinternalError
+from weft.model.handles import AttributeHandle, Handle, RegionHandle
+from weft.model.records import MessageRetractionReturn
+from weft.model.time import LogicalTime
 
 AttributeRegions = Sequence[tuple[Set[AttributeHandle], Set[RegionHandle]]]
 
 NOT_CONNECTED = "not connected to an RTI; call connect first"
-_UNTIMED: Final = {"send_interaction": 3, "update_attribute_values": 3}
-"""What is called most: while there is no time among so many arguments, they are looked at only if the call fails."""
+_SENT_MOST: Final = frozenset(["send_interaction", "update_attribute_values"])
+"""Of these the arguments are looked at only if the call fails, unless there is a time among them."""
+
+Answer = TypeVar("Answer")
+SomeHandle = TypeVar("SomeHandle", bound=Handle)
 
 
 class Calls:
-    """Holds the connection; `_call` is the one way by which services reach the RTI."""
+    """Holds the connection; `_call` and, for messages, `_send_message` are the ways by which services reach the RTI."""
 
     _connection: Connection | None = None
     _absent = NOT_CONNECTED  # why there is none
@@ -29,20 +35,56 @@ class Calls:
     _paused: type[RTIexception] | None = None  # what calls are refused with, while saving or restoring
     _awaited: Awaited
 
-    def _call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+    def _call(self, service: str, arguments: tuple[object, ...]) -> object:
         connection = self._connection
         if connection is None:
             raise NotConnected(self._absent)
-        if len(arguments) == _UNTIMED.get(service):
-            try:
-                return connection.call(service, arguments)
-            except RTIexception:
-                self._look_at(service, arguments)
-                raise
         self._look_at(service, arguments)
         return connection.call(service, arguments)
 
-    def _look_at(self, service: str, arguments: tuple[Any, ...]) -> None:
+    def _ask(self, kind: type[Answer], service: str, *arguments: object) -> Answer:
+        """A call that answers with one of that kind."""
+        found = self._call(service, arguments)
+        if not isinstance(found, kind):
+            raise _unexpected(service, found)
+        return found
+
+    def _ask_handles(self, kind: type[SomeHandle], service: str, *arguments: object) -> frozenset[SomeHandle]:
+        """A call that answers with a set of handles."""
+        found = self._ask(frozenset, service, *arguments)
+        if not all(isinstance(each, kind) for each in found):
+            raise _unexpected(service, found)
+        return found
+
+    def _send_message(
+        self,
+        service: str,
+        arguments: tuple[object, ...],
+        time: LogicalTime | None,
+        order: OrderType | None,
+    ) -> MessageRetractionReturn | None:
+        """A message, with a time stamp, in an order of its own, both or neither."""
+        connection = self._connection
+        if connection is None:
+            raise NotConnected(self._absent)
+        if order is not None:
+            arguments = (*arguments, time, order)
+        elif time is not None:
+            arguments = (*arguments, time)
+        if time is None and order is None and service in _SENT_MOST:
+            try:
+                found = connection.call(service, arguments)
+            except RTIexception:
+                self._look_at(service, arguments)
+                raise
+        else:
+            self._look_at(service, arguments)
+            found = connection.call(service, arguments)
+        if found is None or isinstance(found, MessageRetractionReturn):
+            return found
+        raise _unexpected(service, found)
+
+    def _look_at(self, service: str, arguments: tuple[object, ...]) -> None:
         """Refuse the call if an argument is not of the kind that the service takes."""
         found = misfit(service, arguments, self._times)
         if found is not None:
@@ -71,10 +113,17 @@ class Calls:
         if pending is not None and isinstance(names, Iterable):
             pending.refuse_names(names)
 
+    def _told_names(self, name: str | None) -> tuple[str, ...]:
+        """The name as arguments of a registration: none, or one whose reservation this federate has been told of."""
+        if name is None:
+            return ()
+        self._require_told((name,))
+        return (name,)
+
     def _call_once(
         self,
         service: str,
-        arguments: tuple[Any, ...],
+        arguments: tuple[object, ...],
         kept: set[Hashable],
         asked: Iterable[Hashable],
         refusal: tuple[type[RTIexception], str] | None = None,
@@ -95,3 +144,7 @@ class Calls:
         except BaseException:
             kept.difference_update(new)
             raise
+
+
+def _unexpected(service: str, found: object) -> RTIinternalError:
+    return RTIinternalError(f"{service}: the RTI answered with {found!r}, which is no answer to that")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import Any
 
 from weft.federate.services.calls import AttributeRegions, Calls
 from weft.federate.services.kinds import as_dict, as_pairs, as_set
@@ -20,7 +19,7 @@ from weft.model.records import MessageRetractionReturn
 from weft.model.time import LogicalTime
 
 
-def _timed(arguments: tuple[Any, ...], time: LogicalTime | None) -> tuple[Any, ...]:
+def _timed(arguments: tuple[object, ...], time: LogicalTime | None) -> tuple[object, ...]:
     return arguments if time is None else (*arguments, time)
 
 
@@ -29,7 +28,7 @@ def _subscription(
     attributes_and_regions: AttributeRegions,
     rate: str | None,
     time: LogicalTime | None,
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     if time is not None:
         return (object_class, as_pairs(attributes_and_regions), rate or "", time)
     return (object_class, as_pairs(attributes_and_regions), *(() if rate is None else (rate,)))
@@ -38,8 +37,7 @@ def _subscription(
 class DataDistributionManagement(Calls):
     def create_region(self, dimensions: Set[DimensionHandle]) -> RegionHandle:
         """Clause 9.2."""
-        result: RegionHandle = self._call("create_region", (as_set(dimensions),))
-        return result
+        return self._ask(RegionHandle, "create_region", as_set(dimensions))
 
     def commit_region_modifications(
         self, regions: Set[RegionHandle], *, time: LogicalTime | None = None
@@ -58,17 +56,9 @@ class DataDistributionManagement(Calls):
         object_instance_name: str | None = None,
     ) -> ObjectInstanceHandle:
         """Clause 9.5."""
-        if object_instance_name is None:
-            result: ObjectInstanceHandle = self._call(
-                "register_object_instance_with_regions", (object_class, as_pairs(attributes_and_regions))
-            )
-        else:
-            self._require_told((object_instance_name,))
-            result = self._call(
-                "register_object_instance_with_regions",
-                (object_class, as_pairs(attributes_and_regions), object_instance_name),
-            )
-        return result
+        pairs, name = as_pairs(attributes_and_regions), self._told_names(object_instance_name)
+        service = "register_object_instance_with_regions"
+        return self._ask(ObjectInstanceHandle, service, object_class, pairs, *name)
 
     def associate_regions_for_updates(
         self,
@@ -176,18 +166,8 @@ class DataDistributionManagement(Calls):
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
         """Clause 9.12; `order` is for this message alone (docs/ordering.md)."""
-        arguments: tuple[Any, ...] = (
-            interaction_class,
-            as_dict(parameter_values),
-            as_set(regions),
-            user_supplied_tag,
-        )
-        if order is not None:
-            arguments = (*arguments, time, order)
-        elif time is not None:
-            arguments = (*arguments, time)
-        result: MessageRetractionReturn | None = self._call("send_interaction_with_regions", arguments)
-        return result
+        arguments = (interaction_class, as_dict(parameter_values), as_set(regions), user_supplied_tag)
+        return self._send_message("send_interaction_with_regions", arguments, time, order)
 
     def request_attribute_value_update_with_regions(
         self,

@@ -54,12 +54,8 @@ class ObjectManagement(Calls):
         object_instance_name: str | None = None,
     ) -> ObjectInstanceHandle:
         """Clause 6.8."""
-        if object_instance_name is None:
-            result: ObjectInstanceHandle = self._call("register_object_instance", (object_class,))
-        else:
-            self._require_told((object_instance_name,))
-            result = self._call("register_object_instance", (object_class, object_instance_name))
-        return result
+        name = self._told_names(object_instance_name)
+        return self._ask(ObjectInstanceHandle, "register_object_instance", object_class, *name)
 
     def update_attribute_values(
         self,
@@ -71,20 +67,8 @@ class ObjectManagement(Calls):
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
         """Clause 6.10; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (object_instance, as_dict(attribute_values), user_supplied_tag, time, order)
-            ordered: MessageRetractionReturn | None = self._call("update_attribute_values", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "update_attribute_values", (object_instance, as_dict(attribute_values), user_supplied_tag)
-            )
-        else:
-            result = self._call(
-                "update_attribute_values",
-                (object_instance, as_dict(attribute_values), user_supplied_tag, time),
-            )
-        return result
+        arguments = (object_instance, as_dict(attribute_values), user_supplied_tag)
+        return self._send_message("update_attribute_values", arguments, time, order)
 
     def send_interaction(
         self,
@@ -96,19 +80,8 @@ class ObjectManagement(Calls):
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
         """Clause 6.12; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (interaction_class, as_dict(parameter_values), user_supplied_tag, time, order)
-            ordered: MessageRetractionReturn | None = self._call("send_interaction", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "send_interaction", (interaction_class, as_dict(parameter_values), user_supplied_tag)
-            )
-        else:
-            result = self._call(
-                "send_interaction", (interaction_class, as_dict(parameter_values), user_supplied_tag, time)
-            )
-        return result
+        arguments = (interaction_class, as_dict(parameter_values), user_supplied_tag)
+        return self._send_message("send_interaction", arguments, time, order)
 
     def send_directed_interaction(
         self,
@@ -121,28 +94,8 @@ class ObjectManagement(Calls):
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
         """Clause 6.14; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (
-                interaction_class,
-                object_instance,
-                as_dict(parameter_values),
-                user_supplied_tag,
-                time,
-                order,
-            )
-            ordered: MessageRetractionReturn | None = self._call("send_directed_interaction", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "send_directed_interaction",
-                (interaction_class, object_instance, as_dict(parameter_values), user_supplied_tag),
-            )
-        else:
-            result = self._call(
-                "send_directed_interaction",
-                (interaction_class, object_instance, as_dict(parameter_values), user_supplied_tag, time),
-            )
-        return result
+        arguments = (interaction_class, object_instance, as_dict(parameter_values), user_supplied_tag)
+        return self._send_message("send_directed_interaction", arguments, time, order)
 
     def delete_object_instance(
         self,
@@ -153,17 +106,8 @@ class ObjectManagement(Calls):
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
         """Clause 6.16; `order` is for this message alone (docs/ordering.md)."""
-        if order is not None:
-            arguments = (object_instance, user_supplied_tag, time, order)
-            ordered: MessageRetractionReturn | None = self._call("delete_object_instance", arguments)
-            return ordered
-        if time is None:
-            result: MessageRetractionReturn | None = self._call(
-                "delete_object_instance", (object_instance, user_supplied_tag)
-            )
-        else:
-            result = self._call("delete_object_instance", (object_instance, user_supplied_tag, time))
-        return result
+        arguments = (object_instance, user_supplied_tag)
+        return self._send_message("delete_object_instance", arguments, time, order)
 
     def local_delete_object_instance(self, object_instance: ObjectInstanceHandle) -> None:
         """Clause 6.18."""

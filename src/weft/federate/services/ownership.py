@@ -88,11 +88,13 @@ class OwnershipManagement(Calls):
         user_supplied_tag: bytes,
     ) -> frozenset[AttributeHandle]:
         """Clause 7.13."""
-        result: frozenset[AttributeHandle] = self._call(
+        return self._ask_handles(
+            AttributeHandle,
             "attribute_ownership_divestiture_if_wanted",
-            (object_instance, as_set(attributes), user_supplied_tag),
+            object_instance,
+            as_set(attributes),
+            user_supplied_tag,
         )
-        return result
 
     def cancel_negotiated_attribute_ownership_divestiture(
         self,
@@ -124,5 +126,4 @@ class OwnershipManagement(Calls):
         attribute: AttributeHandle,
     ) -> bool:
         """Clause 7.19."""
-        result: bool = self._call("is_attribute_owned_by_federate", (object_instance, attribute))
-        return result
+        return self._ask(bool, "is_attribute_owned_by_federate", object_instance, attribute)

@@ -102,18 +102,15 @@ class TimeManagement(Calls):
 
     def query_galt(self) -> TimeQueryReturn:
         """Clause 8.17."""
-        result: TimeQueryReturn = self._call("query_galt", ())
-        return result
+        return self._ask(TimeQueryReturn, "query_galt")
 
     def query_logical_time(self) -> LogicalTime:
         """Clause 8.18."""
-        result: LogicalTime = self._call("query_logical_time", ())
-        return result
+        return self._ask(self._times[0], "query_logical_time")
 
     def query_lits(self) -> TimeQueryReturn:
         """Clause 8.19."""
-        result: TimeQueryReturn = self._call("query_lits", ())
-        return result
+        return self._ask(TimeQueryReturn, "query_lits")
 
     def modify_lookahead(self, lookahead: LogicalTimeInterval) -> None:
         """Clause 8.20."""
@@ -128,8 +125,7 @@ class TimeManagement(Calls):
         pending = self._pending()
         if pending is not None:
             pending.refuse_unregulated()
-        result: LogicalTimeInterval = self._call("query_lookahead", ())
-        return result
+        return self._ask(self._times[1], "query_lookahead")
 
     def retract(self, retraction: MessageRetractionHandle) -> None:
         """Clause 8.22."""
@@ -143,7 +139,7 @@ class TimeManagement(Calls):
 
         `print(rti.query_blocking())` says it in a sentence.  Another vendor's RTI refuses the call.
         """
-        return blocking_from(self._call("query_blocking", ()))
+        return blocking_from(self._ask(dict, "query_blocking"))
 
     def set_time_advance_patience(self, seconds: float) -> None:
         """Not of the standard: whenever a time advance takes longer, `time_advance_blocked` says who blocks it; 0: never."""
