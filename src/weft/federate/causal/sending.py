@@ -29,15 +29,12 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.send_interaction(
-                interaction_class, parameter_values, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.send_interaction,
             (interaction_class, parameter_values),
             user_supplied_tag,
             time,
+            order,
             lambda: self._is_chosen(interaction_class),
             interaction_class,
         )
@@ -52,15 +49,12 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.send_interaction_with_regions(
-                interaction_class, parameter_values, regions, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.send_interaction_with_regions,
             (interaction_class, parameter_values, regions),
             user_supplied_tag,
             time,
+            order,
             lambda: self._is_chosen(interaction_class),
         )
 
@@ -74,15 +68,12 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.send_directed_interaction(
-                interaction_class, object_instance, parameter_values, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.send_directed_interaction,
             (interaction_class, object_instance, parameter_values),
             user_supplied_tag,
             time,
+            order,
             lambda: self._is_chosen(interaction_class),
         )
 
@@ -95,15 +86,12 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.update_attribute_values(
-                object_instance, attribute_values, user_supplied_tag, time, order=order
-            )
         return self._send(
             self._rti.update_attribute_values,
             (object_instance, attribute_values),
             user_supplied_tag,
             time,
+            order,
             lambda: self._is_chosen_instance(object_instance),
             part=True,
         )
@@ -116,13 +104,12 @@ class Sending(Middle):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        if order is not None and order is not OrderType.CAUSAL:
-            return self._rti.delete_object_instance(object_instance, user_supplied_tag, time, order=order)
         return self._send(
             self._rti.delete_object_instance,
             (object_instance,),
             user_supplied_tag,
             time,
+            order,
             lambda: self._is_chosen_instance(object_instance),
         )
 
@@ -132,11 +119,17 @@ class Sending(Middle):
         arguments: tuple[object, ...],
         tag: bytes,
         time: LogicalTime | None,
+        order: OrderType | None,
         is_chosen: Callable[[], bool],
         surely: InteractionClassHandle | None = None,
         part: bool = False,
     ) -> MessageRetractionReturn | None:
-        """Numbers are given in the order in which messages are sent, so one is sent after the other."""
+        """Numbers are given in the order in which messages are sent, so one is sent after the other.
+
+        What is to go in another order is the RTI's to order.
+        """
+        if order is not None and order is not OrderType.CAUSAL:
+            return service(*arguments, tag, time, order=order)
         with self._lock:
             seat = self._seat
             if seat is None or not isinstance(tag, bytes):  # the RTI says what is wrong

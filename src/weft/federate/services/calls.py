@@ -146,5 +146,10 @@ class Calls:
             raise
 
 
+def with_last(arguments: tuple[object, ...], last: object) -> tuple[object, ...]:
+    """These arguments and one more, unless that is left out."""
+    return arguments if last is None else (*arguments, last)
+
+
 def _unexpected(service: str, found: object) -> RTIinternalError:
     return RTIinternalError(f"{service}: the RTI answered with {found!r}, which is no answer to that")

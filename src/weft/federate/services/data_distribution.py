@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from weft.federate.services.calls import AttributeRegions, Calls
+from weft.federate.services.calls import AttributeRegions, Calls, with_last
 from weft.federate.services.kinds import as_dict, as_pairs, as_set
 from weft.model.enums import OrderType
 from weft.model.handles import (
@@ -19,10 +19,6 @@ from weft.model.records import MessageRetractionReturn
 from weft.model.time import LogicalTime
 
 
-def _timed(arguments: tuple[object, ...], time: LogicalTime | None) -> tuple[object, ...]:
-    return arguments if time is None else (*arguments, time)
-
-
 def _subscription(
     object_class: ObjectClassHandle,
     attributes_and_regions: AttributeRegions,
@@ -31,7 +27,7 @@ def _subscription(
 ) -> tuple[object, ...]:
     if time is not None:
         return (object_class, as_pairs(attributes_and_regions), rate or "", time)
-    return (object_class, as_pairs(attributes_and_regions), *(() if rate is None else (rate,)))
+    return with_last((object_class, as_pairs(attributes_and_regions)), rate)
 
 
 class DataDistributionManagement(Calls):
@@ -43,7 +39,7 @@ class DataDistributionManagement(Calls):
         self, regions: Set[RegionHandle], *, time: LogicalTime | None = None
     ) -> None:
         """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/ddm-sync.md)."""
-        self._call("commit_region_modifications", _timed((as_set(regions),), time))
+        self._call("commit_region_modifications", with_last((as_set(regions),), time))
 
     def delete_region(self, region: RegionHandle) -> None:
         """Clause 9.4."""
@@ -114,7 +110,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.9.  `time`, not of the standard: as of that logical time."""
         self._call(
             "unsubscribe_object_class_attributes_with_regions",
-            _timed((object_class, as_pairs(attributes_and_regions)), time),
+            with_last((object_class, as_pairs(attributes_and_regions)), time),
         )
 
     def subscribe_interaction_class_with_regions(
@@ -126,7 +122,7 @@ class DataDistributionManagement(Calls):
     ) -> None:
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         self._call(
-            "subscribe_interaction_class_with_regions", _timed((interaction_class, as_set(regions)), time)
+            "subscribe_interaction_class_with_regions", with_last((interaction_class, as_set(regions)), time)
         )
 
     def subscribe_interaction_class_passively_with_regions(
@@ -139,7 +135,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.10.  `time`, not of the standard: as of that logical time."""
         self._call(
             "subscribe_interaction_class_passively_with_regions",
-            _timed((interaction_class, as_set(regions)), time),
+            with_last((interaction_class, as_set(regions)), time),
         )
 
     def unsubscribe_interaction_class_with_regions(
@@ -152,7 +148,7 @@ class DataDistributionManagement(Calls):
         """Clause 9.11.  `time`, not of the standard: as of that logical time."""
         self._call(
             "unsubscribe_interaction_class_with_regions",
-            _timed((interaction_class, as_set(regions)), time),
+            with_last((interaction_class, as_set(regions)), time),
         )
 
     def send_interaction_with_regions(

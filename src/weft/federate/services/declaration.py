@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from weft.federate.services.calls import Calls
+from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
 from weft.model.handles import (
     AttributeHandle,
@@ -56,12 +56,8 @@ class DeclarationManagement(Calls):
         interaction_classes: Set[InteractionClassHandle] | None = None,
     ) -> None:
         """Clause 5.7."""
-        if interaction_classes is None:
-            self._call("unpublish_object_class_directed_interactions", (object_class,))
-        else:
-            self._call(
-                "unpublish_object_class_directed_interactions", (object_class, as_set(interaction_classes))
-            )
+        classes = None if interaction_classes is None else as_set(interaction_classes)
+        self._call("unpublish_object_class_directed_interactions", with_last((object_class,), classes))
 
     def subscribe_object_class_attributes(
         self,
@@ -70,13 +66,8 @@ class DeclarationManagement(Calls):
         update_rate_designator: str | None = None,
     ) -> None:
         """Clause 5.8."""
-        if update_rate_designator is None:
-            self._call("subscribe_object_class_attributes", (object_class, as_set(attributes)))
-        else:
-            self._call(
-                "subscribe_object_class_attributes",
-                (object_class, as_set(attributes), update_rate_designator),
-            )
+        arguments = with_last((object_class, as_set(attributes)), update_rate_designator)
+        self._call("subscribe_object_class_attributes", arguments)
 
     def subscribe_object_class_attributes_passively(
         self,
@@ -141,10 +132,5 @@ class DeclarationManagement(Calls):
         interaction_classes: Set[InteractionClassHandle] | None = None,
     ) -> None:
         """Clause 5.13."""
-        if interaction_classes is None:
-            self._call("unsubscribe_object_class_directed_interactions", (object_class,))
-        else:
-            self._call(
-                "unsubscribe_object_class_directed_interactions",
-                (object_class, as_set(interaction_classes)),
-            )
+        classes = None if interaction_classes is None else as_set(interaction_classes)
+        self._call("unsubscribe_object_class_directed_interactions", with_last((object_class,), classes))
