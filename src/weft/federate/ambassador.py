@@ -84,6 +84,10 @@ _JOINED: Final = SERVICES.keys() - {
 }
 """Of the services whose arguments are looked at, those that need a joined federate."""
 
+_CANCELLING: Final = frozenset(
+    [ResignAction.CANCEL_PENDING_OWNERSHIP_ACQUISITIONS, ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST]
+)
+"""These also end acquisitions."""
 _CONVEYING = frozenset(["reflect_attribute_values", "receive_interaction"])
 _OWN = frozenset(["time_advance_blocked", "deadline_missed", "receive_correlation"])
 
@@ -309,12 +313,17 @@ class RTIambassador(
         arguments = (federation, kind, name, read_sources(modules))
         handle: FederateHandle
         handle, self._time_name = self._ask(tuple, "join_federation_execution", *arguments)
+        self._awaited.federate = handle
         self._times = INTEGER if self._time_name == HLAinteger64TimeFactory.name else FLOAT
         return handle
 
     def resign_federation_execution(self, resign_action: ResignAction) -> None:
         """Clause 4.12."""
         self._refuse_within_callback("resign_federation_execution")
+        if self._awaited.wanted:
+            self._look_at("resign_federation_execution", (resign_action,))
+            if resign_action not in _CANCELLING:
+                self._refuse_while_acquiring(lambda pair: True)
         self._call("resign_federation_execution", (resign_action,))
         self._require_connection().forget_federation()
         self._time_name = None

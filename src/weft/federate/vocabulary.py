@@ -9,9 +9,8 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 from weft.fom import ObjectModel
+from weft.fom.objectmodel import PRIVILEGE_TO_DELETE
 from weft.model.errors import EncodingError, NameNotFound
-
-PRIVILEGE = "HLAprivilegeToDeleteObject"
 
 
 class Vocabulary:
@@ -80,7 +79,7 @@ class Vocabulary:
         The privilege to delete is owned and has no value to hear of, so it is not among all, unless there is nothing else.
         """
         found = self.attributes(object_class, names)
-        return found if names else [name for name in found if name != PRIVILEGE] or found
+        return found if names else [name for name in found if name != PRIVILEGE_TO_DELETE] or found
 
     def has_parameter(self, interaction_class: str, name: str) -> bool:
         return name in self._parameter_types[interaction_class]

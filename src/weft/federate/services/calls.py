@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from typing import Final, NoReturn, TypeVar
 
-from weft.federate.awaited import Awaited
+from weft.federate.awaited import Awaited, Pair, pairs
 from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal
 from weft.federate.services.refused import TABLE
 from weft.host.client.connection import RemoteConnection
@@ -23,6 +23,7 @@ _SENT_MOST: Final = frozenset(["send_interaction", "update_attribute_values"])
 """Of these the arguments are looked at only if the call fails, unless there is a time among them."""
 
 Answer = TypeVar("Answer")
+Kept = TypeVar("Kept", bound=Hashable)
 SomeHandle = TypeVar("SomeHandle", bound=Handle)
 
 
@@ -107,6 +108,25 @@ class Calls:
                 raise complaint
         return self._awaited
 
+    def _refuse_while_acquiring(self, concerns: Callable[[Pair], bool]) -> None:
+        """While the outcome of an acquisition has not been told that concerns this."""
+        pending = self._pending()
+        if pending is not None:
+            pending.refuse_while_acquiring(concerns)
+
+    def _refuse_unowned(self, service: str, arguments: tuple[object, ...], attributes: object) -> None:
+        """Attributes of the first argument are owned once this federate has been told so."""
+        pending = self._pending()
+        if pending is not None:
+            self._look_at(service, arguments)
+            pending.refuse_unowned(pairs(arguments[0], attributes))
+
+    def _call_owner(self, service: str, *arguments: object) -> object:
+        """A call that only the owner of attributes may make; the first two arguments are the instance and these."""
+        if self._awaited.wanted:
+            self._refuse_unowned(service, arguments, arguments[1])
+        return self._call(service, arguments)
+
     def _require_told(self, names: object) -> None:
         """Names whose reservation was asked for are reserved once this federate has been told so."""
         pending = self._pending()
@@ -124,8 +144,8 @@ class Calls:
         self,
         service: str,
         arguments: tuple[object, ...],
-        kept: set[Hashable],
-        asked: Iterable[Hashable],
+        kept: set[Kept],
+        asked: Collection[Kept],
         refusal: tuple[type[RTIexception], str] | None = None,
     ) -> None:
         """A call whose outcome is told by a callback: until then these are kept, and asked for again they are refused."""
@@ -149,6 +169,20 @@ class Calls:
 def with_last(arguments: tuple[object, ...], last: object) -> tuple[object, ...]:
     """These arguments and one more, unless that is left out."""
     return arguments if last is None else (*arguments, last)
+
+
+def _answer(kind: type[Answer], service: str, found: object) -> Answer:
+    if not isinstance(found, kind):
+        raise _unexpected(service, found)
+    return found
+
+
+def handles_in(kind: type[SomeHandle], service: str, found: object) -> frozenset[SomeHandle]:
+    """The answer of a service, if it is a set of such handles."""
+    answered = _answer(frozenset, service, found)
+    if not all(isinstance(each, kind) for each in answered):
+        raise _unexpected(service, found)
+    return answered
 
 
 def _unexpected(service: str, found: object) -> RTIinternalError:

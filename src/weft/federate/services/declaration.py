@@ -6,6 +6,7 @@ from collections.abc import Set
 
 from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
+from weft.model.errors import RTIexception
 from weft.model.handles import (
     AttributeHandle,
     InteractionClassHandle,
@@ -24,6 +25,8 @@ class DeclarationManagement(Calls):
 
     def unpublish_object_class(self, object_class: ObjectClassHandle) -> None:
         """Clause 5.3."""
+        if self._awaited.wanted:
+            self._refuse_while_acquiring(lambda pair: self._knows_as(pair[0], object_class))
         self._call("unpublish_object_class", (object_class,))
 
     def unpublish_object_class_attributes(
@@ -32,7 +35,19 @@ class DeclarationManagement(Calls):
         attributes: Set[AttributeHandle],
     ) -> None:
         """Clause 5.3."""
-        self._call("unpublish_object_class_attributes", (object_class, as_set(attributes)))
+        gone = as_set(attributes)
+        if self._awaited.wanted:
+            self._look_at("unpublish_object_class_attributes", (object_class, gone))
+            self._refuse_while_acquiring(
+                lambda pair: pair[1] in gone and self._knows_as(pair[0], object_class)
+            )
+        self._call("unpublish_object_class_attributes", (object_class, gone))
+
+    def _knows_as(self, object_instance: object, object_class: ObjectClassHandle) -> bool:
+        try:
+            return self._call("get_known_object_class_handle", (object_instance,)) == object_class
+        except RTIexception:
+            return False
 
     def publish_interaction_class(self, interaction_class: InteractionClassHandle) -> None:
         """Clause 5.4."""

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Set
 from weft.federate.awaited import BEING_CHANGED, CLASS_BEING_CHANGED, pairs
 from weft.federate.services.calls import Calls
 from weft.federate.services.kinds import as_dict, as_set
+from weft.fom.objectmodel import PRIVILEGE_TO_DELETE
 from weft.model.enums import OrderType
+from weft.model.errors import DeletePrivilegeNotHeld
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -68,6 +70,8 @@ class ObjectManagement(Calls):
     ) -> MessageRetractionReturn | None:
         """Clause 6.10; `order` is for this message alone (docs/ordering.md)."""
         arguments = (object_instance, as_dict(attribute_values), user_supplied_tag)
+        if self._awaited.wanted:
+            self._refuse_unowned("update_attribute_values", arguments, as_set(arguments[1]))
         return self._send_message("update_attribute_values", arguments, time, order)
 
     def send_interaction(
@@ -107,11 +111,27 @@ class ObjectManagement(Calls):
     ) -> MessageRetractionReturn | None:
         """Clause 6.16; `order` is for this message alone (docs/ordering.md)."""
         arguments = (object_instance, user_supplied_tag)
+        if self._awaited.wanted:
+            self._refuse_unprivileged(object_instance)
         return self._send_message("delete_object_instance", arguments, time, order)
+
+    def _refuse_unprivileged(self, object_instance: ObjectInstanceHandle) -> None:
+        """Who has not been told that it holds the privilege to delete does not hold it."""
+        pending = self._pending()
+        if pending is not None and any(pair[0] == object_instance for pair in tuple(pending.wanted)):
+            object_class = self._call("get_known_object_class_handle", (object_instance,))
+            privilege = self._call("get_attribute_handle", (object_class, PRIVILEGE_TO_DELETE))
+            if (object_instance, privilege) in pending.wanted:
+                raise DeletePrivilegeNotHeld(
+                    f"that this federate owns {PRIVILEGE_TO_DELETE} of {object_instance!r} has not been told yet"
+                )
 
     def local_delete_object_instance(self, object_instance: ObjectInstanceHandle) -> None:
         """Clause 6.18."""
+        if self._awaited.wanted:
+            self._refuse_while_acquiring(lambda pair: pair[0] == object_instance)
         self._call("local_delete_object_instance", (object_instance,))
+        self._awaited.forget(object_instance)
 
     def request_attribute_value_update(
         self,
@@ -129,14 +149,13 @@ class ObjectManagement(Calls):
         transportation_type: TransportationTypeHandle,
     ) -> None:
         """Clause 6.25."""
+        service = "request_attribute_transportation_type_change"
         changed = as_set(attributes)
-        self._call_once(
-            "request_attribute_transportation_type_change",
-            (object_instance, changed, transportation_type),
-            self._awaited.changing,
-            pairs(object_instance, changed),
-            BEING_CHANGED,
-        )
+        arguments = (object_instance, changed, transportation_type)
+        if self._awaited.wanted:
+            self._refuse_unowned(service, arguments, changed)
+        asked = pairs(object_instance, changed)
+        self._call_once(service, arguments, self._awaited.changing, asked, BEING_CHANGED)
 
     def change_default_attribute_transportation_type(
         self,

@@ -152,7 +152,7 @@ class TimeManagement(Calls):
         order_type: OrderType,
     ) -> None:
         """Clause 8.24."""
-        self._call("change_attribute_order_type", (object_instance, as_set(attributes), order_type))
+        self._call_owner("change_attribute_order_type", object_instance, as_set(attributes), order_type)
 
     def change_default_attribute_order_type(
         self,
