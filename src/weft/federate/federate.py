@@ -40,10 +40,12 @@ from weft.host.files.modules import read_sources
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import (
     EncodingError,
+    FederateNotExecutionMember,
     FederatesCurrentlyJoined,
     FederationExecutionAlreadyExists,
     FederationExecutionDoesNotExist,
     InvalidRegionContext,
+    NotConnected,
     RTIexception,
     Unauthorized,
 )
@@ -129,6 +131,8 @@ class Federate:
     ) -> None:
         try:
             self.resign()
+        except (NotConnected, FederateNotExecutionMember):
+            pass  # the RTI has ended, or has resigned this federate: it is out already
         except RTIexception:
             if error is None:  # otherwise the error in the block is the one to report
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
-from typing import Final, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from weft.federate.awaited import Awaited, Pair, pairs
 from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal
@@ -19,8 +19,6 @@ from weft.model.time import LogicalTime
 AttributeRegions = Sequence[tuple[Set[AttributeHandle], Set[RegionHandle]]]
 
 NOT_CONNECTED = "not connected to an RTI; call connect first"
-_SENT_MOST: Final = frozenset(["send_interaction", "update_attribute_values"])
-"""Of these the arguments are looked at only if the call fails, unless there is a time among them."""
 
 Answer = TypeVar("Answer")
 Kept = TypeVar("Kept", bound=Hashable)
@@ -28,7 +26,7 @@ SomeHandle = TypeVar("SomeHandle", bound=Handle)
 
 
 class Calls:
-    """Holds the connection; `_call` and, for messages, `_send_message` are the ways by which services reach the RTI."""
+    """Holds the connection; `_call` and `_send_most` are the two ways by which services reach the RTI."""
 
     _connection: Connection | None = None
     _absent = NOT_CONNECTED  # why there is none
@@ -65,22 +63,22 @@ class Calls:
         order: OrderType | None,
     ) -> MessageRetractionReturn | None:
         """A message, with a time stamp, in an order of its own, both or neither."""
+        arguments = with_last(arguments, time) if order is None else (*arguments, time, order)
+        found = self._call(service, arguments)
+        if found is None or isinstance(found, MessageRetractionReturn):
+            return found
+        raise _unexpected(service, found)
+
+    def _send_most(self, service: str, arguments: tuple[object, ...]) -> MessageRetractionReturn | None:
+        """A message without time stamp or order of its own, as most are: its arguments are looked at only if the call fails."""
         connection = self._connection
         if connection is None:
             raise NotConnected(self._absent)
-        if order is not None:
-            arguments = (*arguments, time, order)
-        elif time is not None:
-            arguments = (*arguments, time)
-        if time is None and order is None and service in _SENT_MOST:
-            try:
-                found = connection.call(service, arguments)
-            except RTIexception:
-                self._look_at(service, arguments)
-                raise
-        else:
-            self._look_at(service, arguments)
+        try:
             found = connection.call(service, arguments)
+        except RTIexception:
+            self._look_at(service, arguments)
+            raise
         if found is None or isinstance(found, MessageRetractionReturn):
             return found
         raise _unexpected(service, found)

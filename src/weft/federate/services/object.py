@@ -69,9 +69,12 @@ class ObjectManagement(Calls):
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
         """Clause 6.10; `order` is for this message alone (docs/ordering.md)."""
-        arguments = (object_instance, as_dict(attribute_values), user_supplied_tag)
+        values = attribute_values if type(attribute_values) is dict else as_dict(attribute_values)
+        arguments = (object_instance, values, user_supplied_tag)
         if self._awaited.wanted:
-            self._refuse_unowned("update_attribute_values", arguments, as_set(arguments[1]))
+            self._refuse_unowned("update_attribute_values", arguments, as_set(values))
+        if time is None and order is None:
+            return self._send_most("update_attribute_values", arguments)
         return self._send_message("update_attribute_values", arguments, time, order)
 
     def send_interaction(
@@ -84,7 +87,10 @@ class ObjectManagement(Calls):
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
         """Clause 6.12; `order` is for this message alone (docs/ordering.md)."""
-        arguments = (interaction_class, as_dict(parameter_values), user_supplied_tag)
+        values = parameter_values if type(parameter_values) is dict else as_dict(parameter_values)
+        arguments = (interaction_class, values, user_supplied_tag)
+        if time is None and order is None:
+            return self._send_most("send_interaction", arguments)
         return self._send_message("send_interaction", arguments, time, order)
 
     def send_directed_interaction(
