@@ -323,7 +323,7 @@ class RTIambassador(
         if self._awaited.wanted:
             self._look_at("resign_federation_execution", (resign_action,))
             if resign_action not in _CANCELLING:
-                self._refuse_while_acquiring(lambda pair: True)
+                self._pending().refuse_while_acquiring(lambda pair: True)
         self._call("resign_federation_execution", (resign_action,))
         self._require_connection().forget_federation()
         self._time_name = None

@@ -36,7 +36,10 @@ from weft.model.errors import (
     TimeRegulationIsNotEnabled,
 )
 
-_GRANTS: Final = frozenset(["time_advance_grant", "flush_queue_grant"])
+GRANT: Final = "time_advance_grant"
+REGULATION: Final = "time_regulation_enabled"
+CONSTRAINED: Final = "time_constrained_enabled"
+_GRANTS: Final = frozenset([GRANT, "flush_queue_grant"])
 _RESERVATIONS: Final = frozenset(
     ["object_instance_name_reservation_succeeded", "object_instance_name_reservation_failed"]
 )
@@ -54,9 +57,7 @@ Pair = tuple[object, object]
 class Awaited:
     def __init__(self, federate: object = None) -> None:
         self.federate = federate  # the handle of that federate
-        self.grant = False
-        self.regulation = False
-        self.constrained = False
+        self.time_states: set[str] = set()  # of GRANT, REGULATION, CONSTRAINED
         self.names: set[Hashable] = set()  # reservations
         # Whose transportation is being changed: instance and attribute, or interaction class.
         self.changing: set[Hashable] = set()
@@ -75,14 +76,14 @@ class Awaited:
     def refuse_advance(self) -> None:
         """Clauses 8.8 to 8.12."""
         self.refuse_while_advancing()
-        if self.regulation:
+        if REGULATION in self.time_states:
             raise RequestForTimeRegulationPending("time_regulation_enabled has not been delivered yet")
-        if self.constrained:
+        if CONSTRAINED in self.time_states:
             raise RequestForTimeConstrainedPending("time_constrained_enabled has not been delivered yet")
 
     def refuse_while_advancing(self) -> None:
         """Clauses 8.2, 8.5, 8.20."""
-        if self.grant:
+        if GRANT in self.time_states:
             raise InTimeAdvancingState(
                 "this federate has asked to advance, and the grant has not been delivered yet"
             )
@@ -90,25 +91,25 @@ class Awaited:
     def refuse_regulation(self) -> None:
         """Clause 8.2."""
         self.refuse_while_advancing()
-        if self.regulation:
+        if REGULATION in self.time_states:
             raise RequestForTimeRegulationPending("time_regulation_enabled has not been delivered yet")
 
     def refuse_constrained(self) -> None:
         """Clause 8.5."""
         self.refuse_while_advancing()
-        if self.constrained:
+        if CONSTRAINED in self.time_states:
             raise RequestForTimeConstrainedPending("time_constrained_enabled has not been delivered yet")
 
     def refuse_unregulated(self) -> None:
         """Clauses 8.4, 8.20 to 8.22."""
-        if self.regulation:
+        if REGULATION in self.time_states:
             raise TimeRegulationIsNotEnabled(
                 "time_regulation_enabled has not been delivered yet: this federate does not regulate"
             )
 
     def refuse_unconstrained(self) -> None:
         """Clause 8.7."""
-        if self.constrained:
+        if CONSTRAINED in self.time_states:
             raise TimeConstrainedIsNotEnabled(
                 "time_constrained_enabled has not been delivered yet: this federate is not constrained"
             )
@@ -159,11 +160,9 @@ class Awaited:
     def told(self, method: str, arguments: tuple[object, ...]) -> None:
         """A callback is about to be delivered."""
         if method in _GRANTS:
-            self.grant = False
-        elif method == "time_regulation_enabled":
-            self.regulation = False
-        elif method == "time_constrained_enabled":
-            self.constrained = False
+            self.time_states.discard(GRANT)
+        elif method in (REGULATION, CONSTRAINED):
+            self.time_states.discard(method)
         elif method in _RESERVATIONS:
             self.names.discard(arguments[0])
         elif method.startswith("multiple_object_instance_name"):
@@ -201,8 +200,11 @@ class Awaited:
             self._take(self._at_saves.get(self._restoring) or Awaited())
 
     def _take(self, other: Awaited) -> None:
-        self.grant, self.regulation, self.constrained = other.grant, other.regulation, other.constrained
-        self.names, self.changing = set(other.names), set(other.changing)
+        self.time_states, self.names, self.changing = (
+            set(other.time_states),
+            set(other.names),
+            set(other.changing),
+        )
         self.wanted, self.cancelled, self.offered = (
             dict(other.wanted),
             set(other.cancelled),

@@ -10,8 +10,8 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from typing import ClassVar, Final
+from collections.abc import Callable
+from typing import ClassVar, Final, TypeVar
 
 from weft.federate.ambassador import RTIambassador
 from weft.federate.callbacks import FederateAmbassador
@@ -63,6 +63,8 @@ ABOUT_INSTANCES: Final = frozenset(
     for name, method in vars(FederateAmbassador).items()
     if inspect.isfunction(method) and list(inspect.signature(method).parameters)[1:2] == ["object_instance"]
 )
+
+Kind = TypeVar("Kind")
 
 
 class Seat:
@@ -214,12 +216,12 @@ class Seat:
             if arguments[0] == self.interaction:
                 return self._notice(arguments)
         else:
-            instance = _instance(arguments[instance_at])
+            instance = _as(ObjectInstanceHandle, arguments[instance_at])
             ours = self._ours(method, arguments, instance)
             if ours is not None:
                 return ours
         party = self.party
-        sender, whole = _federate(arguments[sender_at]), _tag(arguments[tag_at])
+        sender, whole = _as(FederateHandle, arguments[sender_at]), _as(bytes, arguments[tag_at])
         stamp, tag = split_tag(whole)
         if stamp is None:
             if len(tag) != len(whole) and party.knows(sender):
@@ -289,12 +291,12 @@ class Seat:
 
     def _notice(self, arguments: tuple[object, ...]) -> list[Call]:
         try:
-            notice = read_notice(from_opaque(_tag(_values(arguments[1]).get(self.parameter, b""))))
+            notice = read_notice(from_opaque(_as(bytes, _as(dict, arguments[1]).get(self.parameter, b""))))
         except OrderingError:
             return []  # somebody else uses our class
         if notice.kind == BYE:
             return []
-        return self._release(self.party.hear(notice, _federate(arguments[4])))
+        return self._release(self.party.hear(notice, _as(FederateHandle, arguments[4])))
 
     def _ours(
         self, method: str, arguments: tuple[object, ...], instance: ObjectInstanceHandle
@@ -311,8 +313,8 @@ class Seat:
             about = work.federates.pop(instance)
             return ([(method, arguments)] if shown else []) + self._gone(about)
         if method == "reflect_attribute_values":
-            values = dict(_values(arguments[1]))
-            about = _tag(values.get(self.federate_attribute, b""))
+            values = dict(_as(dict, arguments[1]))
+            about = _as(bytes, values.get(self.federate_attribute, b""))
             if about:
                 work.federates[instance] = about[4:]  # HLAhandle: a count and the bytes
                 work.departed.discard(about[4:])
@@ -325,11 +327,11 @@ class Seat:
 
     def _farewell(self, arguments: tuple[object, ...]) -> list[Call]:
         instance, tag, sender = arguments[:3]
-        self.work.members.pop(_instance(instance), None)
+        self.work.members.pop(_as(ObjectInstanceHandle, instance), None)
         released: list[object] = []
         try:
-            notice = read_notice(_tag(tag))
-            released += self.party.hear(notice, _federate(sender)) if notice.kind == BYE else []
+            notice = read_notice(_as(bytes, tag))
+            released += self.party.hear(notice, _as(FederateHandle, sender)) if notice.kind == BYE else []
         except OrderingError:
             pass  # deleted by the RTI: the MOM says more
         return self._release(released) + self._count()
@@ -371,9 +373,9 @@ class Seat:
         return False
 
     def _discover(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
-        instance, object_class = _instance(arguments[0]), arguments[1]
+        instance, object_class = _as(ObjectInstanceHandle, arguments[0]), arguments[1]
         if object_class == self.object_class:
-            self.work.members[instance] = _federate(arguments[3]).encode()
+            self.work.members[instance] = _as(FederateHandle, arguments[3]).encode()
             return self._count()
         if object_class == self.federate_class:
             self.work.federates[instance] = b""
@@ -383,7 +385,7 @@ class Seat:
         return self._unordered(method, arguments, instance)
 
     def _about_instance(self, method: str, arguments: tuple[object, ...]) -> list[Call]:
-        instance = _instance(arguments[0])
+        instance = _as(ObjectInstanceHandle, arguments[0])
         ours = self._ours(method, arguments, instance)
         return self._unordered(method, arguments, instance) if ours is None else ours
 
@@ -443,21 +445,7 @@ class Seat:
     }
 
 
-def _instance(value: object) -> ObjectInstanceHandle:
-    assert isinstance(value, ObjectInstanceHandle)
-    return value
-
-
-def _federate(value: object) -> FederateHandle:
-    assert isinstance(value, FederateHandle)
-    return value
-
-
-def _tag(value: object) -> bytes:
-    assert isinstance(value, bytes)
-    return value
-
-
-def _values(value: object) -> Mapping[object, object]:
-    assert isinstance(value, Mapping)
+def _as(kind: type[Kind], value: object) -> Kind:
+    """An argument of a callback is what that callback says."""
+    assert isinstance(value, kind)
     return value

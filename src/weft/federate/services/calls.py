@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
-from typing import NoReturn, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Sequence, Set
+from typing import Final, NoReturn, TypeVar
 
-from weft.federate.awaited import Awaited, Pair, pairs
+from weft.federate.awaited import GRANT, Awaited, pairs
 from weft.federate.services.kinds import FLOAT, Kind, Times, misfit, refusal
 from weft.federate.services.refused import TABLE
 from weft.host.client.connection import RemoteConnection
@@ -20,13 +20,16 @@ AttributeRegions = Sequence[tuple[Set[AttributeHandle], Set[RegionHandle]]]
 
 NOT_CONNECTED = "not connected to an RTI; call connect first"
 
+_NOTHING: Final = Awaited()
+"""What is pending for who is not asked to wait; never changed."""
+
 Answer = TypeVar("Answer")
 Kept = TypeVar("Kept", bound=Hashable)
 SomeHandle = TypeVar("SomeHandle", bound=Handle)
 
 
 class Calls:
-    """Holds the connection; `_call` and `_send_most` are the two ways by which services reach the RTI."""
+    """Holds the connection; `_call`, `_call_once` and `_send_most` are the ways by which services reach the RTI."""
 
     _connection: Connection | None = None
     _absent = NOT_CONNECTED  # why there is none
@@ -94,28 +97,23 @@ class Calls:
         raised = {error for error, services in TABLE.items() if service in services.split()}
         raise refusal(service, kind, value, raised, self._times)
 
-    def _pending(self) -> Awaited | None:
-        """What this federate has asked for and not been told; None if the RTI is to say what is wrong with any call."""
+    def _pending(self) -> Awaited:
+        """What this federate has asked for and not been told; nothing if the RTI is to say what is wrong with any call."""
         connection = self._connection
         if connection is None or self._paused is not None:
-            return None
-        if self._awaited.grant and isinstance(connection, RemoteConnection) and connection.advance_refused():
-            self._awaited.grant = False
+            return _NOTHING
+        asked = self._awaited.time_states
+        if GRANT in asked and isinstance(connection, RemoteConnection) and connection.advance_refused():
+            asked.discard(GRANT)
             complaint = connection.complaint()  # unless another call has told of it
             if complaint is not None:
                 raise complaint
         return self._awaited
 
-    def _refuse_while_acquiring(self, concerns: Callable[[Pair], bool]) -> None:
-        """While the outcome of an acquisition has not been told that concerns this."""
-        pending = self._pending()
-        if pending is not None:
-            pending.refuse_while_acquiring(concerns)
-
     def _refuse_unowned(self, service: str, arguments: tuple[object, ...], attributes: object) -> None:
         """Attributes of the first argument are owned once this federate has been told so."""
         pending = self._pending()
-        if pending is not None:
+        if pending.wanted:
             self._look_at(service, arguments)
             pending.refuse_unowned(pairs(arguments[0], attributes))
 
@@ -127,9 +125,8 @@ class Calls:
 
     def _require_told(self, names: object) -> None:
         """Names whose reservation was asked for are reserved once this federate has been told so."""
-        pending = self._pending()
-        if pending is not None and isinstance(names, Iterable):
-            pending.refuse_names(names)
+        if isinstance(names, Iterable):
+            self._pending().refuse_names(names)
 
     def _told_names(self, name: str | None) -> tuple[str, ...]:
         """The name as arguments of a registration: none, or one whose reservation this federate has been told of."""
@@ -147,18 +144,19 @@ class Calls:
         refusal: tuple[type[RTIexception], str] | None = None,
     ) -> None:
         """A call whose outcome is told by a callback: until then these are kept, and asked for again they are refused."""
-        if self._connection is None:
+        connection = self._connection
+        if connection is None:
             raise NotConnected(self._absent)
         self._look_at(service, arguments)
         new = [one for one in asked if one not in kept]
-        if refusal is not None and self._pending() is not None:
+        if refusal is not None and self._pending() is self._awaited:
             for one in asked:
                 if one in kept:
                     kind, why = refusal
                     raise kind(f"{one!r}: {why}")
         kept.update(new)
         try:
-            self._call(service, arguments)
+            connection.call(service, arguments)
         except BaseException:
             kept.difference_update(new)
             raise

@@ -26,7 +26,7 @@ class DeclarationManagement(Calls):
     def unpublish_object_class(self, object_class: ObjectClassHandle) -> None:
         """Clause 5.3."""
         if self._awaited.wanted:
-            self._refuse_while_acquiring(lambda pair: self._knows_as(pair[0], object_class))
+            self._pending().refuse_while_acquiring(lambda pair: self._knows_as(pair[0], object_class))
         self._call("unpublish_object_class", (object_class,))
 
     def unpublish_object_class_attributes(
@@ -38,7 +38,7 @@ class DeclarationManagement(Calls):
         gone = as_set(attributes)
         if self._awaited.wanted:
             self._look_at("unpublish_object_class_attributes", (object_class, gone))
-            self._refuse_while_acquiring(
+            self._pending().refuse_while_acquiring(
                 lambda pair: pair[1] in gone and self._knows_as(pair[0], object_class)
             )
         self._call("unpublish_object_class_attributes", (object_class, gone))

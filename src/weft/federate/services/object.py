@@ -124,7 +124,7 @@ class ObjectManagement(Calls):
     def _refuse_unprivileged(self, object_instance: ObjectInstanceHandle) -> None:
         """Who has not been told that it holds the privilege to delete does not hold it."""
         pending = self._pending()
-        if pending is not None and any(pair[0] == object_instance for pair in tuple(pending.wanted)):
+        if any(pair[0] == object_instance for pair in tuple(pending.wanted)):
             object_class = self._call("get_known_object_class_handle", (object_instance,))
             privilege = self._call("get_attribute_handle", (object_class, PRIVILEGE_TO_DELETE))
             if (object_instance, privilege) in pending.wanted:
@@ -135,7 +135,7 @@ class ObjectManagement(Calls):
     def local_delete_object_instance(self, object_instance: ObjectInstanceHandle) -> None:
         """Clause 6.18."""
         if self._awaited.wanted:
-            self._refuse_while_acquiring(lambda pair: pair[0] == object_instance)
+            self._pending().refuse_while_acquiring(lambda pair: pair[0] == object_instance)
         self._call("local_delete_object_instance", (object_instance,))
         self._awaited.forget(object_instance)
 

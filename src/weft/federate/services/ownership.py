@@ -55,9 +55,8 @@ class OwnershipManagement(Calls):
     ) -> None:
         """Clause 7.6."""
         confirmed = as_set(confirmed_attributes)
-        pending = self._pending() if self._awaited.offered else None
-        if pending is not None:
-            pending.refuse_unconfirmed(pairs(object_instance, confirmed))
+        if self._awaited.offered:
+            self._pending().refuse_unconfirmed(pairs(object_instance, confirmed))
         self._call_owner("confirm_divestiture", object_instance, confirmed, user_supplied_tag)
 
     def attribute_ownership_acquisition(
@@ -94,8 +93,9 @@ class OwnershipManagement(Calls):
         self._look_at(service, (object_instance, attributes, tag))
         asked = pairs(object_instance, attributes)
         pending = self._pending()
-        if pending is not None and not lasting:
+        if not lasting:
             pending.refuse_acquiring(asked)
+        untold = frozenset(each for each in attributes if (object_instance, each) in pending.wanted)
         awaited = self._awaited
         wanted, cancelled = awaited.wanted, awaited.cancelled
         before = {pair: wanted[pair] for pair in asked if pair in wanted}
@@ -103,8 +103,7 @@ class OwnershipManagement(Calls):
         wanted.update(dict.fromkeys(asked, lasting))
         cancelled.difference_update(asked)
         try:
-            known = frozenset(attribute for attribute in attributes if (object_instance, attribute) in before)
-            self._ask_again(service, object_instance, attributes, known, (tag,), FederateOwnsAttributes)
+            self._ask_again(service, object_instance, attributes, untold, (tag,), FederateOwnsAttributes)
         except BaseException:
             for pair in asked:
                 wanted.pop(pair, None)
@@ -181,7 +180,7 @@ class OwnershipManagement(Calls):
         """Clause 7.15.  What is granted or denied by now, and not told yet, is told instead of the cancellation."""
         service = "cancel_attribute_ownership_acquisition"
         given_up = as_set(attributes)
-        if self._pending() is None or not self._awaited.wanted:
+        if not self._pending().wanted:
             self._call(service, (object_instance, given_up))
             return
         self._look_at(service, (object_instance, given_up))
@@ -215,5 +214,6 @@ class OwnershipManagement(Calls):
         attribute: AttributeHandle,
     ) -> bool:
         """Clause 7.19."""
+        pending = self._pending()
         found = self._ask(bool, "is_attribute_owned_by_federate", object_instance, attribute)
-        return found and (object_instance, attribute) not in self._awaited.wanted
+        return found and (object_instance, attribute) not in pending.wanted
