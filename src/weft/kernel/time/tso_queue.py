@@ -30,7 +30,8 @@ _INSTANCE: Final = {
     "send_directed_interaction": 1,
 }
 Callbacks = list[tuple[str, tuple[Any, ...]]]
-LATE: dict[str, Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]] = {}
+Late = Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]
+LATE: dict[str, Late] = {}
 """What becomes of messages for which interest is asked when they are delivered, by service (`message.delayed_evaluation`)."""
 
 
