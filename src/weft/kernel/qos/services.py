@@ -17,7 +17,13 @@ from weft.kernel.state.step import Step
 from weft.model.errors import AttributeNotDefined, ChannelError, RTIinternalError
 from weft.model.handles import AttributeHandle, Handle, InteractionClassHandle, ObjectClassHandle
 
-SERVICES: tuple[str, ...] = ("set_class_qos", "query_qos", "correlate", "correlate_singly", "cancel_correlation")
+SERVICES: tuple[str, ...] = (
+    "set_class_qos",
+    "query_qos",
+    "correlate",
+    "correlate_singly",
+    "cancel_correlation",
+)
 ALWAYS: tuple[str, ...] = ("set_class_qos", "query_qos")
 """Also while the federation is saved or restored."""
 
