@@ -348,9 +348,7 @@ class RTIambassador(
         return connection.pending()
 
     def evoke_multiple_callbacks(
-        self,
-        approximate_minimum_time_in_seconds: float,
-        approximate_maximum_time_in_seconds: float,
+        self, approximate_minimum_time_in_seconds: float, approximate_maximum_time_in_seconds: float
     ) -> bool:
         """Clause 10.58: run callbacks for at least the minimum, and on to the maximum while there are any."""
         connection = self._evoked("evoke_multiple_callbacks")

@@ -312,12 +312,7 @@ class Federate:
             handle = self.rti.register_object_instance_with_regions(object_class, pairs, instance_name)
             self._regions.placed(handle, placed, where)
         return LocalObject(
-            self.rti,
-            self._vocabulary,
-            self._regions,
-            full,
-            handle,
-            self.rti.get_object_instance_name(handle),
+            self.rti, self._vocabulary, self._regions, full, handle, self.rti.get_object_instance_name(handle)
         )
 
     # --- regions ----------------------------------------------------------------------------------------------

@@ -80,9 +80,8 @@ class Meeting:
                     f"synchronization point {label!r} was not announced within {seconds:g} s: "
                     "the RTI, or who registered it for some federates only, has left this one out"
                 )
-            self.achieved.add(
-                label
-            )  # first: with IMMEDIATE callbacks the point may be reached during the call
+            # First: with IMMEDIATE callbacks the point may be reached during the call.
+            self.achieved.add(label)
             try:
                 federate.rti.synchronization_point_achieved(label)
             except RTIexception:

@@ -93,9 +93,8 @@ class Party:
         self._bound: dict[FederateHandle, bytes] = {}  # the identity a federate has now
         self._unsaid: list[Stamp] = []
         self._asked: set[bytes] = set()  # somebody wants to know about them
-        self._answers: dict[
-            bytes, dict[bytes, GroupNotice]
-        ] = {}  # about strangers: who knows that they are gone, or nothing
+        # About strangers: who knows that they are gone, or nothing.
+        self._answers: dict[bytes, dict[bytes, GroupNotice]] = {}
         self._losing: dict[bytes, Losing] = {}
         self._spoken: dict[bytes, set[bytes]] = {}  # of whose crash we have told whom
 

@@ -41,12 +41,7 @@ from weft.model.errors import (
     OrderingError,
     RTIexception,
 )
-from weft.model.handles import (
-    FederateHandle,
-    InteractionClassHandle,
-    ObjectClassHandle,
-    ObjectInstanceHandle,
-)
+from weft.model.handles import FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle
 from weft.ordering.group import Stamp
 from weft.ordering.group_tags import ID_SIZE, split_tag
 

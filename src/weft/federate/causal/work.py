@@ -31,9 +31,8 @@ class Work:
         self.party = party
         self.member: ObjectInstanceHandle | None = None  # our own instance
         self.members: dict[ObjectInstanceHandle, bytes] = {}  # those of the others, and whose
-        self.federates: dict[
-            ObjectInstanceHandle, bytes
-        ] = {}  # of the MOM: whom each is about, as far as known
+        # Of the MOM: whom each is about, as far as known.
+        self.federates: dict[ObjectInstanceHandle, bytes] = {}
         self.departed: set[bytes] = set()  # federates that are gone, also those we hear of only later
         self.shown: set[ObjectInstanceHandle] = set()  # those of the MOM that the federate knows of
         self.holding: Counter[ObjectInstanceHandle] = Counter()

@@ -59,11 +59,7 @@ class Calls:
         return found
 
     def _send_message(
-        self,
-        service: str,
-        arguments: tuple[object, ...],
-        time: LogicalTime | None,
-        order: OrderType | None,
+        self, service: str, arguments: tuple[object, ...], time: LogicalTime | None, order: OrderType | None
     ) -> MessageRetractionReturn | None:
         """A message, with a time stamp, in an order of its own, both or neither."""
         arguments = with_last(arguments, time) if order is None else (*arguments, time, order)

@@ -57,17 +57,13 @@ class DataDistributionManagement(Calls):
         return self._ask(ObjectInstanceHandle, service, object_class, pairs, *name)
 
     def associate_regions_for_updates(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes_and_regions: AttributeRegions,
+        self, object_instance: ObjectInstanceHandle, attributes_and_regions: AttributeRegions
     ) -> None:
         """Clause 9.6."""
         self._call("associate_regions_for_updates", (object_instance, as_pairs(attributes_and_regions)))
 
     def unassociate_regions_for_updates(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes_and_regions: AttributeRegions,
+        self, object_instance: ObjectInstanceHandle, attributes_and_regions: AttributeRegions
     ) -> None:
         """Clause 9.7."""
         self._call("unassociate_regions_for_updates", (object_instance, as_pairs(attributes_and_regions)))

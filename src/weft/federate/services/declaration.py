@@ -7,18 +7,12 @@ from collections.abc import Set
 from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
 from weft.model.errors import RTIexception
-from weft.model.handles import (
-    AttributeHandle,
-    InteractionClassHandle,
-    ObjectClassHandle,
-)
+from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectClassHandle
 
 
 class DeclarationManagement(Calls):
     def publish_object_class_attributes(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 5.2."""
         self._call("publish_object_class_attributes", (object_class, as_set(attributes)))
@@ -30,9 +24,7 @@ class DeclarationManagement(Calls):
         self._call("unpublish_object_class", (object_class,))
 
     def unpublish_object_class_attributes(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 5.3."""
         gone = as_set(attributes)
@@ -58,17 +50,13 @@ class DeclarationManagement(Calls):
         self._call("unpublish_interaction_class", (interaction_class,))
 
     def publish_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle],
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle]
     ) -> None:
         """Clause 5.6."""
         self._call("publish_object_class_directed_interactions", (object_class, as_set(interaction_classes)))
 
     def unpublish_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle] | None = None,
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle] | None = None
     ) -> None:
         """Clause 5.7."""
         classes = None if interaction_classes is None else as_set(interaction_classes)
@@ -101,9 +89,7 @@ class DeclarationManagement(Calls):
         self._call("unsubscribe_object_class", (object_class,))
 
     def unsubscribe_object_class_attributes(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 5.9."""
         self._call("unsubscribe_object_class_attributes", (object_class, as_set(attributes)))
@@ -121,9 +107,7 @@ class DeclarationManagement(Calls):
         self._call("unsubscribe_interaction_class", (interaction_class,))
 
     def subscribe_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle],
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle]
     ) -> None:
         """Clause 5.12."""
         self._call(
@@ -131,20 +115,15 @@ class DeclarationManagement(Calls):
         )
 
     def subscribe_object_class_directed_interactions_universally(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle],
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle]
     ) -> None:
         """Clause 5.12."""
         self._call(
-            "subscribe_object_class_directed_interactions",
-            (object_class, as_set(interaction_classes), True),
+            "subscribe_object_class_directed_interactions", (object_class, as_set(interaction_classes), True)
         )
 
     def unsubscribe_object_class_directed_interactions(
-        self,
-        object_class: ObjectClassHandle,
-        interaction_classes: Set[InteractionClassHandle] | None = None,
+        self, object_class: ObjectClassHandle, interaction_classes: Set[InteractionClassHandle] | None = None
     ) -> None:
         """Clause 5.13."""
         classes = None if interaction_classes is None else as_set(interaction_classes)

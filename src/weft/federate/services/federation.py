@@ -6,9 +6,7 @@ from collections.abc import Set
 
 from weft.federate.services.calls import Calls, with_last
 from weft.federate.services.kinds import as_set
-from weft.model.handles import (
-    FederateHandle,
-)
+from weft.model.handles import FederateHandle
 from weft.model.time import LogicalTime
 
 
@@ -25,9 +23,7 @@ class FederationManagement(Calls):
         self._call("register_federation_synchronization_point", arguments)
 
     def synchronization_point_achieved(
-        self,
-        synchronization_point_label: str,
-        successfully: bool | None = None,
+        self, synchronization_point_label: str, successfully: bool | None = None
     ) -> None:
         """Clause 4.17."""
         self._call("synchronization_point_achieved", with_last((synchronization_point_label,), successfully))

@@ -51,9 +51,7 @@ class ObjectManagement(Calls):
         self._call("release_multiple_object_instance_names", (as_set(object_instance_names),))
 
     def register_object_instance(
-        self,
-        object_class: ObjectClassHandle,
-        object_instance_name: str | None = None,
+        self, object_class: ObjectClassHandle, object_instance_name: str | None = None
     ) -> ObjectInstanceHandle:
         """Clause 6.8."""
         name = self._told_names(object_instance_name)
@@ -176,17 +174,13 @@ class ObjectManagement(Calls):
         )
 
     def query_attribute_transportation_type(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attribute: AttributeHandle,
+        self, object_instance: ObjectInstanceHandle, attribute: AttributeHandle
     ) -> None:
         """Clause 6.28."""
         self._call("query_attribute_transportation_type", (object_instance, attribute))
 
     def request_interaction_transportation_type_change(
-        self,
-        interaction_class: InteractionClassHandle,
-        transportation_type: TransportationTypeHandle,
+        self, interaction_class: InteractionClassHandle, transportation_type: TransportationTypeHandle
     ) -> None:
         """Clause 6.30."""
         self._call_once(
@@ -198,9 +192,7 @@ class ObjectManagement(Calls):
         )
 
     def query_interaction_transportation_type(
-        self,
-        federate: FederateHandle,
-        interaction_class: InteractionClassHandle,
+        self, federate: FederateHandle, interaction_class: InteractionClassHandle
     ) -> None:
         """Clause 6.32."""
         self._call("query_interaction_transportation_type", (federate, interaction_class))

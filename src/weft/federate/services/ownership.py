@@ -163,9 +163,7 @@ class OwnershipManagement(Calls):
         return divested
 
     def cancel_negotiated_attribute_ownership_divestiture(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 7.14."""
         kept = as_set(attributes)
@@ -173,9 +171,7 @@ class OwnershipManagement(Calls):
         self._awaited.offered.difference_update(pairs(object_instance, kept))
 
     def cancel_attribute_ownership_acquisition(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 7.15.  What is granted or denied by now, and not told yet, is told instead of the cancellation."""
         service = "cancel_attribute_ownership_acquisition"
@@ -201,17 +197,13 @@ class OwnershipManagement(Calls):
             awaited.cancelled.difference_update(pairs(object_instance, untold - done))
 
     def query_attribute_ownership(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle]
     ) -> None:
         """Clause 7.17."""
         self._call("query_attribute_ownership", (object_instance, as_set(attributes)))
 
     def is_attribute_owned_by_federate(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attribute: AttributeHandle,
+        self, object_instance: ObjectInstanceHandle, attribute: AttributeHandle
     ) -> bool:
         """Clause 7.19."""
         pending = self._pending()

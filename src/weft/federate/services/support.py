@@ -60,9 +60,7 @@ class SupportServices(Calls):
         return self._ask(float, "get_update_rate_value", update_rate_designator)
 
     def get_update_rate_value_for_attribute(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attribute: AttributeHandle,
+        self, object_instance: ObjectInstanceHandle, attribute: AttributeHandle
     ) -> float:
         """Clause 10.12."""
         return self._ask(float, "get_update_rate_value_for_attribute", object_instance, attribute)
@@ -76,17 +74,13 @@ class SupportServices(Calls):
         return self._ask(str, "get_interaction_class_name", interaction_class)
 
     def get_parameter_handle(
-        self,
-        interaction_class: InteractionClassHandle,
-        parameter_name: str,
+        self, interaction_class: InteractionClassHandle, parameter_name: str
     ) -> ParameterHandle:
         """Clause 10.15."""
         return self._ask(ParameterHandle, "get_parameter_handle", interaction_class, parameter_name)
 
     def get_parameter_name(
-        self,
-        interaction_class: InteractionClassHandle,
-        parameter: ParameterHandle,
+        self, interaction_class: InteractionClassHandle, parameter: ParameterHandle
     ) -> str:
         """Clause 10.16."""
         return self._ask(str, "get_parameter_name", interaction_class, parameter)
@@ -108,15 +102,13 @@ class SupportServices(Calls):
         return self._ask(str, "get_transportation_type_name", transportation_type)
 
     def get_available_dimensions_for_object_class(
-        self,
-        object_class: ObjectClassHandle,
+        self, object_class: ObjectClassHandle
     ) -> frozenset[DimensionHandle]:
         """Clause 10.21."""
         return self._ask_handles(DimensionHandle, "get_available_dimensions_for_object_class", object_class)
 
     def get_available_dimensions_for_interaction_class(
-        self,
-        interaction_class: InteractionClassHandle,
+        self, interaction_class: InteractionClassHandle
     ) -> frozenset[DimensionHandle]:
         """Clause 10.22."""
         return self._ask_handles(
@@ -144,10 +136,7 @@ class SupportServices(Calls):
         return self._ask(RangeBounds, "get_range_bounds", region, dimension)
 
     def set_range_bounds(
-        self,
-        region: RegionHandle,
-        dimension: DimensionHandle,
-        range_bounds: RangeBounds,
+        self, region: RegionHandle, dimension: DimensionHandle, range_bounds: RangeBounds
     ) -> None:
         """Clause 10.28."""
         self._call("set_range_bounds", (region, dimension, range_bounds))

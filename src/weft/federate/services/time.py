@@ -114,27 +114,19 @@ class TimeManagement(Calls):
         self._call("set_time_advance_patience", (seconds,))
 
     def change_attribute_order_type(
-        self,
-        object_instance: ObjectInstanceHandle,
-        attributes: Set[AttributeHandle],
-        order_type: OrderType,
+        self, object_instance: ObjectInstanceHandle, attributes: Set[AttributeHandle], order_type: OrderType
     ) -> None:
         """Clause 8.24."""
         self._call_owner("change_attribute_order_type", object_instance, as_set(attributes), order_type)
 
     def change_default_attribute_order_type(
-        self,
-        object_class: ObjectClassHandle,
-        attributes: Set[AttributeHandle],
-        order_type: OrderType,
+        self, object_class: ObjectClassHandle, attributes: Set[AttributeHandle], order_type: OrderType
     ) -> None:
         """Clause 8.25."""
         self._call("change_default_attribute_order_type", (object_class, as_set(attributes), order_type))
 
     def change_interaction_order_type(
-        self,
-        interaction_class: InteractionClassHandle,
-        order_type: OrderType,
+        self, interaction_class: InteractionClassHandle, order_type: OrderType
     ) -> None:
         """Clause 8.26."""
         self._call("change_interaction_order_type", (interaction_class, order_type))
