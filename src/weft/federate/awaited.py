@@ -2,9 +2,9 @@
 
 By the standard such a state lasts until the callback is delivered, not until the RTI has decided (clauses 6.8, 6.25, 6.30,
 7.2 to 7.19, 8.2 to 8.12): who has not evoked its grant yet is still advancing, and who has not been told that it owns an
-attribute is still acquiring it.  The RTI cannot see that.  It knows what it has sent, and an
-answer comes when the callback has been handled, in which a federate may well ask for the next.  So it is kept here, where
-callbacks are delivered, and the RTI remains the judge of all else.
+attribute is still acquiring it.  The RTI cannot see that.  It knows what it has sent, and an answer comes when the callback has
+been handled, in which a federate may well ask for the next.  So it is kept here, where callbacks are delivered, and the RTI
+remains the judge of all else.
 
 A thread that asks and one that delivers callbacks both change what is kept here; each change is one step.
 
@@ -43,8 +43,6 @@ _GRANTS: Final = frozenset([GRANT, "flush_queue_grant"])
 _RESERVATIONS: Final = frozenset(
     ["object_instance_name_reservation_succeeded", "object_instance_name_reservation_failed"]
 )
-
-
 _ACQUISITION_ENDS: Final = frozenset(
     ["attribute_ownership_acquisition_notification", "attribute_ownership_unavailable"]
 )
@@ -55,8 +53,8 @@ Pair = tuple[object, object]
 
 
 class Awaited:
-    def __init__(self, federate: object = None) -> None:
-        self.federate = federate  # the handle of that federate
+    def __init__(self) -> None:
+        self.federate: object = None  # the handle of that federate
         self.time_states: set[str] = set()  # of GRANT, REGULATION, CONSTRAINED
         self.names: set[Hashable] = set()  # reservations
         # Whose transportation is being changed: instance and attribute, or interaction class.
@@ -200,16 +198,10 @@ class Awaited:
             self._take(self._at_saves.get(self._restoring) or Awaited())
 
     def _take(self, other: Awaited) -> None:
-        self.time_states, self.names, self.changing = (
-            set(other.time_states),
-            set(other.names),
-            set(other.changing),
-        )
-        self.wanted, self.cancelled, self.offered = (
-            dict(other.wanted),
-            set(other.cancelled),
-            set(other.offered),
-        )
+        self.time_states = set(other.time_states)
+        self.names, self.changing = set(other.names), set(other.changing)
+        self.wanted, self.cancelled = dict(other.wanted), set(other.cancelled)
+        self.offered = set(other.offered)
 
     def _end_acquisition(self, ended: Iterable[Pair]) -> None:
         for pair in ended:
