@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.federate import RTIambassador
+from weft.federate.awaited import Awaited
 from weft.prove import (
     Campaign,
     Certificate,
@@ -32,8 +33,8 @@ FEW = ("mesh", "mesh-async")  # three servers take their time
 class _Judged(RTIambassador):
     """As a client written by others: it refuses no call by what it knows to be pending, the RTI does."""
 
-    def _pending(self) -> None:
-        return None
+    def _pending(self) -> Awaited:
+        return Awaited()
 
 
 class JudgedByTheServer(Served):
