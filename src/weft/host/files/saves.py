@@ -29,7 +29,7 @@ from typing import Any, Protocol
 
 from weft.host.files import cbor
 from weft.host.files.private import make_private, private
-from weft.kernel import Fetch, Store
+from weft.kernel import Effect, Fetch, Node, Store
 from weft.model.errors import WeftError
 from weft.model.log_text import ERROR, LogText
 
@@ -160,6 +160,20 @@ class MemorySaves:
 
 
 # --- for hosts ------------------------------------------------------------------------------------------------
+
+
+Outcome = Callable[[Node, float], list[Effect]]
+"""Tells a node, at that time, what became of a save."""
+
+
+def carry_out(saves: Saves, effect: Store | Fetch, report: Callable[[str], None]) -> Outcome:
+    """Write or read a save, which may take a while; returns how to tell the node of it."""
+    where = (effect.federation, effect.execution, effect.label)
+    if isinstance(effect, Store):
+        well = store(saves, effect, report)
+        return lambda node, now: node.stored(*where, well, now)
+    data = fetch(saves, effect, report)
+    return lambda node, now: node.fetched(*where, data, now)
 
 
 def store(saves: Saves, effect: Store, report: Callable[[str], None]) -> bool:

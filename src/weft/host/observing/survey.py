@@ -11,14 +11,15 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from weft.host.effects import Inbox
 from weft.host.event_channel.survey import channel_facts
 from weft.host.mesh.survey import fabric_facts
 from weft.kernel import Surroundings
 from weft.wire.codec.callback_names import standard_name
 
 if TYPE_CHECKING:
-    from weft.host.in_process.embedded import EmbeddedConnection, EmbeddedNode
-    from weft.host.in_process.mesh_node import OwnConnection, OwnNode
+    from weft.host.in_process.embedded import EmbeddedNode
+    from weft.host.in_process.mesh_node import OwnNode
     from weft.host.mesh.node import FabricNode
     from weft.host.recording.recording import NodeRecordings
 
@@ -60,24 +61,24 @@ class EmbeddedSurroundings(HostSurroundings):
         self._of = host
 
     def _server(self) -> Facts:
-        return {"sessions": len(self._of.connections)}
+        return {"sessions": len(self._of.inboxes)}
 
     def _recordings(self) -> NodeRecordings | None:
         return self._of.recordings
 
     def of_sessions(self, now: float) -> Mapping[int, Facts]:
-        return {session: _embedded(one, now) for session, one in self._of.connections.items()}
+        return {session: _embedded(one, now) for session, one in self._of.inboxes.items()}
 
 
-def _embedded(connection: EmbeddedConnection | OwnConnection, now: float) -> Facts:
+def _embedded(inbox: Inbox, now: float) -> Facts:
     found: Facts = {
-        "calls": connection.calls,
-        "callbacks": connection.callbacks,
-        "waiting": connection.waiting(),
+        "calls": inbox.calls,
+        "callbacks": inbox.callbacks,
+        "waiting": inbox.waiting(),
     }
-    if connection.last_method:
-        ago = round(max(0.0, now - connection.last_at), 3)
-        found["last_callback"] = {"name": standard_name(connection.last_method), "ago": ago}
+    if inbox.last_method:
+        ago = round(max(0.0, now - inbox.last_at), 3)
+        found["last_callback"] = {"name": standard_name(inbox.last_method), "ago": ago}
     return found
 
 

@@ -22,7 +22,7 @@ from typing import Any, cast
 from weft.host.files.saves import SaveDirectory, fetch, store
 from weft.host.files.schedules import read_schedule
 from weft.host.memory import Peak, give_back
-from weft.host.mesh.federations import MeshedNode, meshed_node
+from weft.host.mesh.federations import meshed_node
 from weft.host.mesh.node import FabricNode
 from weft.host.recording.recording import NodeRecordings, recordings_of
 from weft.host.server.admission import Admission
@@ -250,7 +250,7 @@ class Server:
         self.recordings = recordings_of(self.settings, self.report, guard)
         self.board.node.record(self.recordings, time.monotonic())
 
-    def _perform(self, _: MeshedNode, effects: list[Effect]) -> None:
+    def _perform(self, effects: list[Effect], now: float) -> None:
         """What another node has brought about."""
         self.board.perform(effects)
         self.flush_soon()
