@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weft.channel.proxies import ProxyPushConsumer, ProxyPushSupplier
 
 
-class Host(Protocol):
+class EndsHost(Protocol):
     """The channel they belong to."""
 
     def held(self) -> AbstractContextManager[EventChannel]:
@@ -30,7 +30,7 @@ class Host(Protocol):
 class RealTimeConsumer:
     """A consumer that is connected; its `proxy` has the counts."""
 
-    def __init__(self, host: Host, proxy: ProxyPushSupplier) -> None:
+    def __init__(self, host: EndsHost, proxy: ProxyPushSupplier) -> None:
         self._host = host
         self.proxy = proxy
 
@@ -65,7 +65,7 @@ class RealTimeConsumer:
 class RealTimeSupplier:
     """A supplier that is connected.  Consumers may use it wherever they run: in another process it sends to the channel's."""
 
-    def __init__(self, host: Host, number: int, proxy: ProxyPushConsumer) -> None:
+    def __init__(self, host: EndsHost, number: int, proxy: ProxyPushConsumer) -> None:
         self._host = host
         self._number = number
         self._proxy = proxy

@@ -59,7 +59,7 @@ class Frames:
         return iter(found)
 
 
-class Stream:
+class WorkerStream:
     """The worker's end: blocking, one frame after another."""
 
     def __init__(self, end: socket.socket) -> None:

@@ -24,7 +24,7 @@ Consumers = dict[int, Callable[[Any], Any]]
 
 class Worker:
     def __init__(self, end: socket.socket, consumers: Consumers) -> None:
-        self._stream = messages.Stream(end)
+        self._stream = messages.WorkerStream(end)
         self._consumers = consumers
 
     def push(self, supplier: int, event: Event) -> None:

@@ -29,7 +29,7 @@ Pattern = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Greeting:
+class ChannelGreeting:
     channel: str
     epoch: int
     answers: int
@@ -41,7 +41,7 @@ class Refusal:
     why: str
 
 
-def write_greeting(greeting: Greeting) -> bytes:
+def write_greeting(greeting: ChannelGreeting) -> bytes:
     out = bytearray([GREET])
     write_value(out, (greeting.channel, greeting.epoch, greeting.answers))
     return bytes(out)
@@ -110,10 +110,10 @@ def read_event(reader: ValueReader, nodes: tuple[str, ...], via: str) -> Event:
     return Event(type, source, None, created, ttl, origin, boot, number, via)
 
 
-def read_greeting(reader: ValueReader) -> Greeting:
+def read_greeting(reader: ValueReader) -> ChannelGreeting:
     match reader.value():
         case (str(channel), int(epoch), int(answers)):
-            return Greeting(channel, epoch, answers)
+            return ChannelGreeting(channel, epoch, answers)
     raise ValueRefused("its greeting is none")
 
 

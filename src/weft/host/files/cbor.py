@@ -67,7 +67,7 @@ def _write_int(parts: list[bytes], value: int) -> None:
 
 
 def decode(data: bytes) -> Any:
-    reader = _Reader(data)
+    reader = _CborReader(data)
     try:
         value = reader.read()
     except (IndexError, struct.error, UnicodeDecodeError, RecursionError, TypeError) as error:
@@ -77,7 +77,7 @@ def decode(data: bytes) -> Any:
     return value
 
 
-class _Reader:
+class _CborReader:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0

@@ -29,7 +29,7 @@ from weft.host.links.lines import READ, Datagrams, LinkLine
 from weft.host.links.link import Link
 from weft.host.links.security import link_context
 from weft.host.pulse import GONE, QUIET
-from weft.host.settings import Fabric
+from weft.host.settings import FabricSettings
 from weft.model.errors import FabricError, SettingsError
 from weft.model.log_text import WARNING, LogText
 from weft.wire.errors import ProtocolError
@@ -49,7 +49,7 @@ _TOKEN = 8
 _NUMBERS = ("version", "boot", "way", "token")
 
 
-class Host(Protocol):
+class LinkHost(Protocol):
     """What the links tell: the mesh."""
 
     def counts(self, link: Link) -> dict[int, tuple[int, int]]:
@@ -92,8 +92,8 @@ class Links:
         self,
         domains: Domains,
         node: str,
-        settings: Fabric,
-        host: Host,
+        settings: FabricSettings,
+        host: LinkHost,
         report: Callable[[str], None],
         folder: Path = Path(),
     ) -> None:

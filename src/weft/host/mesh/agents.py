@@ -32,7 +32,7 @@ _STATE: Final = "agent/"
 _DEAD: Final = "dead/"
 
 
-class Event(NamedTuple):
+class AgentEvent(NamedTuple):
     """What an agent reacts to."""
 
     sender: str
@@ -47,10 +47,10 @@ class Reacting(Protocol):
 
     def begin(self) -> None: ...
 
-    def react(self, event: Event) -> None: ...
+    def react(self, event: AgentEvent) -> None: ...
 
 
-class Post(Protocol):
+class AgentHost(Protocol):
     """What the engine needs of its node: `Mesh` has it."""
 
     @property
@@ -73,7 +73,7 @@ class Engine:
 
     def __init__(
         self,
-        mesh: Post,
+        mesh: AgentHost,
         agents: Mapping[str, Reacting],
         directory: Mapping[str, str],
         report: Callable[[str], None],
@@ -119,7 +119,7 @@ class Engine:
         if agent is None:
             self._set_aside(name, writer, value, f"there is no agent {name!r} on node {self._mesh.name}")
             return
-        event = Event(writer, value)
+        event = AgentEvent(writer, value)
         error = ""
         for _ in range(self._tries):
             error = self._attempt(name, agent, lambda: agent.react(event))

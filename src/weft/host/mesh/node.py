@@ -24,7 +24,7 @@ from weft.host.carrier import Port
 from weft.host.event_channel.links import ChannelLinks
 from weft.host.mesh.agents import Engine, Reacting, load_agent
 from weft.host.mesh.mesh import Mesh
-from weft.host.settings import Ddm, Fabric
+from weft.host.settings import DdmSettings, FabricSettings
 from weft.model.errors import SettingsError
 from weft.model.records import Source
 
@@ -35,11 +35,11 @@ class FabricNode:
         domains: Domains,
         name: str,
         report: Callable[[str], None],
-        settings: Fabric | None = None,
+        settings: FabricSettings | None = None,
         journal: Path | None = None,
         folder: Path = Path(),
         agents: Mapping[str, Reacting] | None = None,
-        ddm: Ddm | None = None,
+        ddm: DdmSettings | None = None,
     ) -> None:
         """`agents`: besides those of the domains file, which are loaded here if they live on this node."""
         self.domains = domains

@@ -16,10 +16,10 @@ from weft.host.recording.parquet import (
     Coded,
     Counting,
     Data,
-    Group,
     Numbers,
     PieceLists,
     Pieces,
+    RowGroup,
     Shifted,
     parquet_file,
 )
@@ -94,7 +94,7 @@ class _Rows:
         return self.each(np.ascontiguousarray(self.entries[field]))
 
 
-def to_group(batch: Batch, sequence: int, offset_ns: int) -> Group:
+def to_group(batch: Batch, sequence: int, offset_ns: int) -> RowGroup:
     """Only the columns that have something; `sequence`: of its first row; `offset_ns`: from the monotonic to the wall clock."""
     rows = _Rows(batch)
     columns = _own_columns(batch, rows, sequence, offset_ns)
@@ -105,7 +105,7 @@ def to_group(batch: Batch, sequence: int, offset_ns: int) -> Group:
     for column in COLUMNS:
         if column.name not in columns:
             columns[column.name] = _shaped(rows, column.name, extra.get(column.name))
-    return Group(rows.count, {name: data for name, data in columns.items() if data is not None})
+    return RowGroup(rows.count, {name: data for name, data in columns.items() if data is not None})
 
 
 def to_table(batch: Batch, sequence: int, offset_ns: int) -> Any:

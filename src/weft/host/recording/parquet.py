@@ -118,7 +118,7 @@ class PieceLists(NamedTuple):
 Data = Coded | Numbers | Counting | Shifted | Pieces | PieceLists
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     """Rows that were taken at once; a column that is not there is null."""
 
     rows: int
@@ -137,7 +137,7 @@ class _Page(NamedTuple):
     most: bytes | None = None
 
 
-def parquet_file(groups: Sequence[Group], metadata: dict[bytes, bytes]) -> list[bytes]:
+def parquet_file(groups: Sequence[RowGroup], metadata: dict[bytes, bytes]) -> list[bytes]:
     """The whole of it, in pieces."""
     codec = pa.Codec("zstd", compression_level=_COMPRESSION_LEVEL)
     out = [MAGIC]

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from weft.fabric import Packet, Release, Saved, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.mesh.causal_channels import Channels
+from weft.host.mesh.causal_channels import CausalChannels
 from weft.host.mesh.federations import MeshedNode, meshed_node
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel import Carried
@@ -58,7 +58,7 @@ class SimulatedCarrier:
         self.name = name
         self.nodes = network.topology.servers
         self.network = network
-        self.channels = Channels(
+        self.channels = CausalChannels(
             network.topology, network.topology.numbers[name], lambda port: disk.tables[port]
         )
         self.residents: dict[Port, Resident] = {}
