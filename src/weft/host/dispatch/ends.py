@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from weft.channel import Dependency, Event, EventChannel
 from weft.host.dispatch import worker
@@ -91,7 +91,7 @@ class RealTimeSupplier:
             self._proxy.disconnect_push_consumer()
             self._host.supplier_gone(self._number)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[_SupplierElsewhere], tuple[int, str]]:
         """With a consumer that is sent to another process."""
         return _SupplierElsewhere, (self._number, self.name)
 
