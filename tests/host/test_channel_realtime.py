@@ -390,7 +390,9 @@ def test_a_forked_child_has_no_links(file: Path) -> None:
         mouth, ear = Mouth(one), Ear(two)
         mouth.waits()
         loop = running(file, "S1").drive.loop
-        files = {*loop._selector.get_map(), loop.epoll().fileno()}
+        epoll = loop.epoll()
+        assert epoll is not None
+        files = {*loop._selector.get_map(), epoll.fileno()}
         assert len(files) >= 4  # the listener, a connection, the loop's own
         child = os.fork()
         if child == 0:

@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from weft.fom import parse_rid
 from weft.host.log import FORMS
@@ -220,26 +219,17 @@ _SECTIONS: dict[str, type] = {
 
 
 def load_settings(
-    flags: Mapping[str, Any], environment: Mapping[str, str], text: str = "", file_name: str = ""
+    flags: Mapping[str, object], environment: Mapping[str, str], text: str = "", file_name: str = ""
 ) -> Settings:
     """`flags` by place ("serve.port"); None where a flag was not given."""
-    chosen: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+    chosen: dict[str, dict[str, object]] = {section: {} for section in _SECTIONS}
     _take_file(chosen, text, file_name)
     _take_environment(chosen, environment)
     for place, value in flags.items():
         if value is not None:
             section, key = place.split(".")
             chosen[section][key] = value
-    return Settings(
-        ServeSettings(**chosen["serve"]),
-        LimitSettings(**chosen["limits"]),
-        SecuritySettings(**chosen["security"]),
-        FabricSettings(**chosen["fabric"]),
-        DdmSettings(**chosen["ddm"]),
-        ChannelSettings(**chosen["channel"]),
-        RecordSettings(**chosen["record"]),
-        ConsoleSettings(**chosen["console"]),
-    )
+    return Settings(**{section: kind(**chosen[section]) for section, kind in _SECTIONS.items()})
 
 
 def read_rid(ddm: DdmSettings) -> Source | None:
@@ -258,7 +248,7 @@ def _kinds(section: str) -> dict[str, type]:
     return {one.name: type(one.default) for one in fields(_SECTIONS[section])}
 
 
-def _take_file(chosen: dict[str, dict[str, Any]], text: str, name: str) -> None:
+def _take_file(chosen: dict[str, dict[str, object]], text: str, name: str) -> None:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -279,7 +269,7 @@ def _take_file(chosen: dict[str, dict[str, Any]], text: str, name: str) -> None:
             chosen[section][key] = value
 
 
-def _take_environment(chosen: dict[str, dict[str, Any]], environment: Mapping[str, str]) -> None:
+def _take_environment(chosen: dict[str, dict[str, object]], environment: Mapping[str, str]) -> None:
     for section in _SECTIONS:
         for key, kind in _kinds(section).items():
             variable = f"WEFT_{section}_{key}".upper()
@@ -287,7 +277,7 @@ def _take_environment(chosen: dict[str, dict[str, Any]], environment: Mapping[st
                 chosen[section][key] = _parse(variable, environment[variable], kind)
 
 
-def _parse(variable: str, text: str, kind: type) -> Any:
+def _parse(variable: str, text: str, kind: type[bool | int | float | str]) -> object:
     if kind is bool:
         if text.lower() in ("1", "true", "yes", "on"):
             return True

@@ -131,7 +131,7 @@ async def _flood(mesh: Mesh, to: str, count: int) -> dict[str, Any]:
     while mesh.channels.backlog(place):
         await asyncio.sleep(0)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    commits = mesh.status()["commits"]
+    commits = int(mesh.status()["commits"])
     return {
         "per_s": sent / wall,
         "sender_us": cpu / sent * 1e6,

@@ -20,8 +20,9 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from weft.host.causes import RECORDED
 from weft.host.client.settings import ClientSettings
@@ -117,9 +118,10 @@ class RemoteNode:
             configuration = _told(configuration, GATHER_ANSWERS)
         configuration = _told(_told(configuration, SORTS_CALLBACKS), ASK_LIMITS)
         try:
-            connection.result = connection.call("connect", (configuration, self._credentials))
-            message, connection.most = told_most(connection.result.message)
-            connection.result = replace(connection.result, message=message)
+            result = connection.call("connect", (configuration, self._credentials))
+            assert isinstance(result, ConfigurationResult)
+            message, connection.most = told_most(result.message)
+            connection.result = replace(result, message=message)
             connection.names_causes = message == RECORDED
         except BaseException:
             connection.lose()
@@ -127,9 +129,9 @@ class RemoteNode:
         return connection
 
 
-def _require_bytes(arguments: tuple[Any, ...]) -> None:
+def _require_bytes(values: object, tag: object) -> None:
     """Of a send or an update: what is no bytes is refused, as by a node of this process, also where it could be sent."""
-    for value in (*arguments[1].values(), arguments[2]):
+    for value in (*(values.values() if isinstance(values, Mapping) else ()), tag):
         if type(value) is not bytes:
             raise TypeError(f"values and tags are bytes, not {type(value).__name__}; encode it first")
 
@@ -192,7 +194,7 @@ class RemoteConnection:
 
     # --- calls ------------------------------------------------------------------------------------------------
 
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
         number, payload = self._encoded(service, arguments)
         most = self.most
         if most is not None and len(payload) + HEADER_SIZE > most.size:
@@ -234,7 +236,7 @@ class RemoteConnection:
             self._codec.time = self._hot.time = time_factory(value[1])
         return value
 
-    def _encoded(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+    def _encoded(self, service: str, arguments: tuple[object, ...]) -> tuple[int, bytes]:
         """The number of the call, by which its response is understood, and its bytes."""
         payload: bytes | None = None
         number = 0
@@ -242,7 +244,7 @@ class RemoteConnection:
             if service in _HOT:
                 payload = encode_hot_call(service, arguments)
                 if payload is None:
-                    _require_bytes(arguments)
+                    _require_bytes(arguments[1], arguments[2])
                 number = (SEND if service == "send_interaction" else UPDATE) + (len(arguments) > 3)
             elif len(arguments) == 1:
                 number = advance_number(service)

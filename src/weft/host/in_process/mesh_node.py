@@ -340,7 +340,7 @@ class OwnNode:
                 self.flush()
             self._drive.notify()
 
-    def status(self) -> dict[str, object]:
+    def status(self) -> dict[str, str | int]:
         """What `weft serve --status` says of a node."""
         with self._drive.mutex:
             return self._fabric.status()

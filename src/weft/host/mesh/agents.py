@@ -19,7 +19,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypedDict
 
 from weft.host.carrier import Port
 from weft.host.files.cbor import CborError, decode, encode
@@ -68,6 +68,15 @@ class AgentHost(Protocol):
     def kept(self, prefix: str) -> dict[str, bytes]: ...
 
 
+class DeadLetter(TypedDict):
+    """An event that was set aside."""
+
+    agent: str
+    sender: str
+    value: object
+    error: str
+
+
 class Engine:
     """The Resident of Port.AGENTS."""
 
@@ -107,8 +116,7 @@ class Engine:
                 if name in self._states:
                     self._mesh.keep(_STATE + name, self._states[name])
 
-    def dead_letters(self) -> list[dict[str, Any]]:
-        """What was set aside: agent, sender, value, error."""
+    def dead_letters(self) -> list[DeadLetter]:
         return [decode(value) for value in self._mesh.kept(_DEAD).values()]
 
     # --- as a Resident ----------------------------------------------------------------------------------------------
@@ -196,11 +204,11 @@ class Engine:
             del values[key]
         values.update(decode(state))
 
-    def _set_aside(self, name: str, sender: str, value: Any, error: str) -> None:
+    def _set_aside(self, name: str, sender: str, value: object, error: str) -> None:
         self._letters += 1
         text = f"an event from {sender} to agent {name} was set aside: {error}"
         self._report(LogText(text, "event-set-aside", ERROR, agent=name, peer=sender))
-        letter = {"agent": name, "sender": sender, "value": value, "error": error}
+        letter: DeadLetter = {"agent": name, "sender": sender, "value": value, "error": error}
         self._mesh.keep(f"{_DEAD}{self._letters:012}", encode(letter))
         if self._letters > DEAD_LETTERS:
             self._mesh.keep(f"{_DEAD}{self._letters - DEAD_LETTERS:012}", None)

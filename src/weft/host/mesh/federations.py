@@ -26,7 +26,7 @@ What is kept in the carrier's journal, each with the commit of what it came from
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
 from weft.fabric import Release, Topology
 from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
@@ -85,7 +85,7 @@ class MeshedNode:
         self._control = control
         self._boots: dict[str, int] = {}  # of the other nodes, as they have greeted
         self._ahead: dict[str, list[tuple[int, Data | Ordered | Inform | Mark]]] = {}
-        self._last: Any = None  # the parcel that was last written, and its bytes
+        self._last: object = None  # the parcel that was last written, and its bytes
         self._payload = b""
         self._commits: dict[str, list[str]] = {}  # the keys of the commits since the snapshot
         self._groups: dict[str, tuple[str, ...]] = {}  # multicast groups, by federation
@@ -165,7 +165,7 @@ class MeshedNode:
         payload = encode_parcel(effect.parcel, self.boot)
         self.carrier.cast(effect.nodes, effect.groups, _FEDERATIONS, payload)
 
-    def _unsent(self, node: str, parcel: Any, error: ParcelError) -> None:
+    def _unsent(self, node: str, parcel: object, error: ParcelError) -> None:
         """A federate gave a service something that is no argument of any: what the home would have said is said here."""
         if not isinstance(parcel, Request) or parcel.caller is None:
             raise error  # then it is an error of ours
@@ -272,7 +272,7 @@ def _place(commit: Commit) -> int:
     return commit.sequence
 
 
-def class_of(parcel: Any, reliable: bool) -> ServiceClass:
+def class_of(parcel: object, reliable: bool) -> ServiceClass:
     if isinstance(parcel, Data) and is_stamped(parcel.arguments[-1]):
         return _CAUSAL
     if isinstance(parcel, (Data, Ordered)):

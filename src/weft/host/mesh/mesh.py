@@ -20,7 +20,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from weft.fabric import Batch, Channel, Delivery, Domains, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
@@ -263,7 +263,7 @@ class Mesh:
         away = [n for n in range(len(self.nodes)) if reach.next_hop(n) >= 0 and not reach.is_reachable(n)]
         return {self.nodes[node]: reach.why(node) for node in away}
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, str | int]:
         """For the table of `weft run`."""
         counts = self.channels.counts()
         return {

@@ -17,7 +17,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from weft.fabric import Domains, parse_domains
 from weft.host.carrier import Port
@@ -79,7 +78,7 @@ class FabricNode:
         session = self.mesh.links.links[self._first_hops[node]].session
         return session is None or 2 * session.unacknowledged_bytes < self.mesh.settings.queue_bytes
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, str | int]:
         return {**self.mesh.status(), "reactions": self.engine.reactions}
 
 

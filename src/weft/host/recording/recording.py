@@ -39,6 +39,7 @@ from weft.kernel.node.faults import trace_of
 from weft.kernel.recording.message_rows import Recordings
 from weft.kernel.state.federation import Federation
 from weft.model.errors import WeftError
+from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import NO_OBJECT, Recorder
 from weft.model.records import Source
@@ -318,7 +319,7 @@ class NodeRecordings(Recordings):
                 run.waiting.append(rows)
         self._wake.set()
 
-    def facts(self) -> dict[str, object]:
+    def facts(self) -> JsonObject:
         """For a survey: where to, how much, and what waits to be written."""
         return {
             "on": not self.closed,

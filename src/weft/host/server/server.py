@@ -14,12 +14,12 @@ import contextlib
 import secrets
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TypeVar, cast
 
-from weft.host.files.saves import SaveDirectory, fetch, store
+from weft.host.files.saves import Outcome, SaveDirectory, carry_out
 from weft.host.files.schedules import read_schedule
 from weft.host.memory import Peak, give_back
 from weft.host.mesh.federations import meshed_node
@@ -115,7 +115,7 @@ class Server:
         self.board.node.surroundings = ServerSurroundings(self, fabric)
         self.address = ""  # where federates connect
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
-        self._keeping: set[asyncio.Future[Any]] = set()
+        self._keeping: set[asyncio.Future[Outcome]] = set()
         self.sessions: dict[int, Served] = {}
         self._dropped: dict[
             int, float
@@ -183,9 +183,8 @@ class Server:
         host = self.settings.serve.host
         try:
             listener = await loop.create_server(
-                cast(
-                    Any, lambda: kind(self, context is not None)
-                ),  # a protocol by its methods, not its class
+                # A protocol by its methods, not its class.
+                cast(Callable[[], asyncio.BaseProtocol], lambda: kind(self, context is not None)),
                 host,
                 port,
                 ssl=context,
@@ -201,10 +200,10 @@ class Server:
         port_given: int = listener.sockets[0].getsockname()[1]
         return port_given
 
-    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         """A mistake of ours outside of any call: the loop has closed what it concerned, and the others go on."""
         error = context.get("exception")
-        where = "" if error is None else f": {error!r} in {trace_of(error)}"
+        where = "" if not isinstance(error, Exception) else f": {error!r} in {trace_of(error)}"
         text = f"internal error, please report it: {context.get('message', '')}{where}"
         self.report(LogText(text, INTERNAL_ERROR, ERROR))
 
@@ -417,14 +416,12 @@ class Server:
 
     def _keep(self, effect: Store | Fetch) -> None:
         """In a thread of its own: a disk may take its time, and others are not to wait for it."""
-        if isinstance(effect, Store):
-            done = asyncio.get_running_loop().run_in_executor(None, store, self.saves, effect, self.report)
-        else:
-            done = asyncio.get_running_loop().run_in_executor(None, fetch, self.saves, effect, self.report)
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(None, carry_out, self.saves, effect, self.report)
         self._keeping.add(done)
         done.add_done_callback(lambda future: self._kept(effect, future))
 
-    def _kept(self, effect: Store | Fetch, future: asyncio.Future[Any]) -> None:
+    def _kept(self, effect: Store | Fetch, future: asyncio.Future[Outcome]) -> None:
         self._keeping.discard(future)
         if future.cancelled():
             return
@@ -435,10 +432,12 @@ class Server:
             text = f"the save {effect.label!r} of federation {effect.federation!r} failed: {error!r}"
             self.report(LogText(text, "save-failed", ERROR, federation=effect.federation, label=effect.label))
         now = time.monotonic()
-        if isinstance(effect, Store):
-            self.board.perform(node.stored(*where, error is None and future.result(), now))
+        if error is None:
+            self.board.perform(future.result()(node, now))
+        elif isinstance(effect, Store):
+            self.board.perform(node.stored(*where, False, now))
         else:
-            self.board.perform(node.fetched(*where, None if error else future.result(), now))
+            self.board.perform(node.fetched(*where, None, now))
         self.flush_soon()
 
     # --- turns ------------------------------------------------------------------------------------------------
@@ -650,10 +649,14 @@ def _guard_of(settings: Settings) -> Guard:
     return read_password_file(text, name, settings.security.clear_text_passwords)
 
 
-def run_loop(main: Any) -> Any:
+T = TypeVar("T")
+
+
+def run_loop(main: Coroutine[object, None, T]) -> T:
     """Run a coroutine on uvloop where it is installed, on asyncio elsewhere."""
     try:
         import uvloop
     except ImportError:
         return asyncio.run(main)
-    return uvloop.run(main)
+    found: T = uvloop.run(main)
+    return found
