@@ -168,30 +168,26 @@ Outcome = Callable[[Node, float], list[Effect]]
 
 def carry_out(saves: Saves, effect: Store | Fetch, report: Callable[[str], None]) -> Outcome:
     """Write or read a save, which may take a while; returns how to tell the node of it."""
+    federation, label = effect.federation, effect.label
+    where = (federation, effect.execution, label)
+    try:
+        if isinstance(effect, Store):
+            saves.write(federation, label, effect.data)
+            return lambda node, now: node.stored(*where, True, now)
+        data = saves.read(federation, label)
+        return lambda node, now: node.fetched(*where, data, now)
+    except SaveError as error:
+        stores = isinstance(effect, Store)
+        what = f"was not saved as {label!r}" if stores else f"cannot be restored from {label!r}"
+        event = "save-failed" if stores else "restore-failed"
+        text = f"federation {federation!r} {what}: {error}"
+        report(LogText(text, event, ERROR, federation=federation, label=label))
+        return failed(effect)
+
+
+def failed(effect: Store | Fetch) -> Outcome:
+    """Tells a node that there is no such save."""
     where = (effect.federation, effect.execution, effect.label)
     if isinstance(effect, Store):
-        well = store(saves, effect, report)
-        return lambda node, now: node.stored(*where, well, now)
-    data = fetch(saves, effect, report)
-    return lambda node, now: node.fetched(*where, data, now)
-
-
-def store(saves: Saves, effect: Store, report: Callable[[str], None]) -> bool:
-    """Do what the kernel asks for; says how it went, as `Node.stored` takes it."""
-    try:
-        saves.write(effect.federation, effect.label, effect.data)
-    except SaveError as error:
-        text = f"federation {effect.federation!r} was not saved as {effect.label!r}: {error}"
-        report(LogText(text, "save-failed", ERROR, federation=effect.federation, label=effect.label))
-        return False
-    return True
-
-
-def fetch(saves: Saves, effect: Fetch, report: Callable[[str], None]) -> object:
-    """The save, or None, as `Node.fetched` takes it."""
-    try:
-        return saves.read(effect.federation, effect.label)
-    except SaveError as error:
-        text = f"federation {effect.federation!r} cannot be restored from {effect.label!r}: {error}"
-        report(LogText(text, "restore-failed", ERROR, federation=effect.federation, label=effect.label))
-        return None
+        return lambda node, now: node.stored(*where, False, now)
+    return lambda node, now: node.fetched(*where, None, now)

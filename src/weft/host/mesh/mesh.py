@@ -74,18 +74,8 @@ class Mesh:
         self._own = topology.numbers[name]
         self._reach = Reach(topology, self._own)
         self.links = Links(domains, name, self.settings, self, report, folder)
-        host, port = split_address(domains.addresses[name])
-        casts = ddm or DdmSettings()
-        self._casting = Casting(
-            GroupSettings(
-                casts.multicast_port or port, casts.multicast_interface or host, casts.multicast_hops
-            ),
-            topology,
-            name,
-            bool(domains.ca),
-            self._was_cast,
-            report,
-        )
+        groups = _group_settings(domains.addresses[name], ddm or DdmSettings())
+        self._casting = Casting(groups, topology, name, bool(domains.ca), self._was_cast, report)
         self.journal: Journal | None = None
         if journal is not None:
             self.journal = Journal(journal, name, topology.fingerprint, self.settings.synchronous)
@@ -542,3 +532,8 @@ class Mesh:
         self._report(LogText(f"node {self._name} stops: {why}", "node-stops", ERROR))
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(why)
+
+
+def _group_settings(address: str, ddm: DdmSettings) -> GroupSettings:
+    host, port = split_address(address)
+    return GroupSettings(ddm.multicast_port or port, ddm.multicast_interface or host, ddm.multicast_hops)

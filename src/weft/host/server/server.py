@@ -19,10 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, cast
 
-from weft.host.files.saves import Outcome, SaveDirectory, carry_out
+from weft.host.files.saves import Outcome, SaveDirectory, carry_out, failed
 from weft.host.files.schedules import read_schedule
 from weft.host.memory import Peak, give_back
-from weft.host.mesh.federations import meshed_node
+from weft.host.mesh.federations import MeshedNode, meshed_node
 from weft.host.mesh.node import FabricNode
 from weft.host.recording.recording import NodeRecordings, recordings_of
 from weft.host.server.admission import Admission
@@ -84,42 +84,20 @@ class Server:
         self.settings = settings
         self.report = report
         limits = settings.limits
-        rid = read_rid(settings.ddm)
-        self._meshed = None
-        if fabric is not None:
-            domains = fabric.domains
-            self._meshed = meshed_node(
-                fabric.mesh, self._perform, domains.topology, domains.releases, run_directory, rid
-            )
         self._operator_key = OperatorKey(run_directory)
         self._guard = guard or _guard_of(settings)
         self._admission: Admission | None = None
-        self.most = most_of(limits.frame_bytes, None if self._meshed is None else settings.fabric.queue_bytes)
-        self.board = Switchboard(
-            Node("server", reports=run_directory, rid=rid) if self._meshed is None else self._meshed.node,
-            self._guard,
-            ModuleLimits(
-                limits.module_bytes, limits.modules, limits.federations, settings.serve.module_directory
-            ),
-            report,
-            limits.report_bytes,
-            self._keep,
-            limits.calls,
-            self._meshed,
-            limits.queue_bytes,
-            settings.channel.window,
-            self._operator_key,
-            self.most,
-        )
+        self.most = most_of(limits.frame_bytes, None if fabric is None else settings.fabric.queue_bytes)
+        self._meshed: MeshedNode | None = None
+        self.board = self._switchboard(run_directory, fabric)
         self.board.node.schedule = read_schedule(settings.channel.schedule, settings.channel.deadlines)
         self.board.node.surroundings = ServerSurroundings(self, fabric)
         self.address = ""  # where federates connect
         self.saves = SaveDirectory(settings.serve.saves, limits.saves)
         self._keeping: set[asyncio.Future[Outcome]] = set()
         self.sessions: dict[int, Served] = {}
-        self._dropped: dict[
-            int, float
-        ] = {}  # sessions of federates that did not read: until when they are told so
+        # Sessions of federates that did not read: until when they are told so.
+        self._dropped: dict[int, float] = {}
         # One buffer serves all connections: each read is taken out of it before the next begins.
         self.buffer = bytearray(_READ)
         self._session_settings = SessionSettings(
@@ -142,6 +120,35 @@ class Server:
         self._ticker: asyncio.TimerHandle | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self.is_closing = False
+
+    def _switchboard(self, run_directory: str, fabric: FabricNode | None) -> Switchboard:
+        """With the node, which `fabric` joins to others."""
+        settings, limits = self.settings, self.settings.limits
+        rid = read_rid(settings.ddm)
+        if fabric is None:
+            node = Node("server", reports=run_directory, rid=rid)
+        else:
+            domains = fabric.domains
+            self._meshed = meshed_node(
+                fabric.mesh, self._perform, domains.topology, domains.releases, run_directory, rid
+            )
+            node = self._meshed.node
+        return Switchboard(
+            node,
+            self._guard,
+            ModuleLimits(
+                limits.module_bytes, limits.modules, limits.federations, settings.serve.module_directory
+            ),
+            self.report,
+            limits.report_bytes,
+            self._keep,
+            limits.calls,
+            self._meshed,
+            limits.queue_bytes,
+            settings.channel.window,
+            self._operator_key,
+            self.most,
+        )
 
     # --- listening --------------------------------------------------------------------------------------------
 
@@ -425,19 +432,12 @@ class Server:
         self._keeping.discard(future)
         if future.cancelled():
             return
-        node = self.board.node
-        where = (effect.federation, effect.execution, effect.label)
         error = future.exception()
         if error is not None:
             text = f"the save {effect.label!r} of federation {effect.federation!r} failed: {error!r}"
             self.report(LogText(text, "save-failed", ERROR, federation=effect.federation, label=effect.label))
-        now = time.monotonic()
-        if error is None:
-            self.board.perform(future.result()(node, now))
-        elif isinstance(effect, Store):
-            self.board.perform(node.stored(*where, False, now))
-        else:
-            self.board.perform(node.fetched(*where, None, now))
+        outcome = future.result() if error is None else failed(effect)
+        self.board.perform(outcome(self.board.node, time.monotonic()))
         self.flush_soon()
 
     # --- turns ------------------------------------------------------------------------------------------------
