@@ -442,7 +442,7 @@ def test_alarms_go_off_while_nobody_calls(tmp_path: Path) -> None:
             for tag in (b"1", b"2", b"3"):
                 f.update(0, tank, TANK, "Position", tag=tag)
             assert [call[1][2] for call in f.take(1, "reflect_attribute_values")] == [b"1"]
-            inbox = f.rti[1].connection.inbox  # type: ignore[attr-defined]
+            inbox = f.rti[1].connection
             assert eventually(inbox.pending)
             assert [call[1][2] for call in f.take(1, "reflect_attribute_values")] == [b"3"]
     finally:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from weft._build import mypyc_attr
 from weft.kernel import (
     PAUSES,
     Alarm,
@@ -51,10 +52,12 @@ def _nobody_sleeps() -> None:
     """There is nobody to be woken."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Inbox:
     """Callbacks in the order in which they came or, once a message says how urgent it is, the most urgent first.
 
-    Of a session of a node in this process: the node is told when the federate takes a callback, with `guard` held.
+    Of a session of a node in this process: the node is told when the federate takes a callback, with `guard` held.  What adds
+    the way to call is a `Connection`.
     `wake` is called for a callback that comes while `asleep`.
     """
 
@@ -111,6 +114,9 @@ class Inbox:
                     node.began(self.session, callback.ticket, self._clock())
         return callback
 
+    def now(self) -> float:
+        return self._clock()
+
     def pending(self) -> bool:
         """Is a callback there?"""
         return bool(self._arrived) or (self._urgent is not None and self._urgent.waiting > 0)
@@ -119,17 +125,9 @@ class Inbox:
         """How many callbacks there are."""
         return len(self._arrived) + (0 if self._urgent is None else self._urgent.waiting)
 
-    def has_news(self) -> bool:
-        """Has a callback come that `take` has not looked at?"""
-        return bool(self._arrived)
-
     def is_worth_a_look(self) -> bool:
         """Might something that comes now be taken next?"""
         return not self._arrived or self._urgent is not None
-
-    def sorts(self) -> bool:
-        """May a callback that comes now be taken before those that wait?"""
-        return self._urgent is not None
 
     def forget_federation(self) -> None:
         """Drop what depends on being joined."""

@@ -72,7 +72,7 @@ class EmbeddedNode:
     def connect(self) -> EmbeddedConnection:
         with self._lock:
             made = EmbeddedConnection(self, self._node, self._node.open_session(), self._lock)
-            self.inboxes[made.inbox.session] = made.inbox
+            self.inboxes[made.session] = made
             return made
 
     def call(self, session: int, service: str, arguments: tuple[object, ...]) -> object:
@@ -185,83 +185,72 @@ class EmbeddedNode:
             self._reports.close()
 
 
-class EmbeddedConnection:
+class EmbeddedConnection(Inbox):
     """A session of an embedded node."""
 
     def __init__(self, host: EmbeddedNode, node: Node, session: int, lock: threading.Lock) -> None:
+        self._woken = threading.Event()
+        super().__init__(node, session, lock, time.monotonic, self._woken.set)
         self._host = host
-        self._session = session
-        self._arrived = threading.Event()
-        self.inbox = Inbox(node, session, lock, time.monotonic, self._arrived.set)
 
     def call(self, service: str, arguments: tuple[object, ...]) -> object:
-        if self.inbox.closed:
+        if self.closed:
             raise NotConnected("the connection is closed; connect again")
-        self.inbox.calls += 1
-        return self._host.call(self._session, service, arguments)
+        self.calls += 1
+        return self._host.call(self.session, service, arguments)
 
     def take(self) -> Callback | None:
-        if self._host.alarmed and not self.inbox.has_news():
+        if self._host.alarmed and not self._arrived:
             self._host.tick()  # who only looks and never waits sees to it here
-        return self.inbox.take()
+        return super().take()
 
     def finished(self, callback: UrgentCallback) -> None:
-        if not self.inbox.closed:
-            self._host.done(self._session, callback.ticket)
-
-    def pending(self) -> bool:
-        return self.inbox.pending()
-
-    def now(self) -> float:
-        return time.monotonic()
+        if not self.closed:
+            self._host.done(self.session, callback.ticket)
 
     def wait(self, seconds: float | None) -> bool:
         """Whoever waits also sees to what the node has to do meanwhile: there is no thread of its own for that."""
         deadline = None if seconds is None else time.monotonic() + seconds
         # Who waits without end looks up now and then.
         left = _NAP if seconds is None else seconds
-        while not self.inbox.closed:
+        while not self.closed:
             if self._host.alarmed:
                 self._host.tick()
-            self._arrived.clear()  # before the question how long: an alarm from now on ends the nap
+            self._woken.clear()  # before the question how long: an alarm from now on ends the nap
             due = self._host.until_tick()
             if self._wait(left if due is None else min(left, due)) or deadline is None:
                 break
             left = deadline - time.monotonic()
             if left <= 0.0:
                 break
-        return self.inbox.pending()
+        return self.pending()
 
     def _wait(self, seconds: float | None) -> bool:
-        inbox = self.inbox
-        if inbox.pending():
+        if self.pending():
             return True
-        inbox.asleep = True
+        self.asleep = True
         try:
             # Looked at again after `asleep` is up: a callback put in between would not have woken us.
-            if not inbox.has_news() and not inbox.closed:
-                self._arrived.wait(seconds)
+            if not self._arrived and not self.closed:
+                self._woken.wait(seconds)
         finally:
-            inbox.asleep = False
-        return inbox.pending()
-
-    def forget_federation(self) -> None:
-        self.inbox.forget_federation()
+            self.asleep = False
+        return self.pending()
 
     def close(self) -> None:
-        self._host.close(self._session)
+        self._host.close(self.session)
         self._end()
 
     def leave(self) -> None:
         self.lose()
 
     def lose(self) -> None:
-        self._host.lose(self._session)
+        self._host.lose(self.session)
         self._end()
 
     def _end(self) -> None:
-        self.inbox.closed = True
-        self._arrived.set()
+        self.closed = True
+        self._woken.set()
 
 
 def _warn(text: str) -> None:

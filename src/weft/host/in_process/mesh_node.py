@@ -204,7 +204,7 @@ class OwnNode:
             if self.failure:
                 raise NotConnected(f"node {self.name} of this process cannot go on: {self.failure}")
             made = OwnConnection(self, self._node, self._drive, self._node.open_session())
-            self.inboxes[made.inbox.session] = made.inbox
+            self.inboxes[made.session] = made
             return made
 
     def call(self, session: int, service: str, arguments: tuple[object, ...]) -> object:
@@ -346,72 +346,62 @@ class OwnNode:
             return self._fabric.status()
 
 
-class OwnConnection:
+class OwnConnection(Inbox):
     """A session of the node of this process."""
 
     def __init__(self, host: OwnNode, node: Node, drive: Drive, session: int) -> None:
+        super().__init__(node, session, drive.mutex, time.monotonic, drive.notify)
         self._host = host
         self._drive = drive
-        self._session = session
-        self.inbox = Inbox(node, session, drive.mutex, time.monotonic, drive.notify)
 
     def call(self, service: str, arguments: tuple[object, ...]) -> object:
-        if self.inbox.closed:
+        if self.closed:
             raise NotConnected("the connection is closed; connect again")
-        self.inbox.calls += 1
+        self.calls += 1
         size = size_of(arguments)
         if size > self._host.most.size:
             raise self._host.most.refusal(service, size, "a link between nodes")
-        return self._host.call(self._session, service, arguments)
+        return self._host.call(self.session, service, arguments)
 
     def take(self) -> Callback | None:
-        if self.inbox.is_worth_a_look():
+        if self.is_worth_a_look():
             self._wait(0.0)
-        return self.inbox.take()
+        return super().take()
 
     def finished(self, callback: UrgentCallback) -> None:
-        if not self.inbox.closed:
-            self._host.done(self._session, callback.ticket)
-
-    def pending(self) -> bool:
-        return self.inbox.pending()
-
-    def now(self) -> float:
-        return time.monotonic()
+        if not self.closed:
+            self._host.done(self.session, callback.ticket)
 
     def wait(self, seconds: float | None) -> bool:
         self._wait(_NAP if seconds is None else seconds)
-        return self.inbox.pending()
+        return self.pending()
 
     def _wait(self, seconds: float) -> None:
         drive = self._drive
         drive.mutex.acquire()
         try:
             self._host.flush()
-            self.inbox.asleep = True
+            self.asleep = True
             # Something more urgent than what waits may have come to the sockets.
-            look = seconds <= 0.0 and self.inbox.sorts()
+            look = seconds <= 0.0 and self._urgent is not None
             drive.until(_never if look else self._has_news, seconds)
         finally:
-            self.inbox.asleep = False
+            self.asleep = False
             drive.mutex.release()
 
     def _has_news(self) -> bool:
-        return self.inbox.pending() or self.inbox.closed
-
-    def forget_federation(self) -> None:
-        self.inbox.forget_federation()
+        return self.pending() or self.closed
 
     def close(self) -> None:
-        self.inbox.closed = True
-        self._host.close(self._session)
+        self.closed = True
+        self._host.close(self.session)
 
     def leave(self) -> None:
         self.lose()
 
     def lose(self) -> None:
-        self.inbox.closed = True
-        self._host.lose(self._session)
+        self.closed = True
+        self._host.lose(self.session)
 
 
 def _never() -> bool:
