@@ -104,7 +104,7 @@ def test_a_message_takes_the_walk(world: str) -> None:
     """A real one: the first passes all stops in their order, the next all but those that are for the first only."""
     done = subprocess.run(
         [sys.executable, "-m", "support.hops", world, "--json"],
-        env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": str(ROOT / "tests")},
+        env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"},
         capture_output=True,
         text=True,
         check=False,

@@ -23,7 +23,7 @@ from weft.host.client.settings import ClientSettings
 from weft.host.client.streams import open_stream
 from weft.host.pulse import GONE, Pulse, gone_by, is_unanswered
 from weft.host.server import server as server_module
-from weft.host.settings import Limits
+from weft.host.settings import LimitSettings
 from weft.model.errors import ConnectionFailed, FederateNameAlreadyInUse, NotConnected
 from weft.wire.session.pipe import SessionPipe
 from weft.wire.session.state import Action, SessionSettings, State
@@ -36,9 +36,9 @@ SOON = "FED_TIMEOUT_RECONNECT=1,FED_TIMEOUT_HEART=1,FED_INT_HEART=0.2,FedPro.res
 
 def test_by_default_both_sides_know_within_15_seconds() -> None:
     """A killed process closes its connections at once, a lost machine is found out in GONE; a tick is left for the rest."""
-    assert Limits().reconnect_seconds + 1.0 < 15.0
+    assert LimitSettings().reconnect_seconds + 1.0 < 15.0
     assert ClientSettings().reconnect + 1.0 < 15.0
-    assert Limits().reconnect_seconds > GONE
+    assert LimitSettings().reconnect_seconds > GONE
     assert ClientSettings().reconnect > GONE  # there is still time to resume when the machine comes back
 
 

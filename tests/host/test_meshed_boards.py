@@ -7,7 +7,7 @@ from typing import Any
 
 from host.mesh import FOM, NAME, handles
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.mesh.federations import MeshedNode, meshed_node
+from weft.host.mesh.federations import meshed_node
 from weft.host.parcels.codec import decode_parcel
 from weft.host.server.guard import OpenGuard
 from weft.host.server.serving import Switchboard
@@ -98,7 +98,7 @@ class Site:
             self.meshed.node, OpenGuard(), limits, self.reports.append, 0, lambda _: None, meshed=self.meshed
         )
 
-    def _perform(self, meshed: MeshedNode, effects: list[Effect]) -> None:
+    def _perform(self, effects: list[Effect], now: float) -> None:
         self.board.perform(effects)
 
 

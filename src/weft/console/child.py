@@ -21,7 +21,7 @@ from typing import Any
 
 from weft.console.security import Guard, Tokens, is_loopback
 from weft.host.files.private import private
-from weft.host.settings import Console as ConsoleSettings
+from weft.host.settings import ConsoleSettings as ConsoleSettings
 from weft.model.errors import SettingsError
 
 NEEDS = ("starlette", "uvicorn", "websockets")

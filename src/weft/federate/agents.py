@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.host.files.cbor import CborError, encode
-from weft.host.mesh.agents import Event
+from weft.host.mesh.agents import AgentEvent
 from weft.model.errors import FabricError
 
 
@@ -28,7 +28,7 @@ class Agent:
     def begin(self) -> None:
         """Once in the life of the agent, before its first event."""
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         """An event has come: `event.value` from the agent `event.sender`.  If this raises, nothing has happened."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it reacts")
 

@@ -110,7 +110,7 @@ def federates_of(found: Run) -> list[str] | None:
 
 def _last_ns(found: Run) -> int:
     """When the last node ended; of those that have not, when their last file was written."""
-    ends = [int(node["ended_ns"]) for node in found.nodes.values() if node.get("ended_ns")]
+    ends = [ended for node in found.nodes.values() if (ended := node.get("ended_ns"))]
     files: dict[str, Path] = {file.node: file.path for file in found.files}
     return max([*ends, *[path.stat().st_mtime_ns for path in files.values()]], default=0)
 

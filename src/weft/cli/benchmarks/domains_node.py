@@ -22,13 +22,13 @@ from typing import Any
 
 from weft.federate.agents import Agent
 from weft.host.carrier import Port, ServiceClass
-from weft.host.mesh.agents import Event
+from weft.host.mesh.agents import AgentEvent
 from weft.host.mesh.mesh import Mesh
 from weft.host.mesh.node import FabricNode, read_domains
 from weft.host.server.server import run_loop
-from weft.host.settings import Fabric
+from weft.host.settings import FabricSettings
 
-SETTINGS = Fabric(lost_seconds=60.0, retry_seconds=0.2, retry_most_seconds=2.0)
+SETTINGS = FabricSettings(lost_seconds=60.0, retry_seconds=0.2, retry_most_seconds=2.0)
 PAYLOAD = bytes(64)
 AT_ONCE = 256
 UNDER_WAY = 4096
@@ -39,7 +39,7 @@ class Pong(Agent):
 
     count = 0
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.count += 1
         self.send(event.sender, event.value)
 
@@ -52,7 +52,7 @@ class Ping(Agent):
     _missing = 0
     _back: asyncio.Event
 
-    def react(self, event: Event) -> None:
+    def react(self, event: AgentEvent) -> None:
         self.count += 1
         if event.sender == self.name:
             self.send(self._to, PAYLOAD)
@@ -131,7 +131,7 @@ async def _flood(mesh: Mesh, to: str, count: int) -> dict[str, Any]:
     while mesh.channels.backlog(place):
         await asyncio.sleep(0)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    commits = mesh.status()["commits"]
+    commits = int(mesh.status()["commits"])
     return {
         "per_s": sent / wall,
         "sender_us": cpu / sent * 1e6,

@@ -15,7 +15,7 @@ from weft.fabric import Domains
 from weft.host.mesh.agents import load_agent
 from weft.host.mesh.journal import set_aside
 from weft.host.mesh.node import FabricNode, read_domains
-from weft.host.settings import Ddm, Fabric, Settings
+from weft.host.settings import DdmSettings, FabricSettings, Settings
 from weft.model.errors import SettingsError
 
 
@@ -26,8 +26,8 @@ class NodePlan:
     name: str
     domains: Domains
     folder: Path
-    settings: Fabric
-    ddm: Ddm
+    settings: FabricSettings
+    ddm: DdmSettings
     journal: Path | None
     agents: tuple[str, ...] = ()
     status: float | None = None

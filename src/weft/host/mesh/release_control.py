@@ -34,7 +34,7 @@ class ReleaseControl:
     def holds_for(self, node: str) -> bool:
         return node in self._kept
 
-    def passed(self, node: str, parcel: Any, federation: Federation | None) -> Any:
+    def passed(self, node: str, parcel: object, federation: Federation | None) -> object:
         """The parcel as it may go to that node; None if nothing of it may."""
         if federation is None:
             return None if isinstance(parcel, (Data, Ordered)) else parcel
