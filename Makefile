@@ -64,7 +64,7 @@ check: build ## ruff, mypy --strict, import-linter, the public surface, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	PYTHONPATH=benchmarks $(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/test_public_surface.py
 	$(SITE)
 
