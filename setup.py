@@ -108,7 +108,7 @@ def extensions() -> list[Extension]:
         return []
     if os.name == "posix":
         for extension in found:  # calls from one C file to another need not go through the linker's table
-            extension.extra_compile_args.append("-fvisibility=hidden")
+            extension.extra_compile_args = [*extension.extra_compile_args, "-fvisibility=hidden"]
     return found
 
 

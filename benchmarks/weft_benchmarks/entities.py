@@ -59,7 +59,7 @@ def box(centre: Point, side: float) -> Box:
     return low_x, low_y, high_x, high_y
 
 
-class Federate:
+class EntityFederate:
     def __init__(self, network: SimulatedNetwork, number: int) -> None:
         self.connection: SimulatedConnection = network.at(f"S{number + 1}").connect()
         self.name = f"federate {number}"
@@ -144,7 +144,7 @@ def run_here(strategy: str, grid: int, regions: str, entities: int, steps: int) 
     nodes = [f"S{number + 1}" for number in range(FEDERATES)]
     network = SimulatedNetwork(nodes, 1, None, Source("bench.rid", text.encode()))
     begun = time.perf_counter()
-    federates = [Federate(network, number) for number in range(FEDERATES)]
+    federates = [EntityFederate(network, number) for number in range(FEDERATES)]
     world = World(entities)
     for federate, home, places in zip(federates, world.homes, world.places, strict=True):
         federate.see(home)
@@ -197,7 +197,7 @@ def run_here(strategy: str, grid: int, regions: str, entities: int, steps: int) 
     }
 
 
-def _place(federate: Federate, places: list[Point], regions: str) -> None:
+def _place(federate: EntityFederate, places: list[Point], regions: str) -> None:
     if regions == "moving":
         for region, place in zip(federate.regions, places, strict=True):
             federate.set_bounds(region, box(place, NEAR))

@@ -107,7 +107,7 @@ class Ears(weft.FederateAmbassador):
         self.synchronized += 1
 
 
-class Federate:
+class SteppingFederate:
     """One of them, in its process."""
 
     def __init__(self, plan: Plan) -> None:
@@ -252,7 +252,7 @@ class Federate:
 
 
 def main() -> None:
-    federate = Federate(Plan(*json.loads(sys.argv[1])))
+    federate = SteppingFederate(Plan(*json.loads(sys.argv[1])))
     print("ready", flush=True)
     sys.stdin.readline()  # all have joined
     federate.together("ready")

@@ -213,7 +213,7 @@ def test_a_slow_page_is_skipped_and_not_queued_for(monkeypatch: pytest.MonkeyPat
 
         showing = asyncio.ensure_future(page.show(send))
         for number in range(1, 101):
-            page.offer(pages.Publication(number, {"federations": {}, "number": number}))
+            page.offer(pages.ShownPicture(number, {"federations": {}, "number": number}))
             if number == 1:
                 await came.wait()
                 came.clear()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from support.console import federate
 from weft.console import pages
-from weft.console.merging import UNREACHABLE, Told, federations
-from weft.console.pages import Page, Publication
+from weft.console.merging import UNREACHABLE, NodeReport, federations
+from weft.console.pages import Page, ShownPicture
 from weft.console.patches import difference, merged, without_nulls
 from weft.console.picture import SECTIONS, SILENCE, Look, Painter, look_of, view
 from weft.console.rates import FEDERATE, rated, with_rates
@@ -100,7 +100,7 @@ def test_a_page_has_what_it_looks_at_whatever_it_missed(
                 continue
             numbered += 1
             picture = {"federations": step, "console": {"pages": 1}}
-            newest = Publication(numbered, picture)
+            newest = ShownPicture(numbered, picture)
             page.offer(newest)
             if numbered == 1 or data.draw(st.booleans()) or step is first:
                 text = page.message()
@@ -190,7 +190,7 @@ def test_of_each_federate_the_facts_of_its_own_node_and_members_as_the_home_has_
         if node in world["sent"]:
             classes["C"]["sent"] = world["sent"][node]
         facts = {"home": world["home"], "federates": members, "classes": classes}
-        told.append(Told(node, {"federations": {"F": facts}}, node in world["up"]))
+        told.append(NodeReport(node, {"federations": {"F": facts}}, node in world["up"]))
     made = federations(told)["F"]
     assert set(made["federates"]) == set(world["federates"])
     for name, at in world["federates"].items():
@@ -209,7 +209,10 @@ def test_who_has_left_is_gone_once_the_home_says_so() -> None:
     """A node that does not answer any more last said that the federate was there."""
     old = {"home": "S1", "federates": {"a": federate("a", "S2")}}
     new = {"home": "S1", "federates": {}}
-    told = [Told("S2", {"federations": {"F": old}}, False), Told("S1", {"federations": {"F": new}}, True)]
+    told = [
+        NodeReport("S2", {"federations": {"F": old}}, False),
+        NodeReport("S1", {"federations": {"F": new}}, True),
+    ]
     assert federations(told)["F"]["federates"] == {}
 
 
@@ -276,7 +279,7 @@ def test_whom_a_federate_waits_for_is_for_the_home_to_say() -> None:
     home["sub"] = {"node": "S3"} | waits | {"blocked_by": ["radar"]}
     there = {"sub": {"node": "S3"} | waits | {"blocked_by": ["the operator (paused)", "tank", "radar"]}}
     told = [
-        Told(node, {"federations": {"F": {"home": "S1", "federates": federates}}}, True)
+        NodeReport(node, {"federations": {"F": {"home": "S1", "federates": federates}}}, True)
         for node, federates in (("S1", home), ("S3", there))
     ]
     found = federations(told)["F"]["federates"]

@@ -17,11 +17,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import weft
 from weft.console import metrics, security
-from weft.console.answers import Problem, answer, bounded_json, problem
-from weft.console.asking import Asking, Link, NodeLink
+from weft.console.answers import RequestProblem, answer, bounded_json, problem
+from weft.console.asking import Asking, NodeConnection, NodeLink
 from weft.console.door import Door, caller_of
 from weft.console.openapi import description
-from weft.console.pages import INTERVAL, MOST, Page, Publication
+from weft.console.pages import INTERVAL, MOST, Page, ShownPicture
 from weft.console.picture import SECTIONS, Look, Painter, look_of, sections_of, view
 from weft.console.runs import Reviews, RunError, Shelf
 from weft.console.static import Files
@@ -37,15 +37,15 @@ BODY_BYTES = 16 << 10
 LISTEN_SECONDS = 0.02  # a page is listened to so often at most
 
 
-class Console:
+class RunningConsole:
     """All that one console is, behind its routes."""
 
     def __init__(
         self,
-        guard: security.Guard,
+        guard: security.ConsoleGuard,
         recordings: str = "",
         report: Callable[[str], None] = lambda text: None,
-        connect: Callable[[str, str], Link] = NodeLink,
+        connect: Callable[[str, str], NodeConnection] = NodeLink,
         reviews: Callable[[Shelf], Reviews] = Reviews,
     ) -> None:
         self.guard = guard
@@ -109,7 +109,7 @@ class Console:
         self._ask(sections_of(page.look for page in self.pages))
         await self._look_at_runs()
         self._numbered += 1
-        publication = Publication(self._numbered, self.picture())
+        publication = ShownPicture(self._numbered, self.picture())
         for page in self.pages:
             page.offer(publication)
 
@@ -157,7 +157,7 @@ class Console:
         chosen = request.query_params.get("sections")
         sections = frozenset(SECTIONS if chosen is None else filter(None, chosen.split(",")))
         if not sections <= frozenset(SECTIONS):
-            raise Problem(400, f"sections are of {', '.join(SECTIONS)}")
+            raise RequestProblem(400, f"sections are of {', '.join(SECTIONS)}")
         look = Look(request.query_params.get("federation"), sections)
         picture = view(await self.fresh(sections_of([look])), look)
         console = {**picture["console"], "may_steer": caller_of(request.scope).may_steer}
@@ -177,17 +177,17 @@ class Console:
             await self.fresh(sections_of([]))
             place = self.painter.place_of(wanted.federation, time.monotonic())
         if place is None or self.asking is None or place not in self.asking.places:
-            raise Problem(404, f"no node that answers knows a federation {wanted.federation[:100]!r}")
+            raise RequestProblem(404, f"no node that answers knows a federation {wanted.federation[:100]!r}")
         self._report(f"the operator asks: {wanted}")
         job = self.asking.do(place, lambda link: link.steer(wanted.action, wanted.federation, wanted.target))
         try:
             done = await asyncio.wait_for(asyncio.wrap_future(job), STEER_SECONDS)
         except TimeoutError:
-            raise Problem(
+            raise RequestProblem(
                 504, f"{place} did not answer within {STEER_SECONDS:g} s; look at what became of it"
             ) from None
         except WeftError as error:
-            raise Problem(409, str(error)) from error
+            raise RequestProblem(409, str(error)) from error
         return answer({**done, "ok": True})
 
     async def start_review(self, request: Request) -> Response:
@@ -246,7 +246,7 @@ async def _listen(page: Page, websocket: WebSocket) -> None:
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem | RunError)
+    assert isinstance(error, RequestProblem | RunError)
     return problem(error.status, error.reason)
 
 
@@ -260,7 +260,7 @@ async def _broken(request: Request, error: Exception) -> Response:
     return problem(500, "internal error, please report it; the console's log says more")
 
 
-def application(console: Console) -> ASGIApp:
+def application(console: RunningConsole) -> ASGIApp:
     routes = [
         Route("/", console.index),
         Route("/static/{name}", console.static),
@@ -276,6 +276,12 @@ def application(console: Console) -> ASGIApp:
     inner = Starlette(
         routes=routes,
         lifespan=console.living,
-        exception_handlers={Problem: _said, RunError: _said, 404: _unknown, 405: _unknown, 500: _broken},
+        exception_handlers={
+            RequestProblem: _said,
+            RunError: _said,
+            404: _unknown,
+            405: _unknown,
+            500: _broken,
+        },
     )
     return Door(inner, console.guard)

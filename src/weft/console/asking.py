@@ -35,7 +35,7 @@ Post = Callable[[Callable[[], object]], None]
 """Has something done in the thread that paints."""
 
 
-class Link(Protocol):
+class NodeConnection(Protocol):
     """A connection to a node."""
 
     def survey(self, sections: tuple[str, ...]) -> dict[str, Any]: ...
@@ -77,7 +77,7 @@ class _Station:
         key: str,
         painter: Painter,
         post: Post,
-        connect: Callable[[str, str], Link],
+        connect: Callable[[str, str], NodeConnection],
     ) -> None:
         self._place = place
         self._address = address
@@ -85,11 +85,11 @@ class _Station:
         self._painter = painter
         self._post = post
         self._connect = connect
-        self._link: Link | None = None
+        self._link: NodeConnection | None = None
         self._changed = threading.Condition()
         self._sections: tuple[str, ...] = ()
         self._wanted_until = 0.0
-        self._jobs: deque[tuple[Callable[[Link], Any], Future[Any]]] = deque()
+        self._jobs: deque[tuple[Callable[[NodeConnection], Any], Future[Any]]] = deque()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"asks {place}", daemon=True)
         self._thread.start()
@@ -99,7 +99,7 @@ class _Station:
             self._sections, self._wanted_until = sections, max(until, self._wanted_until)
             self._changed.notify()
 
-    def do(self, job: Callable[[Link], Any]) -> Future[Any]:
+    def do(self, job: Callable[[NodeConnection], Any]) -> Future[Any]:
         done: Future[Any] = Future()
         with self._changed:
             self._jobs.append((job, done))
@@ -156,13 +156,13 @@ class _Station:
         self._tell(lambda: self._painter.answered(self._place, survey, time.monotonic()))
         return began
 
-    def _work(self, job: Callable[[Link], Any], done: Future[Any]) -> None:
+    def _work(self, job: Callable[[NodeConnection], Any], done: Future[Any]) -> None:
         try:
             done.set_result(job(self._connected()))
         except Exception as error:
             done.set_exception(error)
 
-    def _connected(self) -> Link:
+    def _connected(self) -> NodeConnection:
         if self._link is None:
             self._link = self._connect(self._address, self._key)
         return self._link
@@ -190,7 +190,9 @@ def next_time(began: float, answered: float) -> float:
 class Asking:
     """All nodes of a console."""
 
-    def __init__(self, painter: Painter, post: Post, connect: Callable[[str, str], Link] = NodeLink) -> None:
+    def __init__(
+        self, painter: Painter, post: Post, connect: Callable[[str, str], NodeConnection] = NodeLink
+    ) -> None:
         self._painter = painter
         self._post = post
         self._connect = connect
@@ -244,7 +246,7 @@ class Asking:
         """Nodes that can be asked."""
         return list(self._stations)
 
-    def do(self, place: str, job: Callable[[Link], Any]) -> Future[Any]:
+    def do(self, place: str, job: Callable[[NodeConnection], Any]) -> Future[Any]:
         return self._stations[place].do(job)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from weft.console.security import Guard, Tokens, is_loopback
+from weft.console.security import ConsoleGuard, Tokens, is_loopback
 from weft.host.files.private import private
 from weft.host.settings import Console as ConsoleSettings
 from weft.model.errors import SettingsError
@@ -156,9 +156,9 @@ def check(settings: ConsoleSettings) -> None:
         )
 
 
-def guard_of(settings: ConsoleSettings, listening: socket.socket) -> Guard:
+def guard_of(settings: ConsoleSettings, listening: socket.socket) -> ConsoleGuard:
     names = {name.strip().lower() for name in settings.names.split(",") if name.strip()}
     if not is_loopback(settings.host):
         names.add(socket.gethostname().lower())
     port: int = listening.getsockname()[1]
-    return Guard(Tokens.make(), settings.host, port, bool(settings.cert), frozenset(names))
+    return ConsoleGuard(Tokens.make(), settings.host, port, bool(settings.cert), frozenset(names))

@@ -18,7 +18,7 @@ DETAILS = ("classes", "dimensions", "regions", "regions_left_off", "cells", "cha
 """Members of a federation that only pages that look at them need."""
 
 
-class Told(NamedTuple):
+class NodeReport(NamedTuple):
     """What a node said last, and whether it still answers."""
 
     node: str
@@ -26,15 +26,15 @@ class Told(NamedTuple):
     is_up: bool
 
 
-def federations(tellers: Iterable[Told]) -> Object:
-    by_name: dict[str, list[tuple[Told, Object]]] = {}
+def federations(tellers: Iterable[NodeReport]) -> Object:
+    by_name: dict[str, list[tuple[NodeReport, Object]]] = {}
     for told in tellers:
         for name, facts in told.survey.get("federations", {}).items():
             by_name.setdefault(name, []).append((told, facts))
     return {name: _federation(parts) for name, parts in sorted(by_name.items())}
 
 
-def _federation(parts: list[tuple[Told, Object]]) -> Object:
+def _federation(parts: list[tuple[NodeReport, Object]]) -> Object:
     parts = sorted(parts, key=lambda part: _rank(*part))
     first = parts[0][1]
     made = {name: value for name, value in first.items() if name not in ("federates", *DETAILS)}
@@ -46,12 +46,12 @@ def _federation(parts: list[tuple[Told, Object]]) -> Object:
     return made
 
 
-def _rank(told: Told, facts: Object) -> tuple[bool, bool, str]:
+def _rank(told: NodeReport, facts: Object) -> tuple[bool, bool, str]:
     """The home first, if it answers; then others that do."""
     return (not told.is_up, facts.get("home") != told.node, told.node)
 
 
-def _federates(parts: list[tuple[Told, Object]]) -> Object:
+def _federates(parts: list[tuple[NodeReport, Object]]) -> Object:
     """Parts are in the order of their rank, so the first that speaks of a federate is heard, unless its own node answers."""
     home = next((facts for told, facts in parts if told.is_up and facts.get("home") == told.node), None)
     answering = {told.node: told.is_up for told, _ in parts}

@@ -29,7 +29,7 @@ def json_text(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-class Publication:
+class ShownPicture:
     """A picture that is being shown; `number` tells it from others."""
 
     def __init__(self, number: int, picture: Object) -> None:
@@ -51,7 +51,7 @@ class Publication:
             self._texts[key] = json_text(self.view(key))
         return self._texts[key]
 
-    def patch(self, since: Publication, before: Key, key: Key) -> str:
+    def patch(self, since: ShownPicture, before: Key, key: Key) -> str:
         """ "{}" if nothing has changed."""
         found = self._patches.get((before, since.number, key))
         if found is None:
@@ -66,12 +66,12 @@ class Page:
     def __init__(self, may_steer: bool) -> None:
         self.look = Look()
         self._may_steer = may_steer
-        self._newest: Publication | None = None
-        self._has: tuple[Publication, Key] | None = None
+        self._newest: ShownPicture | None = None
+        self._has: tuple[ShownPicture, Key] | None = None
         self._sent = 0
         self._fresh = asyncio.Event()
 
-    def offer(self, publication: Publication) -> None:
+    def offer(self, publication: ShownPicture) -> None:
         self._newest = publication
         self._fresh.set()
 
@@ -89,7 +89,7 @@ class Page:
         self._has = (self._newest, key)
         return text
 
-    def _message(self, newest: Publication, key: Key) -> str:
+    def _message(self, newest: ShownPicture, key: Key) -> str:
         if self._has is not None:
             patch = newest.patch(self._has[0], self._has[1], key)
             if len(patch) < LARGE or len(patch) < len(newest.full(key)):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.console.merging import DETAILS, Told, federations
+from weft.console.merging import DETAILS, NodeReport, federations
 from weft.console.patches import without_nulls
 from weft.console.rates import Object, rated
 
@@ -121,7 +121,7 @@ class Painter:
             name = node.name if node.name not in nodes else f"{node.name} ({node.address or place})"
             nodes[name] = _shown(node, state, why, now)
         told = [
-            Told(node.name, node.survey, states[place][0] == "up")
+            NodeReport(node.name, node.survey, states[place][0] == "up")
             for place, node in self._nodes.items()
             if node.survey
         ]

@@ -31,16 +31,16 @@ from weft.model.handles import (
 from weft.model.records import RangeBounds
 from weft.model.time import time_factory
 from weft.prove.calls.signatures import SIGNATURES
-from weft.prove.script import Plain, Script, Step
-from weft.prove.words import Words
+from weft.prove.script import Plain, Script, ScriptedCall
+from weft.prove.words import ModelWords
 
 H = TypeVar("H", bound=Handle)
 _UNKNOWN = 0xFFFF00  # numbers from here on are of nothing
 _GIVEN_NAME = re.compile(r"HLA\d+$")
 
 
-class Book:
-    def __init__(self, words: Words, script: Script, federation: str) -> None:
+class HandleBook:
+    def __init__(self, words: ModelWords, script: Script, federation: str) -> None:
         self.words = words
         self.federation = federation
         factory = time_factory(script.time)
@@ -91,7 +91,7 @@ class Book:
         found = self.handles.get((kind, str(name)))
         return found if isinstance(found, kind) else kind.of(_UNKNOWN)
 
-    def arguments(self, step: Step) -> tuple[list[object], dict[str, object]]:
+    def arguments(self, step: ScriptedCall) -> tuple[list[object], dict[str, object]]:
         kinds = SIGNATURES[step.call]
         given: list[object] = []
         keywords: dict[str, object] = {}
@@ -262,7 +262,7 @@ class Book:
             said[2]["HLAexception"] = "…"  # words for people
         return said
 
-    def note_result(self, step: Step, result: object) -> Plain:
+    def note_result(self, step: ScriptedCall, result: object) -> Plain:
         """What the call returned, in names; what it made has the step's name from now on."""
         if step.call == "join_federation_execution":
             assert isinstance(result, FederateHandle)

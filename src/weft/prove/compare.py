@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.federate.refusals import errors_of
-from weft.prove.player import END, Seen
-from weft.prove.script import Plain, Step
+from weft.prove.player import END, CallRecord
+from weft.prove.script import Plain, ScriptedCall
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Saves:
         return now
 
 
-def broken(seen: Sequence[Seen]) -> Difference | None:
+def broken(seen: Sequence[CallRecord]) -> Difference | None:
     """What is wrong in one world, whatever others do: an exception that its service has not, a message about nothing."""
     known: dict[int, Counter[str] | None] = {}  # None: after a restore of a save by somebody else
     saves = _Saves()
@@ -102,7 +102,7 @@ def broken(seen: Sequence[Seen]) -> Difference | None:
     return None
 
 
-def _note_call(known: dict[int, Counter[str] | None], one: Seen) -> None:
+def _note_call(known: dict[int, Counter[str] | None], one: CallRecord) -> None:
     """How many instances of a name it knows: another may have the name before the removal of the first is heard."""
     step = one.step
     if one.error:
@@ -119,7 +119,7 @@ def _note_call(known: dict[int, Counter[str] | None], one: Seen) -> None:
 
 
 def first_difference(
-    expected: Sequence[Seen], found: Sequence[Seen], world: str, one_place: bool
+    expected: Sequence[CallRecord], found: Sequence[CallRecord], world: str, one_place: bool
 ) -> Difference | None:
     """`one_place`: all federates are at one node, so that nothing can be under way when a grant is due."""
     comparison = _Comparison(world, one_place)
@@ -136,9 +136,9 @@ class _Comparison:
         self._one_place = one_place
         self._late: dict[int, Late] = {}
         self._saves = _Saves()
-        self._hurried: list[tuple[Seen, Seen]] = []
+        self._hurried: list[tuple[CallRecord, CallRecord]] = []
 
-    def differs(self, one: Seen, other: Seen) -> tuple[str, str]:
+    def differs(self, one: CallRecord, other: CallRecord) -> tuple[str, str]:
         call = f"{one.step.call} by f{one.step.federate}"
         self._hurried.append((one, other))
         sure = not (one.unsure or other.unsure)
@@ -174,7 +174,9 @@ class _Comparison:
             return ""
         return f"in a hurry: {dict(refused)} embedded, {dict(told)} at {self._world}"
 
-    def _is_alike(self, who: int, step: Step | None, expected: list[Plain], found: list[Plain]) -> bool:
+    def _is_alike(
+        self, who: int, step: ScriptedCall | None, expected: list[Plain], found: list[Plain]
+    ) -> bool:
         """`step`: if it was not refused."""
         if _in_order(expected) != _in_order(found):
             return False
@@ -217,7 +219,7 @@ def _keeps_order(one: dict[tuple[str, ...], list[Plain]], other: dict[tuple[str,
     )
 
 
-def _outcome(seen: Seen) -> str:
+def _outcome(seen: CallRecord) -> str:
     return f"{seen.error} ({seen.text})" if seen.error else "no exception"
 
 

@@ -23,7 +23,7 @@ Plain = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptedCall:
     federate: int
     call: str
     arguments: tuple[Plain, ...] = ()
@@ -44,19 +44,19 @@ class Script:
     seed: int
     federates: int
     time: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ScriptedCall, ...] = ()
 
     def text(self) -> str:
         head = {"weft": "script", "seed": self.seed, "federates": self.federates, "time": self.time}
         return "\n".join([json.dumps(head), *(step.text() for step in self.steps)]) + "\n"
 
-    def with_steps(self, steps: list[Step] | tuple[Step, ...]) -> Script:
+    def with_steps(self, steps: list[ScriptedCall] | tuple[ScriptedCall, ...]) -> Script:
         return replace(self, steps=tuple(steps))
 
 
 def read_script(text: str, name: str = "the script") -> Script:
     """Of its text form; empty lines and those that begin with # are passed over."""
-    found: list[Step] = []
+    found: list[ScriptedCall] = []
     head: Script | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -69,7 +69,7 @@ def read_script(text: str, name: str = "the script") -> Script:
                 head = Script(int(one["seed"]), int(one["federates"]), str(one["time"]))
             else:
                 found.append(
-                    Step(
+                    ScriptedCall(
                         int(one["federate"]),
                         str(one["call"]),
                         tuple(one.get("with", ())),

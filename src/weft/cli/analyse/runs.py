@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.cli.analyse.run_reviews import review_of
-from weft.cli.terminal.facts_lines import Column, amount, clean, lasting, table
+from weft.cli.terminal.facts_lines import ScreenColumn, amount, clean, lasting, table
 from weft.host.recording.files import DEFAULT_DIRECTORY, RecordingError
 from weft.host.recording.runs import Run, find_runs, open_run
 
@@ -160,13 +160,13 @@ def _review(one: dict[str, Any]) -> str:
 
 
 _COLUMNS = (
-    Column("federation", lambda one: one["federation"], 10, least=10),
-    Column("started (UTC)", _when, 6),
-    Column("length", lambda one: lasting(one["seconds"]), 7, True),
-    Column("federates", lambda one: str(len(one["federates"])) if "federates" in one else "?", 5, True),
-    Column("nodes", lambda one: str(len(one["nodes"])), 3, True),
-    Column("rows", _rows, 4, True),
-    Column("size", lambda one: amount(one["bytes"]), 7, True),
-    Column("review", _review, 8),
-    Column("state", _state, 9),
+    ScreenColumn("federation", lambda one: one["federation"], 10, least=10),
+    ScreenColumn("started (UTC)", _when, 6),
+    ScreenColumn("length", lambda one: lasting(one["seconds"]), 7, True),
+    ScreenColumn("federates", lambda one: str(len(one["federates"])) if "federates" in one else "?", 5, True),
+    ScreenColumn("nodes", lambda one: str(len(one["nodes"])), 3, True),
+    ScreenColumn("rows", _rows, 4, True),
+    ScreenColumn("size", lambda one: amount(one["bytes"]), 7, True),
+    ScreenColumn("review", _review, 8),
+    ScreenColumn("state", _state, 9),
 )

@@ -9,8 +9,16 @@ import sys
 import textwrap
 
 from weft.cli.arguments import add_operator_key, add_server, real, servers_of
-from weft.cli.terminal.asking import SHORT, Door, advice, ask_all
-from weft.cli.terminal.facts import Answer, Facts, blocks, picture_of, survey_of_status, troubles, wall_of
+from weft.cli.terminal.asking import SHORT, NodeAccess, advice, ask_all
+from weft.cli.terminal.facts import (
+    Facts,
+    SurveyAnswer,
+    blocks,
+    picture_of,
+    survey_of_status,
+    troubles,
+    wall_of,
+)
 from weft.cli.terminal.facts_lines import headline, status_lines
 from weft.model.errors import ConnectionFailed
 
@@ -49,8 +57,8 @@ def add_nodes(parser: argparse.ArgumentParser) -> None:
     add_operator_key(either, "operator.key of a server's run directory, instead of a password")
 
 
-def door_of(arguments: argparse.Namespace) -> Door:
-    return Door(arguments.password, arguments.operator_key)
+def door_of(arguments: argparse.Namespace) -> NodeAccess:
+    return NodeAccess(arguments.password, arguments.operator_key)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,4 +97,4 @@ def texts(picture: Facts, width: int) -> list[str]:
 def lines(found: list[Facts], width: int = WIDTH) -> list[str]:
     """What `RTIambassador.query_status` gives, as `weft status` shows it."""
     survey = survey_of_status(found)
-    return texts(picture_of([Answer("here", {**survey, "node": survey["node"] or "here"})]), width)
+    return texts(picture_of([SurveyAnswer("here", {**survey, "node": survey["node"] or "here"})]), width)

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Self
 from weft.cli.arguments import servers_of
 from weft.cli.observe.status import add_nodes, door_of
 from weft.cli.observe.status import run as run_status
-from weft.cli.observe.top_view import View, frame
+from weft.cli.observe.top_view import TopView, frame
 from weft.cli.terminal.asking import SHORT, Asker
-from weft.cli.terminal.facts import Answer, Facts, picture_of
-from weft.cli.terminal.facts_lines import Line
+from weft.cli.terminal.facts import Facts, SurveyAnswer, picture_of
+from weft.cli.terminal.facts_lines import ScreenLine
 from weft.cli.terminal.keyboard import Keyboard
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Watch:
         self._askers = askers
         self._wake = wake
         self._lock = threading.Lock()
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, SurveyAnswer] = {}
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(
@@ -155,7 +155,7 @@ def _show(watch: Watch, wake: Wake) -> int:
     from rich.live import Live
 
     console = Console(highlight=False, markup=False)
-    view = View()
+    view = TopView()
     with (
         _signals(wake) as ended,
         Keyboard() as keyboard,
@@ -198,13 +198,13 @@ def _wait(keyboard: Keyboard, wake: Wake, drawn: float) -> list[str]:
             return keyboard.settle()
 
 
-def _screen(console: Console, picture: Facts, view: View) -> Text:
+def _screen(console: Console, picture: Facts, view: TopView) -> Text:
     width, height = console.size
     shown = frame(picture, view, width, height, time.strftime("%H:%M:%S"))
     return as_rich(shown)
 
 
-def as_rich(lines: Sequence[Line]) -> Text:
+def as_rich(lines: Sequence[ScreenLine]) -> Text:
     from rich.text import Text
 
     made = Text(no_wrap=True, end="")

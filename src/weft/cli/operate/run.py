@@ -31,7 +31,7 @@ from weft.cli.arguments import (
 from weft.cli.operate.console import console_for, tell_of
 from weft.cli.operate.run_journals import make_way
 from weft.cli.operate.run_logs import NodeLogs
-from weft.cli.operate.run_nodes import Child, Command
+from weft.cli.operate.run_nodes import Child, FederateProgram
 from weft.cli.operate.run_table import LiveTable, PlainLines, Shown
 from weft.cli.operate.serve import settings_from
 from weft.host.files.private import make_private
@@ -163,9 +163,9 @@ def _run_directory() -> Path:
     return folder
 
 
-def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Command]:
+def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[FederateProgram]:
     by_name = {child.name: child for child in children}
-    found: list[Command] = []
+    found: list[FederateProgram] = []
     for number, text in enumerate(wanted, 1):
         node, _, command = text.partition("=")
         if node not in by_name or not command.strip():
@@ -176,13 +176,13 @@ def _commands(wanted: list[str], children: list[Child], folder: Path) -> list[Co
             words = shlex.split(command)
         except ValueError as error:
             raise SettingsError(f"--federate {text!r}: {error}") from error
-        found.append(Command(number, by_name[node], words, folder / f"federate-{number}.log"))
+        found.append(FederateProgram(number, by_name[node], words, folder / f"federate-{number}.log"))
     return found
 
 
 async def _run(
     children: list[Child],
-    commands: list[Command],
+    commands: list[FederateProgram],
     shown: Shown,
     logs: NodeLogs,
     restart: bool,
@@ -248,7 +248,7 @@ async def _run(
     return 1 if any(one.failure for one in [*children, *commands]) else 0
 
 
-def _tell_failures(logs: NodeLogs, children: list[Child], commands: list[Command]) -> None:
+def _tell_failures(logs: NodeLogs, children: list[Child], commands: list[FederateProgram]) -> None:
     """Each once, as soon as it is known."""
     for child in children:
         if child.failure:

@@ -18,7 +18,7 @@ START_SECONDS = 60.0  # that a program may take to join before silence counts as
 LAST_LINES = 5
 
 
-class _Process:
+class _ChildProcess:
     """One process; ended by its id and by nothing else.  `failure`: how it ended, if that was not to be."""
 
     def __init__(self, log: Path) -> None:
@@ -53,7 +53,7 @@ class _Process:
                 self.process.send_signal(number)
 
 
-class Child(_Process):
+class Child(_ChildProcess):
     """A node."""
 
     def __init__(self, name: str, command: list[str], log: Path) -> None:
@@ -63,7 +63,7 @@ class Child(_Process):
         self.state = "starting"
         self.pid = 0
         self.restarts = 0
-        self.programs: list[Command] = []
+        self.programs: list[FederateProgram] = []
         self.joined = 0  # the most federates that were joined here at once
         self.has_ended = False
         self.status: dict[str, Any] = {}
@@ -115,7 +115,7 @@ class Child(_Process):
                 self.rates[name] = (status[name] - before[name]) / passed
 
 
-class Command(_Process):
+class FederateProgram(_ChildProcess):
     """A program that goes with a node: a federate."""
 
     def __init__(self, number: int, node: Child, command: list[str], log: Path) -> None:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from weft.cli.terminal.facts import Answer, Facts, survey_of_status
+from weft.cli.terminal.facts import Facts, SurveyAnswer, survey_of_status
 from weft.console.rates import rated
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.operator_keys import operator_credentials
@@ -28,7 +28,7 @@ _HASTE = "FedPro.connect.timeout=3,FedPro.FED_TIMEOUT_RECONNECT=0.1,FedPro.FED_T
 
 
 @dataclass(frozen=True)
-class Door:
+class NodeAccess:
     """How nodes are entered that do not let everybody in."""
 
     password: str | None = None  # NAME:PASSWORD
@@ -63,17 +63,19 @@ class Asker:
         self._knows_surveys = True
         self._before: Facts = {}
 
-    def ask(self, sections: Sequence[str]) -> Answer:
+    def ask(self, sections: Sequence[str]) -> SurveyAnswer:
         """Never raises for what the other side does: that is what the answer tells."""
         try:
             survey = self._survey(sections)
         except RTIexception as error:
             self.close()
-            return Answer(self.address, {}, str(error), self._node, self._clock() - self._answered)
+            return SurveyAnswer(self.address, {}, str(error), self._node, self._clock() - self._answered)
         self._node = str(survey.get("node") or self.address)
         self._answered = self._clock()
         before, self._before = self._before, survey
-        return Answer(self.address, {**rated(survey, before or None), "node": self._node}, node=self._node)
+        return SurveyAnswer(
+            self.address, {**rated(survey, before or None), "node": self._node}, node=self._node
+        )
 
     def _survey(self, sections: Sequence[str]) -> Facts:
         if self._rti is None:
@@ -126,12 +128,15 @@ def advice(why: str, with_password: bool = True) -> str:
 
 
 def ask_all(
-    addresses: Sequence[str], door: Door, sections: Sequence[str], make: Callable[[], Any] = RTIambassador
-) -> list[Answer]:
+    addresses: Sequence[str],
+    door: NodeAccess,
+    sections: Sequence[str],
+    make: Callable[[], Any] = RTIambassador,
+) -> list[SurveyAnswer]:
     """All at the same time: one that does not answer must not hold up the others."""
     credentials = door.credentials()
 
-    def ask(address: str) -> Answer:
+    def ask(address: str) -> SurveyAnswer:
         asker = Asker(address, credentials, make=make)
         try:
             return asker.ask(sections)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.console.merging import Told, federations
+from weft.console.merging import NodeReport, federations
 
 Facts = dict[str, Any]
 """Plain data, as it comes from a node."""
@@ -19,7 +19,7 @@ _OF_THE_NODE = ("server", "fabric", "recording", "version", "now", "wall")
 
 
 @dataclass(frozen=True)
-class Answer:
+class SurveyAnswer:
     """What came of asking one address: a survey, or why there is none."""
 
     address: str
@@ -29,7 +29,7 @@ class Answer:
     age: float = 0.0  # seconds since then
 
 
-def picture_of(answers: Iterable[Answer]) -> Facts:
+def picture_of(answers: Iterable[SurveyAnswer]) -> Facts:
     nodes: dict[str, Facts] = {}
     surveys: dict[str, Facts] = {}
     for answer in answers:
@@ -54,7 +54,7 @@ def picture_of(answers: Iterable[Answer]) -> Facts:
         surveys[name] = survey
     for name, survey in surveys.items():
         _hear_of_others(nodes, name, survey.get("fabric") or {})
-    merged = federations([Told(name, survey, True) for name, survey in surveys.items()])
+    merged = federations([NodeReport(name, survey, True) for name, survey in surveys.items()])
     return {"nodes": dict(sorted(nodes.items())), "federations": merged}
 
 
@@ -104,7 +104,7 @@ def survey_of_status(found: list[Facts], node: str = "") -> Facts:
 
 
 @dataclass(frozen=True)
-class Block:
+class BlockingFederate:
     """One federate that keeps others waiting."""
 
     federation: str
@@ -120,12 +120,12 @@ class Block:
                 "seconds": self.seconds, "requested": self.requested, "asks": self.asks, **since}  # fmt: skip
 
 
-def blocks(picture: Facts) -> list[Block]:
+def blocks(picture: Facts) -> list[BlockingFederate]:
     """Who keeps whom waiting, the longest wait first.
 
     Who waits for somebody that waits too is only a link of the chain, so blockers that do not wait themselves come first.
     """
-    found: list[tuple[bool, Block]] = []
+    found: list[tuple[bool, BlockingFederate]] = []
     for name, federation in picture["federations"].items():
         waiting: dict[str, list[tuple[float, str]]] = {}
         federates = federation["federates"]
@@ -138,7 +138,7 @@ def blocks(picture: Facts) -> list[Block]:
             seconds, longest = others[0]
             first = federates[longest]
             waits_too = bool(federates.get(blocker, {}).get("asks"))
-            block = Block(name, blocker, tuple(who for _, who in others), seconds,
+            block = BlockingFederate(name, blocker, tuple(who for _, who in others), seconds,
                           str(first.get("requested", "?")), str(first["asks"]))  # fmt: skip
             found.append((waits_too, block))
     found.sort(key=lambda pair: (pair[0], -pair[1].seconds, pair[1].federation, pair[1].blocker))

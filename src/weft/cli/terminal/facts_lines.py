@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from weft.cli.terminal.facts import Block, Facts, blocks, wall_of
+from weft.cli.terminal.facts import BlockingFederate, Facts, blocks, wall_of
 from weft.model.records import absence_words
 
 GAP = 2
@@ -20,7 +20,7 @@ Span = tuple[str, str]  # a text and its style, as rich calls it; "" for none
 
 
 @dataclass
-class Line:
+class ScreenLine:
     spans: list[Span] = field(default_factory=list)
     subject: tuple[str, str] = ("", "")  # the federation and federate that the line is about
 
@@ -29,8 +29,8 @@ class Line:
         return "".join(text for text, _ in self.spans).rstrip()
 
 
-def line(text: str, style: str = "") -> Line:
-    return Line([(text, style)])
+def line(text: str, style: str = "") -> ScreenLine:
+    return ScreenLine([(text, style)])
 
 
 def clean(value: Any) -> str:
@@ -46,7 +46,7 @@ def fit(text: str, width: int, right: bool = False) -> str:
 
 
 @dataclass(frozen=True)
-class Column:
+class ScreenColumn:
     title: str
     value: Callable[[Facts], str]
     weight: int  # the lowest goes first where there is no room
@@ -56,8 +56,8 @@ class Column:
 
 
 def table(
-    columns: Sequence[Column], rows: Sequence[tuple[Facts, str, tuple[str, str]]], width: int
-) -> list[Line]:
+    columns: Sequence[ScreenColumn], rows: Sequence[tuple[Facts, str, tuple[str, str]]], width: int
+) -> list[ScreenLine]:
     """A head and a line for each row (facts, style, subject): columns that are empty, or do not fit, are left out."""
     cells = [[clean(column.value(facts)) for column in columns] for facts, _, _ in rows]
     kept = [at for at in range(len(columns)) if any(row[at] for row in cells)]
@@ -70,13 +70,13 @@ def table(
         if wide[widest] == 1:
             break
         wide[widest] -= 1
-    lines = [Line([(_row([columns[at].title for at in kept], kept, wide, columns), "bold")])]
+    lines = [ScreenLine([(_row([columns[at].title for at in kept], kept, wide, columns), "bold")])]
     for (_, style, subject), row in zip(rows, cells, strict=True):
         spans: list[Span] = []
         for place, at in enumerate(kept):
             gap = " " * GAP if place else ""
             spans.append((gap + fit(row[at], wide[at], columns[at].right), columns[at].style or style))
-        lines.append(Line(spans, subject))
+        lines.append(ScreenLine(spans, subject))
     return lines
 
 
@@ -84,7 +84,9 @@ def _total(kept: Sequence[int], wide: dict[int, int]) -> int:
     return sum(wide[at] for at in kept) + GAP * (len(kept) - 1)
 
 
-def _row(texts: Sequence[str], kept: Sequence[int], wide: dict[int, int], columns: Sequence[Column]) -> str:
+def _row(
+    texts: Sequence[str], kept: Sequence[int], wide: dict[int, int], columns: Sequence[ScreenColumn]
+) -> str:
     parts = [fit(text, wide[at], columns[at].right) for text, at in zip(texts, kept, strict=True)]
     return (" " * GAP).join(parts)
 
@@ -137,7 +139,7 @@ def headline(picture: Facts) -> str:
     return f"{sentence(first, wall_of(picture))}{away}{elsewhere}{lost}"
 
 
-def sentence(block: Block, wall: float = 0.0) -> str:
+def sentence(block: BlockingFederate, wall: float = 0.0) -> str:
     others = len(block.blocked) - 1
     whom = clean(block.blocked[0]) + (f" and {plural(others, 'other')}" if others else "")
     since = ""
@@ -153,7 +155,7 @@ def sentence(block: Block, wall: float = 0.0) -> str:
 # Nodes
 
 
-def node_lines(picture: Facts, width: int) -> list[Line]:
+def node_lines(picture: Facts, width: int) -> list[ScreenLine]:
     rows = [
         (
             {"name": name, **node},
@@ -175,24 +177,24 @@ def _links(node: Facts) -> str:
 
 
 _NODE_COLUMNS = (
-    Column("node", lambda node: node["name"], 9, least=8),
-    Column("state", lambda node: node["state"], 10),
-    Column("address", lambda node: node.get("address", ""), 5),
-    Column("sessions", _server("sessions", str), 4, True),
-    Column("messages", _server("messages", "{:,}".format), 3, True),
-    Column("msg/s", _server("messages_rate", "{:,.0f}".format), 7, True),
-    Column("cpu", _server("cpu", "{:.0%}".format), 6, True),
-    Column("memory", _server("resident_bytes", amount), 5, True),
-    Column("links", _links, 6, True),
-    Column("version", lambda node: node.get("version", ""), 1),
-    Column("note", lambda node: node.get("why", ""), 8, least=30),
+    ScreenColumn("node", lambda node: node["name"], 9, least=8),
+    ScreenColumn("state", lambda node: node["state"], 10),
+    ScreenColumn("address", lambda node: node.get("address", ""), 5),
+    ScreenColumn("sessions", _server("sessions", str), 4, True),
+    ScreenColumn("messages", _server("messages", "{:,}".format), 3, True),
+    ScreenColumn("msg/s", _server("messages_rate", "{:,.0f}".format), 7, True),
+    ScreenColumn("cpu", _server("cpu", "{:.0%}".format), 6, True),
+    ScreenColumn("memory", _server("resident_bytes", amount), 5, True),
+    ScreenColumn("links", _links, 6, True),
+    ScreenColumn("version", lambda node: node.get("version", ""), 1),
+    ScreenColumn("note", lambda node: node.get("why", ""), 8, least=30),
 )
 
 
 # Federations
 
 
-def federate_columns() -> tuple[Column, ...]:
+def federate_columns() -> tuple[ScreenColumn, ...]:
     return _FEDERATE_COLUMNS
 
 
@@ -241,20 +243,22 @@ def _last(one: Facts) -> str:
 
 
 _FEDERATE_COLUMNS = (
-    Column("federate", lambda one: one["name"], 20, least=8),
-    Column("type", _plain("type"), 2, least=6),
-    Column("node", _plain("node"), 8, least=6),
-    Column("R/C", _role, 6),
-    Column("time", _plain("time"), 18, True),
-    Column("lookahead", lambda one: _plain("lookahead")(one) if one.get("regulating") else "", 7, True),
-    Column("GALT", _plain("galt"), 5, True),
-    Column("waits", _waits, 17, style="yellow", least=20),
-    Column("blocked by", _blocked_by, 19, style="red", least=10),
-    Column("queued", _count("queued"), 9, True),
-    Column("unread", lambda one: amount(one["backlog_bytes"]) if one.get("backlog_bytes") else "", 10, True),
-    Column("calls/s", _count("calls_rate"), 4, True),
-    Column("last callback", _last, 1, least=10),
-    Column("notes", notes, 16, style="magenta", least=24),
+    ScreenColumn("federate", lambda one: one["name"], 20, least=8),
+    ScreenColumn("type", _plain("type"), 2, least=6),
+    ScreenColumn("node", _plain("node"), 8, least=6),
+    ScreenColumn("R/C", _role, 6),
+    ScreenColumn("time", _plain("time"), 18, True),
+    ScreenColumn("lookahead", lambda one: _plain("lookahead")(one) if one.get("regulating") else "", 7, True),
+    ScreenColumn("GALT", _plain("galt"), 5, True),
+    ScreenColumn("waits", _waits, 17, style="yellow", least=20),
+    ScreenColumn("blocked by", _blocked_by, 19, style="red", least=10),
+    ScreenColumn("queued", _count("queued"), 9, True),
+    ScreenColumn(
+        "unread", lambda one: amount(one["backlog_bytes"]) if one.get("backlog_bytes") else "", 10, True
+    ),
+    ScreenColumn("calls/s", _count("calls_rate"), 4, True),
+    ScreenColumn("last callback", _last, 1, least=10),
+    ScreenColumn("notes", notes, 16, style="magenta", least=24),
 )
 
 
@@ -268,7 +272,9 @@ def federation_head(name: str, federation: Facts) -> str:
     return f"{clean(name)}: {', '.join(parts)}"
 
 
-def federation_lines(name: str, federation: Facts, width: int, federates: Sequence[str] = ()) -> list[Line]:
+def federation_lines(
+    name: str, federation: Facts, width: int, federates: Sequence[str] = ()
+) -> list[ScreenLine]:
     """A head, the federates (in the order given), and what else is under way."""
     lines = [line(federation_head(name, federation), "bold cyan")]
     lines += [line(f"  {text}") for text in state_texts(federation)]
@@ -278,7 +284,7 @@ def federation_lines(name: str, federation: Facts, width: int, federates: Sequen
         style = "bold red" if one.get("state") == "lost" else "yellow" if one.get("slow") else ""
         rows.append(({"name": who, **one}, style, (name, who)))
     shown = table(_FEDERATE_COLUMNS, rows, width - 2) if rows else []
-    return lines + [Line([("  ", ""), *made.spans], made.subject) for made in shown]
+    return lines + [ScreenLine([("  ", ""), *made.spans], made.subject) for made in shown]
 
 
 def absence_of(one: Facts) -> str:
@@ -337,7 +343,7 @@ def recording_texts(picture: Facts) -> list[str]:
     return found
 
 
-def status_lines(picture: Facts, width: int) -> list[Line]:
+def status_lines(picture: Facts, width: int) -> list[ScreenLine]:
     """All of `weft status`."""
     lines = [line(headline(picture), "bold")]
     lines += node_lines(picture, width)
