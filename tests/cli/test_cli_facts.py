@@ -13,6 +13,7 @@ from weft.cli.observe.status import as_data, texts
 from weft.cli.observe.top_view import SORTS, TopView, frame
 from weft.cli.terminal.facts import NOBODY, SurveyAnswer, blocks, picture_of, survey_of_status, troubles
 from weft.cli.terminal.facts_lines import amount, clean, fit, headline, lasting, status_lines
+from weft.console.survey_types import Picture
 
 NODES = ("S1", "S2", "S3")
 
@@ -93,7 +94,7 @@ def test_a_federate_is_as_its_own_node_says(case: tuple[dict[str, Any], list[Sur
     """Whatever the order of answers: facts of the own node, federation-wide ones of the home, counters summed."""
     truth, answers = case
     home = truth.pop("home")["is"]
-    merged = picture_of(answers)["federations"]["Harbour"]
+    merged: Any = picture_of(answers)["federations"]["Harbour"]
     assert merged["federates"] == truth
     assert merged["synchronization"] == {home: {"waits_for": [], "achieved": []}}
     assert merged["classes"]["C"] == {
@@ -137,7 +138,8 @@ def test_servers_of_the_same_name() -> None:
         [SurveyAnswer("h:1", first), SurveyAnswer("localhost:1", first), SurveyAnswer("h:2", second)]
     )
     assert list(picture["nodes"]) == ["server", "server@h:2"]
-    assert {name: one["federates"]["a"]["calls"] for name, one in picture["federations"].items()} == {
+    federates: Any = {name: one["federates"] for name, one in picture["federations"].items()}
+    assert {name: one["a"]["calls"] for name, one in federates.items()} == {
         "F": 1,
         "F@h:2": 2,
     }
@@ -145,15 +147,16 @@ def test_servers_of_the_same_name() -> None:
 
 def test_the_older_status_is_understood() -> None:
     """A server that does not know the survey: the same form, nothing null."""
-    old = [{
+    old: list[dict[str, Any]] = [{
         "federation": "F", "node": "N", "home": "N", "instances": 2, "ordered": {}, "strategy": "Exact", "regions": {"log": 0},
         "federates": [
             {"name": "a", "type": "t", "node": "N", "regulating": True, "constrained": True, "time": 5, "galt": None, "asks": ""}
         ],
     }]  # fmt: skip
     found = survey_of_status(old)
+    federations: Any = found["federations"]
     assert found["node"] == "N"
-    assert found["federations"]["F"]["federates"] == {
+    assert federations["F"]["federates"] == {
         "a": {"type": "t", "node": "N", "regulating": True, "constrained": True, "time": 5}
     }
     assert "null" not in json.dumps(picture_of([SurveyAnswer("x", found)]))
@@ -173,7 +176,8 @@ def test_who_blocks_whom() -> None:
     assert said.endswith(" (12.3 s); tank asked for 40 by TAR.")
     assert troubles(picture, 20) == []
     assert troubles(picture, 5) == ["tank of Harbour has waited 12.3 s for aircraft"]
-    (told, _) = as_data(picture)["blocking"]
+    blocking: Any = as_data(picture)["blocking"]
+    (told, _) = blocking
     assert told == {
         "federation": "Harbour", "blocker": "aircraft", "blocks": ["tank"], "seconds": 12.3, "requested": "40", "asks": "TAR",
         "since": 1_789_000_000.0 - 12.3,
@@ -215,7 +219,7 @@ NAMES = st.text(max_size=12)
 
 
 @st.composite
-def pictures(draw: st.DrawFn) -> dict[str, Any]:
+def pictures(draw: st.DrawFn) -> Picture:
     found = {}
     for name in draw(st.lists(NAMES, max_size=3, unique=True)):
         who = draw(st.lists(NAMES, max_size=5, unique=True))
@@ -238,13 +242,14 @@ def pictures(draw: st.DrawFn) -> dict[str, Any]:
     st.integers(1, 40),
     st.lists(st.sampled_from(["up", "down", "s", "f", "b", "?", "j", "end", "x"]), max_size=8),
 )
-def test_a_frame_fits_any_terminal(picture: dict[str, Any], width: int, height: int, keys: list[str]) -> None:
+def test_a_frame_fits_any_terminal(picture: Picture, width: int, height: int, keys: list[str]) -> None:
     """No line is wider, no frame higher, nothing that a terminal would obey gets there, and no key breaks it."""
     view = TopView()
     for key in keys:
         view = view.press(key, picture)
         assert view.sort in SORTS
-        federates = picture["federations"].get(view.federation, {}).get("federates", {})
+        there = picture["federations"].get(view.federation)
+        federates = there["federates"] if there else {}
         assert view.selected in federates or not federates
     shown = frame(picture, view, width, height, "12:00:00")
     assert len(shown) <= height

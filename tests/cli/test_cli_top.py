@@ -141,7 +141,8 @@ def test_a_node_is_asked_again_after_it_was_gone() -> None:
     assert (first.node, gone.node, gone.why, again.node) == ("S1", "S1", "gone", "S1")
     assert gone.age > 0
     assert (node.connected, node.left) == (2, 1)
-    assert last.survey["server"]["messages_rate"] == 10.0
+    server: Any = last.survey["server"]
+    assert server["messages_rate"] == 10.0
 
 
 def test_an_older_server_is_asked_for_its_status() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.console.pages import json_text
+from weft.model.json_types import Json
 
 
 class RequestProblem(Exception):
@@ -20,7 +20,7 @@ class RequestProblem(Exception):
         self.reason = reason
 
 
-def answer(value: Any, status: int = 200) -> Response:
+def answer(value: Json, status: int = 200) -> Response:
     return Response(json_text(value), status, media_type="application/json")
 
 
@@ -28,7 +28,7 @@ def problem(status: int, reason: str) -> Response:
     return answer({"error": reason}, status)
 
 
-async def bounded_json(request: Request, most: int) -> Any:
+async def bounded_json(request: Request, most: int) -> Json:
     """What a length in the head promises is not believed: bytes are counted as they come."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestProblem(415, "the body must be application/json")
@@ -41,6 +41,7 @@ async def bounded_json(request: Request, most: int) -> Any:
         if len(body) > most:
             raise RequestProblem(413, f"the body must not be longer than {most} bytes")
     try:
-        return json.loads(body)
+        found: Json = json.loads(body)
+        return found
     except (ValueError, RecursionError) as error:
         raise RequestProblem(400, f"the body is no JSON: {error}") from error

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -20,6 +19,7 @@ from weft.console import metrics, security
 from weft.console.answers import RequestProblem, answer, bounded_json, problem
 from weft.console.asking import Asking, NodeConnection, NodeLink
 from weft.console.door import Door, caller_of
+from weft.console.json_reading import section
 from weft.console.openapi import description
 from weft.console.pages import INTERVAL, MOST, Page, ShownPicture
 from weft.console.picture import SECTIONS, Look, Painter, look_of, sections_of, view
@@ -27,8 +27,7 @@ from weft.console.runs import Reviews, RunError, Shelf
 from weft.console.static import Files
 from weft.console.steering import steering_of
 from weft.model.errors import WeftError
-
-Object = dict[str, Any]
+from weft.model.json_types import JsonObject
 
 RUNS_SECONDS = 2.0  # from one look at the recorded runs to the next
 FRESH_SECONDS = 2.5  # a request for the picture waits so long for nodes to answer
@@ -59,10 +58,10 @@ class RunningConsole:
         self._numbered = 0
         self._seen = asyncio.Event()
         self._looked = float("-inf")
-        self._waiting_news: list[Object] = []
+        self._waiting_news: list[JsonObject] = []
         self.asking: Asking | None = None
 
-    def told(self, news: Object) -> None:
+    def told(self, news: JsonObject) -> None:
         """Of a node, in the thread of the loop; before the loop runs it is kept."""
         if self.asking is None:
             self._waiting_news.append(news)
@@ -124,7 +123,7 @@ class RunningConsole:
             self._looked = now
             await asyncio.to_thread(self._shelf.look)
 
-    def picture(self) -> Object:
+    def picture(self) -> JsonObject:
         painted = self.painter.paint(time.monotonic())
         return {
             **painted,
@@ -132,7 +131,7 @@ class RunningConsole:
             "console": {"version": weft.__version__, "pages": len(self.pages)},
         }
 
-    async def fresh(self, sections: frozenset[str]) -> Object:
+    async def fresh(self, sections: frozenset[str]) -> JsonObject:
         """A picture of now: every node has answered since, or failed to, or had its time."""
         assert self.asking is not None
         began = time.monotonic()
@@ -160,7 +159,7 @@ class RunningConsole:
             raise RequestProblem(400, f"sections are of {', '.join(SECTIONS)}")
         look = Look(request.query_params.get("federation"), sections)
         picture = view(await self.fresh(sections_of([look])), look)
-        console = {**picture["console"], "may_steer": caller_of(request.scope).may_steer}
+        console = {**section(picture, "console"), "may_steer": caller_of(request.scope).may_steer}
         return answer({**picture, "console": console})
 
     async def get_description(self, request: Request) -> Response:

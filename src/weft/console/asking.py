@@ -12,12 +12,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Protocol
 
 from weft.console.picture import Painter
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.conventions import OPERATOR
 from weft.model.enums import CallbackModel
+from weft.model.json_types import JsonObject
 from weft.model.records import Credentials, RtiConfiguration
 
 INTERVAL = 0.5
@@ -38,29 +39,30 @@ Post = Callable[[Callable[[], object]], None]
 class NodeConnection(Protocol):
     """A connection to a node."""
 
-    def survey(self, sections: tuple[str, ...]) -> dict[str, Any]: ...
+    def survey(self, sections: tuple[str, ...]) -> JsonObject: ...
 
-    def steer(self, action: str, federation: str, target: str | int | None) -> dict[str, Any]: ...
+    def steer(self, action: str, federation: str, target: str | int | None) -> JsonObject: ...
 
     def close(self) -> None: ...
+
+
+Job = Callable[[NodeConnection], JsonObject]
 
 
 class NodeLink:
     """Over the Federate Protocol, as an operator where there is a key."""
 
     def __init__(self, address: str, key: str) -> None:
-        self._rti: Any = RTIambassador()
+        self._rti = RTIambassador()
         credentials = Credentials(OPERATOR, key.encode()) if key else None
         configuration = RtiConfiguration(rti_address=address, additional_settings=_PATIENCE)
         self._rti.connect(FederateAmbassador(), CallbackModel.EVOKED, configuration, credentials)
 
-    def survey(self, sections: tuple[str, ...]) -> dict[str, Any]:
-        found: dict[str, Any] = self._rti.query_survey(sections)
-        return found
+    def survey(self, sections: tuple[str, ...]) -> JsonObject:
+        return self._rti.query_survey(sections)
 
-    def steer(self, action: str, federation: str, target: str | int | None) -> dict[str, Any]:
-        found: dict[str, Any] = self._rti.steer(action, federation, target)
-        return found
+    def steer(self, action: str, federation: str, target: str | int | None) -> JsonObject:
+        return self._rti.steer(action, federation, target)
 
     def close(self) -> None:
         with contextlib.suppress(Exception):  # it may be gone, which is as good
@@ -89,7 +91,7 @@ class _Station:
         self._changed = threading.Condition()
         self._sections: tuple[str, ...] = ()
         self._wanted_until = 0.0
-        self._jobs: deque[tuple[Callable[[NodeConnection], Any], Future[Any]]] = deque()
+        self._jobs: deque[tuple[Job, Future[JsonObject]]] = deque()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"asks {place}", daemon=True)
         self._thread.start()
@@ -99,8 +101,8 @@ class _Station:
             self._sections, self._wanted_until = sections, max(until, self._wanted_until)
             self._changed.notify()
 
-    def do(self, job: Callable[[NodeConnection], Any]) -> Future[Any]:
-        done: Future[Any] = Future()
+    def do(self, job: Job) -> Future[JsonObject]:
+        done: Future[JsonObject] = Future()
         with self._changed:
             self._jobs.append((job, done))
             self._changed.notify()
@@ -156,7 +158,7 @@ class _Station:
         self._tell(lambda: self._painter.answered(self._place, survey, time.monotonic()))
         return began
 
-    def _work(self, job: Callable[[NodeConnection], Any], done: Future[Any]) -> None:
+    def _work(self, job: Job, done: Future[JsonObject]) -> None:
         try:
             done.set_result(job(self._connected()))
         except Exception as error:
@@ -200,7 +202,7 @@ class Asking:
         self._addresses: dict[str, tuple[str, str]] = {}
         self._leases: dict[str, float] = {}  # section: until when somebody looks at it
 
-    def told(self, news: dict[str, Any]) -> None:
+    def told(self, news: JsonObject) -> None:
         """Whoever started nodes tells of them: {"node", "address", "key"} once it is up, {"node", "state", "why"} otherwise."""
         address = str(news.get("address", ""))
         place = str(news.get("node") or address)
@@ -246,7 +248,7 @@ class Asking:
         """Nodes that can be asked."""
         return list(self._stations)
 
-    def do(self, place: str, job: Callable[[NodeConnection], Any]) -> Future[Any]:
+    def do(self, place: str, job: Job) -> Future[JsonObject]:
         return self._stations[place].do(job)
 
     def close(self) -> None:

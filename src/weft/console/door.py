@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
@@ -17,7 +16,7 @@ _CALLER = "weft.caller"
 _DAY = 86_400
 
 
-def caller_of(scope: Any) -> Visitor:
+def caller_of(scope: Scope) -> Visitor:
     found: Visitor = scope[_CALLER]
     return found
 

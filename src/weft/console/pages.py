@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
 
+from weft.console.json_reading import section
 from weft.console.patches import difference
 from weft.console.picture import Look, view
+from weft.model.json_types import Json, JsonObject
 
-Object = dict[str, Any]
 Key = tuple[Look, bool]
 
 INTERVAL = 0.5  # seconds between two updates of a page
@@ -23,7 +23,7 @@ SEND_SECONDS = 30.0  # a page that takes longer to read one update is let go
 LARGE = 64 << 10  # beyond, it is looked whether the whole picture is shorter than what has changed
 
 
-def json_text(value: Any) -> str:
+def json_text(value: Json) -> str:
     """Without anything that a browser could take for markup, wherever it may end up."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -32,18 +32,18 @@ def json_text(value: Any) -> str:
 class ShownPicture:
     """A picture that is being shown; `number` tells it from others."""
 
-    def __init__(self, number: int, picture: Object) -> None:
+    def __init__(self, number: int, picture: JsonObject) -> None:
         self.number = number
         self._picture = picture
-        self._views: dict[Key, Object] = {}
+        self._views: dict[Key, JsonObject] = {}
         self._texts: dict[Key, str] = {}
         self._patches: dict[tuple[Key, int, Key], str] = {}
 
-    def view(self, key: Key) -> Object:
+    def view(self, key: Key) -> JsonObject:
         if key not in self._views:
             look, may_steer = key
             shown = view(self._picture, look)
-            self._views[key] = {**shown, "console": {**shown.get("console", {}), "may_steer": may_steer}}
+            self._views[key] = {**shown, "console": {**section(shown, "console"), "may_steer": may_steer}}
         return self._views[key]
 
     def full(self, key: Key) -> str:

@@ -16,13 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, TextIO
+from typing import TextIO
 
 import uvicorn
 
 from weft.console.app import RunningConsole, application
-from weft.console.connections import uvicorn_settings
+from weft.console.connections import uvicorn_config
 from weft.console.security import ConsoleGuard, Tokens
+from weft.model.json_types import JsonObject
 
 NICE = 5  # nodes of this machine come first
 LAST_SECONDS = 3.0  # after the end of the input, until the process ends whatever hangs
@@ -41,7 +42,7 @@ class Start:
     key: str = ""
     names: list[str] = field(default_factory=list)
     recordings: str = ""
-    nodes: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[JsonObject] = field(default_factory=list)
 
     def line(self) -> str:
         return json.dumps(asdict(self)) + "\n"
@@ -76,8 +77,7 @@ def serve(
 
 
 def server_of(console: RunningConsole, cert: str = "", key: str = "") -> uvicorn.Server:
-    secure: dict[str, Any] = {"ssl_certfile": cert, "ssl_keyfile": key} if cert else {}
-    return uvicorn.Server(uvicorn.Config(application(console), **uvicorn_settings(), **secure))
+    return uvicorn.Server(uvicorn_config(application(console), cert, key))
 
 
 def _listen(

@@ -7,11 +7,11 @@ import json
 import shutil
 import sys
 import textwrap
+from collections.abc import Mapping, Sequence
 
 from weft.cli.arguments import add_operator_key, add_server, real, servers_of
 from weft.cli.terminal.asking import SHORT, NodeAccess, advice, ask_all
 from weft.cli.terminal.facts import (
-    Facts,
     SurveyAnswer,
     blocks,
     picture_of,
@@ -20,7 +20,9 @@ from weft.cli.terminal.facts import (
     wall_of,
 )
 from weft.cli.terminal.facts_lines import headline, status_lines
+from weft.console.survey_types import Picture
 from weft.model.errors import ConnectionFailed
+from weft.model.json_types import Json
 
 WIDTH = 100  # where there is no terminal that says
 
@@ -79,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
-def as_data(picture: Facts) -> Facts:
+def as_data(picture: Picture) -> Mapping[str, object]:
     """The picture, and what follows from it."""
     wall = wall_of(picture)
     return {
@@ -89,12 +91,12 @@ def as_data(picture: Facts) -> Facts:
     }
 
 
-def texts(picture: Facts, width: int) -> list[str]:
+def texts(picture: Picture, width: int) -> list[str]:
     first, *rest = status_lines(picture, width)
     return [*textwrap.wrap(first.text, width), *[one.text for one in rest]]
 
 
-def lines(found: list[Facts], width: int = WIDTH) -> list[str]:
+def lines(found: Sequence[Mapping[str, Json]], width: int = WIDTH) -> list[str]:
     """What `RTIambassador.query_status` gives, as `weft status` shows it."""
     survey = survey_of_status(found)
     return texts(picture_of([SurveyAnswer("here", {**survey, "node": survey["node"] or "here"})]), width)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from weft.cli.terminal.facts import Facts, blocks
+from weft.cli.terminal.facts import blocks
 from weft.cli.terminal.facts_lines import (
     ScreenLine,
     Span,
@@ -20,6 +20,7 @@ from weft.cli.terminal.facts_lines import (
     plural,
     recording_texts,
 )
+from weft.console.survey_types import FederateFacts, Picture
 
 HELP = (
     "q         quit",
@@ -32,17 +33,17 @@ HELP = (
 _FAR = 10  # lines of a page
 
 
-def _number(key: str) -> Callable[[Facts], float]:
-    def value(one: Facts) -> float:
+def _number(key: str) -> Callable[[FederateFacts], float]:
+    def value(one: FederateFacts) -> float:
         try:
-            return -float(one.get(key) or 0)
+            return -float(str(one.get(key) or 0))
         except ValueError:
             return 0.0
 
     return value
 
 
-_SORTS: dict[str, Callable[[Facts], object]] = {
+_SORTS: dict[str, Callable[[FederateFacts], object]] = {
     "name": lambda one: 0,
     "waits": lambda one: (not one.get("asks"), -float(one.get("seconds", 0.0))),
     "time": lambda one: -_number("time")(one),
@@ -61,7 +62,7 @@ class TopView:
     help: bool = False
     quit: bool = False
 
-    def press(self, key: str, picture: Facts) -> TopView:
+    def press(self, key: str, picture: Picture) -> TopView:
         """The view after a key."""
         if key in ("q", "\x03"):
             return replace(self, quit=True)
@@ -80,7 +81,7 @@ class TopView:
                  "home": -(1 << 30), "end": 1 << 30}  # fmt: skip
         return now._moved(picture, steps[key]) if key in steps else now
 
-    def settled(self, picture: Facts) -> TopView:
+    def settled(self, picture: Picture) -> TopView:
         """With a federation and a federate that are there."""
         federations = list(picture["federations"])
         federation = self.federation if self.federation in federations else (federations or [""])[0]
@@ -88,23 +89,27 @@ class TopView:
         order = now.order(picture)
         return now if now.selected in order else replace(now, selected=order[0] if order else "")
 
-    def order(self, picture: Facts) -> list[str]:
+    def order(self, picture: Picture) -> list[str]:
         """The federates of the federation shown, as they are sorted."""
-        federates = picture["federations"].get(self.federation, {}).get("federates", {})
+        federates = self._federates(picture)
         by: Callable[[str], object] = lambda name: (_SORTS[self.sort](federates[name]), name)  # noqa: E731
         return sorted(federates, key=by)  # type: ignore[arg-type]
 
-    def _next_federation(self, picture: Facts) -> TopView:
+    def _federates(self, picture: Picture) -> dict[str, FederateFacts]:
+        found = picture["federations"].get(self.federation)
+        return {} if found is None else found["federates"]
+
+    def _next_federation(self, picture: Picture) -> TopView:
         federations = list(picture["federations"])
         if not federations:
             return self
         at = (federations.index(self.federation) + 1) % len(federations)
         return replace(self, federation=federations[at], selected="").settled(picture)
 
-    def _to_blocker(self, picture: Facts) -> TopView:
-        federates = picture["federations"].get(self.federation, {}).get("federates", {})
-        chosen = federates.get(self.selected, {})
-        if chosen.get("asks"):
+    def _to_blocker(self, picture: Picture) -> TopView:
+        federates = self._federates(picture)
+        chosen = federates.get(self.selected)
+        if chosen and chosen.get("asks"):
             for blocker in chosen.get("blocked_by", ()):
                 if blocker in federates:
                     return replace(self, selected=blocker)
@@ -113,7 +118,7 @@ class TopView:
                 return replace(self, federation=block.federation, selected=block.blocker)
         return self
 
-    def _moved(self, picture: Facts, by: int) -> TopView:
+    def _moved(self, picture: Picture, by: int) -> TopView:
         order = self.order(picture)
         if not order:
             return self
@@ -121,7 +126,7 @@ class TopView:
         return replace(self, selected=order[at])
 
 
-def frame(picture: Facts, view: TopView, width: int, height: int, clock: str = "") -> list[ScreenLine]:
+def frame(picture: Picture, view: TopView, width: int, height: int, clock: str = "") -> list[ScreenLine]:
     """The screen: at most `height` lines of at most `width` cells."""
     view = view.settled(picture)
     federates = sum(len(one["federates"]) for one in picture["federations"].values())
@@ -142,7 +147,7 @@ def frame(picture: Facts, view: TopView, width: int, height: int, clock: str = "
     return [cut(one, width) for one in (*top, *middle, *foot)]
 
 
-def _middle(picture: Facts, view: TopView, width: int, room: int) -> list[ScreenLine]:
+def _middle(picture: Picture, view: TopView, width: int, room: int) -> list[ScreenLine]:
     nodes = _shortened(node_lines(picture, width), max(2, room // 3), "node")
     recorded = [line(text, "dim") for text in recording_texts(picture)][:1] if room > 16 else []
     if not view.federation:
@@ -178,7 +183,7 @@ def _shortened(lines: list[ScreenLine], most: int, word: str) -> list[ScreenLine
     return [head, *rows[: most - 2], line(f"… and {plural(left, f'more {word}')}", "dim")]
 
 
-def _foot(picture: Facts, view: TopView) -> str:
+def _foot(picture: Picture, view: TopView) -> str:
     federations = list(picture["federations"])
     which = (
         f" {federations.index(view.federation) + 1}/{len(federations)}"

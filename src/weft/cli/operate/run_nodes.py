@@ -9,13 +9,28 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from weft.host.files.private import private
 
 RESTART_SECONDS = 0.5
 START_SECONDS = 60.0  # that a program may take to join before silence counts as the end of the run
 LAST_LINES = 5
+
+
+class NodeStatus(TypedDict, total=False):
+    """What a node prints of itself with `weft serve --status`, as far as it is shown."""
+
+    federates: str
+    joined: int
+    links: int
+    neighbours: int
+    sent: int
+    received: int
+    backlog: int
+    packets: int
+    stamp_bytes: int
+    run_directory: str
 
 
 class _ChildProcess:
@@ -66,7 +81,7 @@ class Child(_ChildProcess):
         self.programs: list[FederateProgram] = []
         self.joined = 0  # the most federates that were joined here at once
         self.has_ended = False
-        self.status: dict[str, Any] = {}
+        self.status: NodeStatus = {}
         self.rates: dict[str, float] = {}
         self.is_ready = asyncio.Event()
         self._status_at = 0.0
@@ -101,7 +116,7 @@ class Child(_ChildProcess):
                 break
         self.has_ended = True
 
-    def _took(self, status: dict[str, Any]) -> None:
+    def _took(self, status: NodeStatus) -> None:
         now = time.monotonic()
         before, self.status = self.status, status
         passed = now - self._status_at
@@ -111,8 +126,8 @@ class Child(_ChildProcess):
         self.joined = max(self.joined, status["joined"])
         self.is_ready.set()
         if before:
-            for name in ("sent", "received"):
-                self.rates[name] = (status[name] - before[name]) / passed
+            self.rates["sent"] = (status["sent"] - before["sent"]) / passed
+            self.rates["received"] = (status["received"] - before["received"]) / passed
 
 
 class FederateProgram(_ChildProcess):

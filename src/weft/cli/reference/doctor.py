@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import weft
 from weft._build import is_compiled
@@ -99,7 +99,7 @@ def _event_loop() -> DoctorFinding:
 
 def _federation() -> DoctorFinding:
     """The main job, really done: two federates, one interaction."""
-    heard: list[Any] = []
+    heard: list[object] = []
     node = weft.EmbeddedNode("doctor")
     fom = object_model("range.xml")
     try:
@@ -107,14 +107,14 @@ def _federation() -> DoctorFinding:
             weft.join("doctor", "one", fom=fom, host=node) as one,
             weft.join("doctor", "two", fom=fom, host=node) as two,
         ):
-            two.on_interaction("Fire")(heard.append)
+            two.on_interaction("Fire")(lambda shot: heard.append(shot["Round"]))
             one.send("Fire", Target="two", Round=1)
             two.poll()
     except Exception as error:
         return DoctorFinding(
             "federation", "missing", f"a trial federation failed: {type(error).__name__}: {error}"
         )
-    if len(heard) != 1 or heard[0]["Round"] != 1:
+    if heard != [1]:
         return DoctorFinding(
             "federation", "missing", f"a trial federation delivered {heard!r} instead of one interaction"
         )

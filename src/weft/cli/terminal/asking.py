@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
-from weft.cli.terminal.facts import Facts, SurveyAnswer, survey_of_status
+from weft.cli.terminal.facts import SurveyAnswer, survey_of_status
 from weft.console.rates import rated
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.operator_keys import operator_credentials
 from weft.model.enums import CallbackModel
 from weft.model.errors import RTIexception
+from weft.model.json_types import Json, JsonObject
 from weft.model.records import Credentials, RtiConfiguration
 
 SHORT = ("federates", "server", "fabric", "recording")
@@ -43,6 +44,25 @@ class NodeAccess:
         return None
 
 
+class SurveyAmbassador(Protocol):
+    """What an ambassador is asked here."""
+
+    def connect(
+        self,
+        federate_ambassador: FederateAmbassador,
+        callback_model: CallbackModel,
+        rti_configuration: RtiConfiguration,
+        credentials: Credentials | None,
+        /,
+    ) -> object: ...
+
+    def query_survey(self, sections: tuple[str, ...], /) -> JsonObject: ...
+
+    def query_status(self) -> Sequence[Mapping[str, Json]]: ...
+
+    def leave(self) -> None: ...
+
+
 class Asker:
     """One address.  To be used by one thread at a time."""
 
@@ -51,17 +71,17 @@ class Asker:
         address: str,
         credentials: Credentials | None = None,
         clock: Callable[[], float] = time.monotonic,
-        make: Callable[[], Any] = RTIambassador,
+        make: Callable[[], SurveyAmbassador] = RTIambassador,
     ) -> None:
         self.address = address
         self._credentials = credentials
         self._clock = clock
         self._make = make
-        self._rti: Any = None
+        self._rti: SurveyAmbassador | None = None
         self._node = ""
         self._answered = clock()
         self._knows_surveys = True
-        self._before: Facts = {}
+        self._before: JsonObject = {}
 
     def ask(self, sections: Sequence[str]) -> SurveyAnswer:
         """Never raises for what the other side does: that is what the answer tells."""
@@ -77,7 +97,7 @@ class Asker:
             self.address, {**rated(survey, before or None), "node": self._node}, node=self._node
         )
 
-    def _survey(self, sections: Sequence[str]) -> Facts:
+    def _survey(self, sections: Sequence[str]) -> JsonObject:
         if self._rti is None:
             rti = self._make()
             where = RtiConfiguration(rti_address=self.address, additional_settings=_HASTE)
@@ -86,8 +106,7 @@ class Asker:
             self._knows_surveys = True
         if self._knows_surveys:
             try:
-                found: Facts = self._rti.query_survey(tuple(sections))
-                return found
+                return self._rti.query_survey(tuple(sections))
             except RTIexception as error:
                 if not _is_unknown(error):
                     raise
@@ -131,7 +150,7 @@ def ask_all(
     addresses: Sequence[str],
     door: NodeAccess,
     sections: Sequence[str],
-    make: Callable[[], Any] = RTIambassador,
+    make: Callable[[], SurveyAmbassador] = RTIambassador,
 ) -> list[SurveyAnswer]:
     """All at the same time: one that does not answer must not hold up the others."""
     credentials = door.credentials()
