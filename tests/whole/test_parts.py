@@ -128,13 +128,14 @@ def _value(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(
         _callbacks(seen, lambda callback: callback[0] == "reflect_attribute_values" and callback[2])
     )
-    callback = one.heard[who][number]
+    callback: Any = one.heard[who][number]
     callback[2][next(iter(callback[2]))] += "x"
 
 
 def _time(seen: list[CallRecord], chance: random.Random) -> None:
     one, who, number = chance.choice(_callbacks(seen, lambda callback: callback[0] == "time_advance_grant"))
-    one.heard[who][number][1] += 1
+    callback: Any = one.heard[who][number]
+    callback[1] += 1
 
 
 def _late_grant(seen: list[CallRecord], chance: random.Random) -> None:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from weft.fom import OBJECT_ROOT, PRIVILEGE_TO_DELETE
+from weft.model.json_types import Json
 from weft.prove.knowledge import AuthorKnowledge, FederateKnowledge
 from weft.prove.player import CallRecord
-from weft.prove.script import Plain, ScriptedCall
+from weft.prove.script import ScriptedCall
 from weft.prove.values import Values
 from weft.prove.words import ModelWords
 
@@ -240,11 +241,11 @@ class Author:
     def class_of(self, who: int, instance: str) -> str:
         return self.one(who).knows.get(instance) or self.known.classes.get(instance) or self.cls()
 
-    def values(self, instance: str, names: Sequence[str]) -> dict[str, Plain]:
+    def values(self, instance: str, names: Sequence[str]) -> dict[str, Json]:
         cls = self.known.classes.get(instance, "")
         return {name: self._value(self.words.attribute_type(cls, name)) for name in names}
 
-    def parameters(self, interaction: str) -> dict[str, Plain]:
+    def parameters(self, interaction: str) -> dict[str, Json]:
         if interaction not in self.words.all_interactions:
             return {}
         names = self.some(self.words.parameters(interaction), 0)
@@ -253,7 +254,7 @@ class Author:
             found[NOBODY] = "x"
         return found
 
-    def _value(self, data_type: str) -> Plain:
+    def _value(self, data_type: str) -> Json:
         """Of that data type, mostly; the RTI passes on any bytes."""
         if not data_type or self.chance(BYTES):
             return self.text()
@@ -264,14 +265,14 @@ class Author:
             return NOBODY
         return f"f{self.random.randrange(self.federates)}"
 
-    def stamp(self, who: int) -> Plain:
+    def stamp(self, who: int) -> float:
         """A time at which it may send; wild: any."""
         one = self.one(who)
         if self.wild:
             return self.number(0, 30)
         return one.time + one.lookahead + self.number(0, 6)
 
-    def number(self, low: int, high: int) -> Plain:
+    def number(self, low: int, high: int) -> float:
         if self.float_time:
             return self.random.randint(2 * low, 2 * high) / 2
         return self.random.randint(low, high)

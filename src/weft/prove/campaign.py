@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from weft.host.recording.runs import find_runs, open_run
+from weft.model.json_types import Json
 from weft.prove.compare import Difference, first_difference
 from weft.prove.interlude import masked, with_interlude, without_interlude
 from weft.prove.proof import Played, Stage, judged, shrunk
-from weft.prove.script import Plain, Script, ScriptedCall
+from weft.prove.script import Script, ScriptedCall
 from weft.prove.words import ModelWords
 from weft.prove.world import World
 from weft.prove.worlds import Embedded
@@ -44,7 +45,7 @@ class CampaignOutcome:
     def proven(self) -> bool:
         return self.seeds > 0 and not self.findings
 
-    def plain(self) -> dict[str, Plain]:
+    def plain(self) -> dict[str, Json]:
         return {"proven": self.proven, **asdict(self)}
 
 

@@ -10,9 +10,10 @@ import copy
 import random
 from collections.abc import Sequence
 
+from weft.prove.compare import reflected
 from weft.prove.knowledge import AuthorKnowledge
 from weft.prove.player import CallRecord
-from weft.prove.script import Plain, Script, ScriptedCall
+from weft.prove.script import HeardCallback, Script, ScriptedCall
 
 LABEL = "middle"
 _TOLD = ("federation_saved", "federation_restored")
@@ -98,12 +99,13 @@ def masked(seen: Sequence[CallRecord], at: int) -> list[CallRecord]:
     return made
 
 
-def _masked(heard: list[Plain]) -> list[Plain]:
-    made = []
+def _masked(heard: list[HeardCallback]) -> list[HeardCallback]:
+    made: list[HeardCallback] = []
     for callback in heard:
-        if callback[0] != "reflect_attribute_values" or not _OF_SAVES.intersection(callback[2]):
+        values = reflected(callback) if callback[0] == "reflect_attribute_values" else {}
+        if not _OF_SAVES.intersection(values):
             made.append(callback)
-        elif not _OF_SAVES.issuperset(callback[2]):
-            kept = {name: "…" if name in _OF_SAVES else value for name, value in callback[2].items()}
-            made.append([callback[0], callback[1], kept, *callback[3:]])
+        elif not _OF_SAVES.issuperset(values):
+            kept = {name: "…" if name in _OF_SAVES else value for name, value in values.items()}
+            made.append([*callback[:2], kept, *callback[3:]])
     return made

@@ -9,8 +9,8 @@ import copy
 from dataclasses import dataclass, field
 
 from weft.fom import PRIVILEGE_TO_DELETE
+from weft.model.json_types import Json
 from weft.prove.player import CallRecord
-from weft.prove.script import Plain
 
 
 @dataclass
@@ -90,7 +90,7 @@ class AuthorKnowledge:
         one.connected = False
 
     def _create_federation_execution(
-        self, one: FederateKnowledge, seen: CallRecord, name: str, *_: Plain
+        self, one: FederateKnowledge, seen: CallRecord, name: str, *_: Json
     ) -> None:
         if name == "F":
             self.exists = True
@@ -101,7 +101,7 @@ class AuthorKnowledge:
             self.saves.clear()
 
     def _join_federation_execution(
-        self, one: FederateKnowledge, seen: CallRecord, name: str, *_: Plain
+        self, one: FederateKnowledge, seen: CallRecord, name: str, *_: Json
     ) -> None:
         one.left()
         one.name = name
@@ -134,7 +134,7 @@ class AuthorKnowledge:
                 one.owns[instance] = set() if names is None else owned - names
 
     def _subscribe_object_class_attributes(
-        self, one: FederateKnowledge, seen: CallRecord, cls: str, names: list[str], *_: Plain
+        self, one: FederateKnowledge, seen: CallRecord, cls: str, names: list[str], *_: Json
     ) -> None:
         one.subscribed.setdefault(cls, set()).update(names)
 
@@ -158,20 +158,18 @@ class AuthorKnowledge:
     ) -> None:
         one.directs.update(names)
 
-    def _register_object_instance(
-        self, one: FederateKnowledge, seen: CallRecord, cls: str, *_: Plain
-    ) -> None:
+    def _register_object_instance(self, one: FederateKnowledge, seen: CallRecord, cls: str, *_: Json) -> None:
         self.classes[seen.step.name] = cls
         one.knows[seen.step.name] = cls
         one.owns[seen.step.name] = {*one.published.get(cls, set()), PRIVILEGE_TO_DELETE}
 
     def _register_object_instance_with_regions(
-        self, one: FederateKnowledge, seen: CallRecord, cls: str, *_: Plain
+        self, one: FederateKnowledge, seen: CallRecord, cls: str, *_: Json
     ) -> None:
         self._register_object_instance(one, seen, cls)
 
     def _delete_object_instance(
-        self, one: FederateKnowledge, seen: CallRecord, instance: str, tag: str, time: Plain = None, *_: Plain
+        self, one: FederateKnowledge, seen: CallRecord, instance: str, tag: str, time: Json = None, *_: Json
     ) -> None:
         if seen.result is None:
             self._gone(one, instance)
@@ -197,7 +195,7 @@ class AuthorKnowledge:
     def _attribute_ownership_divestiture_if_wanted(
         self, one: FederateKnowledge, seen: CallRecord, instance: str, names: list[str], tag: str
     ) -> None:
-        one.owns.get(instance, set()).difference_update(seen.result or ())
+        one.owns.get(instance, set()).difference_update(seen.result if isinstance(seen.result, list) else ())
         one.asked.pop(instance, None)
 
     def _attribute_ownership_release_denied(
@@ -234,7 +232,7 @@ class AuthorKnowledge:
     _time_advance_request = _time_advance_request_available = _advances
     _next_message_request = _next_message_request_available = _flush_queue_request = _advances
 
-    def _sent(self, one: FederateKnowledge, seen: CallRecord, *_: Plain) -> None:
+    def _sent(self, one: FederateKnowledge, seen: CallRecord, *_: Json) -> None:
         if seen.step.name and isinstance(seen.result, list) and seen.result[0]:
             one.retractions.append(seen.step.name)
 
@@ -242,7 +240,7 @@ class AuthorKnowledge:
     _send_interaction_with_regions = _sent
 
     def _synchronization_point_achieved(
-        self, one: FederateKnowledge, seen: CallRecord, label: str, *_: Plain
+        self, one: FederateKnowledge, seen: CallRecord, label: str, *_: Json
     ) -> None:
         one.points.discard(label)
 
@@ -270,12 +268,10 @@ class AuthorKnowledge:
         one.left()
         one.connected = False
 
-    def _on_discover_object_instance(
-        self, one: FederateKnowledge, instance: str, cls: str, *_: Plain
-    ) -> None:
+    def _on_discover_object_instance(self, one: FederateKnowledge, instance: str, cls: str, *_: Json) -> None:
         one.knows[instance] = cls
 
-    def _on_remove_object_instance(self, one: FederateKnowledge, instance: str, *_: Plain) -> None:
+    def _on_remove_object_instance(self, one: FederateKnowledge, instance: str, *_: Json) -> None:
         self._gone(one, instance)
 
     def _on_object_instance_name_reservation_succeeded(self, one: FederateKnowledge, name: str) -> None:
@@ -314,13 +310,13 @@ class AuthorKnowledge:
         one.constrained = True
         one.time = time
 
-    def _on_time_advance_grant(self, one: FederateKnowledge, time: float, *_: Plain) -> None:
+    def _on_time_advance_grant(self, one: FederateKnowledge, time: float, *_: Json) -> None:
         one.time = time
         one.advancing = False
 
     _on_flush_queue_grant = _on_time_advance_grant
 
-    def _on_initiate_federate_save(self, one: FederateKnowledge, label: str, *_: Plain) -> None:
+    def _on_initiate_federate_save(self, one: FederateKnowledge, label: str, *_: Json) -> None:
         one.save = "initiated"
         self.label = label
 
@@ -341,7 +337,7 @@ class AuthorKnowledge:
         one.restore = "begun"
 
     def _on_initiate_federate_restore(
-        self, one: FederateKnowledge, label: str, name: str, handle: Plain
+        self, one: FederateKnowledge, label: str, name: str, handle: Json
     ) -> None:
         one.restore = "initiated"
         self.label = label

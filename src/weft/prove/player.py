@@ -15,10 +15,11 @@ from typing import TypeVar
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.model.enums import CallbackModel, ResignAction
 from weft.model.errors import NotConnected, RTIexception, RTIinternalError
+from weft.model.json_types import Json
 from weft.model.records import LateRetractionReturn
 from weft.prove.book import HandleBook
 from weft.prove.calls.signatures import UNAWAITED
-from weft.prove.script import Plain, Script, ScriptedCall
+from weft.prove.script import HeardCallback, Script, ScriptedCall
 from weft.prove.words import ModelWords
 from weft.prove.world import World
 
@@ -39,14 +40,14 @@ class CallRecord:
     """What became of one step."""
 
     step: ScriptedCall
-    result: Plain = None
+    result: Json = None
     error: str = ""
     text: str = ""  # of the error; for people, not compared
-    heard: dict[int, list[Plain]] = field(default_factory=dict)  # by federate, in order
+    heard: dict[int, list[HeardCallback]] = field(default_factory=dict)  # by federate, in order
     unsure: bool = False  # one of several calls nobody waited for was refused, and nobody knows which …
     told: list[str] = field(default_factory=list)  # … but with what, at the last of them
 
-    def plain(self) -> Plain:
+    def plain(self) -> Json:
         return [self.error, self.result, {str(who): what for who, what in sorted(self.heard.items())}]
 
 
@@ -77,7 +78,7 @@ class Player:
         self.callbacks = 0
         self.troubles: list[str] = []  # what must never be, whatever was called
         self.at = ""  # what is being done, for whoever finds that it takes too long
-        self._heard: dict[int, list[Plain]] = {}
+        self._heard: dict[int, list[HeardCallback]] = {}
         self._joined: set[int] = set()
         self._phase: dict[int, str] = {}  # how far a federate is with a save or restore
         self._federations: set[str] = set()
@@ -115,7 +116,7 @@ class Player:
             self._hurried.clear()
         return seen
 
-    def _call(self, step: ScriptedCall) -> Plain:
+    def _call(self, step: ScriptedCall) -> Json:
         rti = self.rtis[step.federate]
         if step.call == "connect":
             rti.connect(
@@ -170,7 +171,7 @@ class Player:
     def _done(self, step: ScriptedCall, rti: RTIambassador) -> None:
         who = step.federate
         if step.call == "create_federation_execution":
-            self._federations.add(step.arguments[0])
+            self._federations.add(str(step.arguments[0]))
         elif step.call == "join_federation_execution":
             self._joined.add(who)
             self.book.fill(rti)

@@ -14,24 +14,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 from weft.model.errors import SettingsError
+from weft.model.json_types import Json
 
-Plain = Any
-"""None, a truth value, a number, a text, or a list or dict of them: what JSON can say."""
+HeardCallback: TypeAlias = list[Json]
+"""A callback in names: its method, then what it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCall:
     federate: int
     call: str
-    arguments: tuple[Plain, ...] = ()
+    arguments: tuple[Json, ...] = ()
     name: str = ""  # by which later steps call what this one returns
     hurry: bool = False
 
     def text(self) -> str:
-        line: dict[str, Plain] = {"federate": self.federate, "call": self.call, "with": list(self.arguments)}
+        line: dict[str, Json] = {"federate": self.federate, "call": self.call, "with": list(self.arguments)}
         if self.name:
             line["as"] = self.name
         if self.hurry:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from weft.fom import PRIVILEGE_TO_DELETE
+from weft.model.json_types import Json
 from weft.prove.author import NOBODY, Author, Choice
-from weft.prove.script import Plain, ScriptedCall
+from weft.prove.script import ScriptedCall
 
 NAMES = ("Anna", "Berta", "Clara", "Dora")
 _TRANSPORTATIONS = ("HLAreliable", "HLAbestEffort")
@@ -30,7 +31,7 @@ def subscribe(a: Author, who: int) -> ScriptedCall | None:
     cls = a.cls()
     service = "subscribe_object_class_attributes" + a.any(["", "", "", "_passively"])
     rates = a.words.rates
-    arguments: tuple[Plain, ...] = (cls, a.names_of(cls))
+    arguments: tuple[Json, ...] = (cls, a.names_of(cls))
     if a.wild and a.chance(0.2):
         return ScriptedCall(who, service, (*arguments, "NoSuchRate"))
     if rates and a.chance(0.2):
@@ -130,7 +131,7 @@ def register(a: Author, who: int) -> ScriptedCall | None:
     return ScriptedCall(who, "register_object_instance", (cls,), name)
 
 
-def _stamped(a: Author, who: int, arguments: tuple[Plain, ...]) -> tuple[Plain, ...]:
+def _stamped(a: Author, who: int, arguments: tuple[Json, ...]) -> tuple[Json, ...]:
     """Sometimes with a time, sometimes with an order of Weft's own."""
     if a.one(who).regulating and a.chance(0.65):
         return (*arguments, a.stamp(who))

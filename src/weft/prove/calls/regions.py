@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.fom import PRIVILEGE_TO_DELETE
+from weft.model.json_types import Json
 from weft.prove.author import NOBODY, Author, Choice
-from weft.prove.script import Plain, ScriptedCall
+from weft.prove.script import ScriptedCall
 
 
 def create(a: Author, who: int) -> ScriptedCall | None:
@@ -67,13 +70,17 @@ def delete(a: Author, who: int) -> ScriptedCall | None:
     return None if region is None else ScriptedCall(who, "delete_region", (region,))
 
 
+Pair = list[Sequence[str | None]]
+"""Names of attributes, and regions."""
+
+
 def _fits(a: Author, who: int, dimensions: tuple[str, ...]) -> list[str]:
     """Regions of its own that have no other dimensions."""
     mine = a.one(who).regions
     return sorted(name for name, its in mine.items() if set(its) <= set(dimensions))
 
 
-def _pairs(a: Author, who: int, cls: str) -> Plain | None:
+def _pairs(a: Author, who: int, cls: str) -> list[Pair] | None:
     names = [name for name in a.names_of(cls) if name != PRIVILEGE_TO_DELETE]
     if a.wild:
         region = _region(a, who)
@@ -83,7 +90,7 @@ def _pairs(a: Author, who: int, cls: str) -> Plain | None:
     fit = _fits(a, who, a.words.model.attribute_dimensions(cls, names[0]))
     if not fit:
         return None
-    pairs: list[Plain] = [[names, sorted(a.some(fit)[:2])]]
+    pairs: list[Pair] = [[names, sorted(a.some(fit)[:2])]]
     if a.chance(0.2):
         pairs.append([names[:1], [a.any(fit)]])
     return pairs
@@ -163,7 +170,7 @@ def send(a: Author, who: int) -> ScriptedCall | None:
     name, regions = found
     if not a.wild and name not in a.one(who).sends:
         return ScriptedCall(who, "publish_interaction_class", (name,))
-    arguments: tuple[Plain, ...] = (name, a.parameters(name), regions, a.tag())
+    arguments: tuple[Json, ...] = (name, a.parameters(name), regions, a.tag())
     if a.one(who).regulating and a.chance(0.4):
         arguments = (*arguments, a.stamp(who))
     return ScriptedCall(who, "send_interaction_with_regions", arguments, a.known.new("r"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from weft.model.enums import ResignAction
+from weft.model.json_types import Json
 from weft.prove.author import NOBODY, Author, Choice
 from weft.prove.calls.objects import NAMES
-from weft.prove.script import Plain, ScriptedCall
+from weft.prove.script import ScriptedCall
 from weft.prove.words import (
     FEDERATE,
     FEDERATION,
@@ -46,7 +47,7 @@ def name(a: Author, who: int) -> ScriptedCall | None:
     cls, interaction = a.cls(), a.interaction()
     attributes = a.names_of(cls) or [NOBODY]
     instance = a.instance(who) or NOBODY
-    found: list[tuple[str, tuple[Plain, ...]]] = [
+    found: list[tuple[str, tuple[Json, ...]]] = [
         ("get_federate_handle", (a.federate(),)),
         ("get_federate_name", (a.federate(),)),
         ("get_object_class_handle", (a.any([cls, "Nope"]),)),
@@ -99,7 +100,7 @@ def manage(a: Author, who: int) -> ScriptedCall | None:
 
 def ask(a: Author, who: int) -> ScriptedCall | None:
     interaction = f"{FEDERATE}.HLArequest.{a.any(MOM_REQUESTS)}"
-    values: dict[str, Plain] = {"HLAfederate": {"federate": a.federate()}}
+    values: dict[str, Json] = {"HLAfederate": {"federate": a.federate()}}
     if a.chance(0.1):
         interaction = f"{FEDERATION}.HLArequest.HLArequestSynchronizationPoints"
         values = {}
@@ -113,7 +114,7 @@ def command(a: Author, who: int) -> ScriptedCall | None:
     service = a.any(MOM_SERVICES)
     if service == "HLAresignFederationExecution" and not a.chance(0.3):
         return None
-    values: dict[str, Plain] = {"HLAfederate": {"federate": a.federate()}}
+    values: dict[str, Json] = {"HLAfederate": {"federate": a.federate()}}
     if service == "HLAresignFederationExecution":
         values["HLAresignAction"] = {
             "value": "CancelPendingAcquisitionsThenDeleteObjectInstancesThenDivestOwnership"
@@ -123,7 +124,7 @@ def command(a: Author, who: int) -> ScriptedCall | None:
     return _said(a, who, f"{FEDERATE}.HLAservice.{service}", values)
 
 
-def _said(a: Author, who: int, interaction: str, values: dict[str, Plain]) -> ScriptedCall:
+def _said(a: Author, who: int, interaction: str, values: dict[str, Json]) -> ScriptedCall:
     sent = ScriptedCall(who, "send_interaction", (interaction, values, ""))
     if interaction in a.one(who).sends:
         return sent
