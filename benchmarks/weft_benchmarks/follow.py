@@ -23,9 +23,8 @@ from weft_benchmarks.runner import environment
 
 Array = npt.NDArray[Any]
 INTERVAL = 1.0  # seconds between two files of a node
-BOOT = (
-    10**18
-)  # ns: when the made-up machine started, so that its monotonic clock can be told from the wall clock
+# In ns, when the made-up machine started: so that its monotonic clock can be told from the wall clock.
+BOOT = 10**18
 PRELUDE = 500  # rows of each node that are there before time counts: so long Spark takes for its first batch
 MISSES_PER_S = 5
 

@@ -13,7 +13,7 @@ from weft.cli.observe.status import as_data, texts
 from weft.cli.observe.top_view import SORTS, TopView, frame
 from weft.cli.terminal.facts import NOBODY, SurveyAnswer, blocks, picture_of, survey_of_status, troubles
 from weft.cli.terminal.facts_lines import amount, clean, fit, headline, lasting, status_lines
-from weft.console.survey_types import Picture
+from weft.console.surveys import SurveyPicture
 
 NODES = ("S1", "S2", "S3")
 
@@ -219,7 +219,7 @@ NAMES = st.text(max_size=12)
 
 
 @st.composite
-def pictures(draw: st.DrawFn) -> Picture:
+def pictures(draw: st.DrawFn) -> SurveyPicture:
     found = {}
     for name in draw(st.lists(NAMES, max_size=3, unique=True)):
         who = draw(st.lists(NAMES, max_size=5, unique=True))
@@ -242,7 +242,7 @@ def pictures(draw: st.DrawFn) -> Picture:
     st.integers(1, 40),
     st.lists(st.sampled_from(["up", "down", "s", "f", "b", "?", "j", "end", "x"]), max_size=8),
 )
-def test_a_frame_fits_any_terminal(picture: Picture, width: int, height: int, keys: list[str]) -> None:
+def test_a_frame_fits_any_terminal(picture: SurveyPicture, width: int, height: int, keys: list[str]) -> None:
     """No line is wider, no frame higher, nothing that a terminal would obey gets there, and no key breaks it."""
     view = TopView()
     for key in keys:

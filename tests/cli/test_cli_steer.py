@@ -10,7 +10,7 @@ import pytest
 from host.served import Running, Talker, serving
 from weft.cli import main
 from weft.cli.operate.steer import paused_in_words
-from weft.console.survey_types import PauseFacts
+from weft.console.surveys import PauseFacts
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.server.guard import OPERATOR_KEY
 

@@ -19,13 +19,13 @@ from weft.console import metrics, security
 from weft.console.answers import RequestProblem, answer, bounded_json, problem
 from weft.console.asking import Asking, NodeConnection, NodeLink
 from weft.console.door import Door, caller_of
-from weft.console.json_reading import section
 from weft.console.openapi import description
 from weft.console.pages import INTERVAL, MOST, Page, ShownPicture
 from weft.console.picture import SECTIONS, Look, Painter, look_of, sections_of, view
 from weft.console.runs import Reviews, RunError, Shelf
 from weft.console.static import Files
 from weft.console.steering import steering_of
+from weft.console.surveys import section
 from weft.model.errors import WeftError
 from weft.model.json_types import JsonObject
 

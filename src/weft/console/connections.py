@@ -18,9 +18,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 MOST = 256
 PATIENCE = 10.0
 HEAD_BYTES = 16 << 10
-BACKLOG = (
-    1024  # connections that wait to be accepted, so that a flood does not make others wait for a second try
-)
+# Connections that wait to be accepted, so that a flood does not make others wait for a second try.
+BACKLOG = 1024
 
 
 class BoundedProtocol(H11Protocol):

@@ -6,13 +6,11 @@ to say, as long as it answers.  What is counted at each node is summed, what all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from weft.console.json_reading import number, objects, section, texts
-from weft.model.json_types import Json, JsonObject
-
-Facts = Mapping[str, Json]
+from weft.console.surveys import Facts, number, objects, section, texts
+from weft.model.json_types import JsonObject
 
 UNREACHABLE = "unreachable"
 COUNTED_CLASS = ("sent", "received", "sent_rate", "received_rate")

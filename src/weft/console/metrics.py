@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from weft.console.json_reading import number, objects, section, texts
+from weft.console.surveys import Facts, number, objects, section, texts
 from weft.model.json_types import Json
 
-Facts = Mapping[str, Json]
 Labels = dict[str, str]
 Sample = tuple[Labels, Json]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

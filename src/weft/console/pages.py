@@ -10,9 +10,9 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 
-from weft.console.json_reading import section
 from weft.console.patches import difference
 from weft.console.picture import Look, view
+from weft.console.surveys import section
 from weft.model.json_types import Json, JsonObject
 
 Key = tuple[Look, bool]

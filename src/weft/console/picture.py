@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from weft.console.json_reading import objects, section
 from weft.console.merging import DETAILS, NodeReport, federations
 from weft.console.patches import without_nulls
 from weft.console.rates import rated
+from weft.console.surveys import objects, section
 from weft.model.json_types import Json, JsonObject
 
 SILENCE = 3.0

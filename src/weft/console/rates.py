@@ -6,12 +6,10 @@ monotonic clock, so that a late answer does not look like little traffic; a cloc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from weft.console.json_reading import number, objects, section
-from weft.model.json_types import Json, JsonObject
-
-Facts = Mapping[str, Json]
+from weft.console.surveys import Facts, number, objects, section
+from weft.model.json_types import JsonObject
 
 SERVER = ("messages", "bytes_in", "bytes_out")
 FEDERATE = ("calls", "callbacks", "bytes_in", "bytes_out")

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from weft.fom import OBJECT_ROOT, PRIVILEGE_TO_DELETE
 from weft.model.json_types import Json
-from weft.prove.knowledge import AuthorKnowledge, FederateKnowledge
+from weft.prove.knowledge import AuthorKnowledge, Insight
 from weft.prove.player import CallRecord
 from weft.prove.script import ScriptedCall
 from weft.prove.values import Values
@@ -180,7 +180,7 @@ class Author:
         count = self.random.randint(min(least, len(items)), len(items))
         return self.random.sample(items, count)
 
-    def one(self, who: int) -> FederateKnowledge:
+    def one(self, who: int) -> Insight:
         return self.known.of[who]
 
     # --- what to call it with ---------------------------------------------------------------------------------

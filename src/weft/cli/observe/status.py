@@ -20,7 +20,7 @@ from weft.cli.terminal.facts import (
     wall_of,
 )
 from weft.cli.terminal.facts_lines import headline, status_lines
-from weft.console.survey_types import Picture
+from weft.console.surveys import SurveyPicture
 from weft.model.errors import ConnectionFailed
 from weft.model.json_types import Json
 
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
-def as_data(picture: Picture) -> Mapping[str, object]:
+def as_data(picture: SurveyPicture) -> Mapping[str, object]:
     """The picture, and what follows from it."""
     wall = wall_of(picture)
     return {
@@ -91,7 +91,7 @@ def as_data(picture: Picture) -> Mapping[str, object]:
     }
 
 
-def texts(picture: Picture, width: int) -> list[str]:
+def texts(picture: SurveyPicture, width: int) -> list[str]:
     first, *rest = status_lines(picture, width)
     return [*textwrap.wrap(first.text, width), *[one.text for one in rest]]
 

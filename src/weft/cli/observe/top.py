@@ -26,7 +26,7 @@ from weft.cli.terminal.asking import SHORT, Asker
 from weft.cli.terminal.facts import SurveyAnswer, picture_of
 from weft.cli.terminal.facts_lines import ScreenLine
 from weft.cli.terminal.keyboard import Keyboard
-from weft.console.survey_types import Picture
+from weft.console.surveys import SurveyPicture
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,7 +121,7 @@ class Watch:
             self._stop.wait(PERIOD)
         asker.close()
 
-    def picture(self) -> Picture:
+    def picture(self) -> SurveyPicture:
         with self._lock:
             found = [self._answers[place] for place in sorted(self._answers)]
             waiting = [one for place, one in enumerate(self._askers) if place not in self._answers]
@@ -199,7 +199,7 @@ def _wait(keyboard: Keyboard, wake: Wake, drawn: float) -> list[str]:
             return keyboard.settle()
 
 
-def _screen(console: Console, picture: Picture, view: TopView) -> Text:
+def _screen(console: Console, picture: SurveyPicture, view: TopView) -> Text:
     width, height = console.size
     shown = frame(picture, view, width, height, time.strftime("%H:%M:%S"))
     return as_rich(shown)

@@ -20,7 +20,7 @@ from weft.cli.terminal.facts_lines import (
     plural,
     recording_texts,
 )
-from weft.console.survey_types import FederateFacts, Picture
+from weft.console.surveys import FederateFacts, SurveyPicture
 
 HELP = (
     "q         quit",
@@ -62,7 +62,7 @@ class TopView:
     help: bool = False
     quit: bool = False
 
-    def press(self, key: str, picture: Picture) -> TopView:
+    def press(self, key: str, picture: SurveyPicture) -> TopView:
         """The view after a key."""
         if key in ("q", "\x03"):
             return replace(self, quit=True)
@@ -81,7 +81,7 @@ class TopView:
                  "home": -(1 << 30), "end": 1 << 30}  # fmt: skip
         return now._moved(picture, steps[key]) if key in steps else now
 
-    def settled(self, picture: Picture) -> TopView:
+    def settled(self, picture: SurveyPicture) -> TopView:
         """With a federation and a federate that are there."""
         federations = list(picture["federations"])
         federation = self.federation if self.federation in federations else (federations or [""])[0]
@@ -89,24 +89,24 @@ class TopView:
         order = now.order(picture)
         return now if now.selected in order else replace(now, selected=order[0] if order else "")
 
-    def order(self, picture: Picture) -> list[str]:
+    def order(self, picture: SurveyPicture) -> list[str]:
         """The federates of the federation shown, as they are sorted."""
         federates = self._federates(picture)
         by: Callable[[str], object] = lambda name: (_SORTS[self.sort](federates[name]), name)  # noqa: E731
         return sorted(federates, key=by)  # type: ignore[arg-type]
 
-    def _federates(self, picture: Picture) -> dict[str, FederateFacts]:
+    def _federates(self, picture: SurveyPicture) -> dict[str, FederateFacts]:
         found = picture["federations"].get(self.federation)
         return {} if found is None else found["federates"]
 
-    def _next_federation(self, picture: Picture) -> TopView:
+    def _next_federation(self, picture: SurveyPicture) -> TopView:
         federations = list(picture["federations"])
         if not federations:
             return self
         at = (federations.index(self.federation) + 1) % len(federations)
         return replace(self, federation=federations[at], selected="").settled(picture)
 
-    def _to_blocker(self, picture: Picture) -> TopView:
+    def _to_blocker(self, picture: SurveyPicture) -> TopView:
         federates = self._federates(picture)
         chosen = federates.get(self.selected)
         if chosen and chosen.get("asks"):
@@ -118,7 +118,7 @@ class TopView:
                 return replace(self, federation=block.federation, selected=block.blocker)
         return self
 
-    def _moved(self, picture: Picture, by: int) -> TopView:
+    def _moved(self, picture: SurveyPicture, by: int) -> TopView:
         order = self.order(picture)
         if not order:
             return self
@@ -126,7 +126,9 @@ class TopView:
         return replace(self, selected=order[at])
 
 
-def frame(picture: Picture, view: TopView, width: int, height: int, clock: str = "") -> list[ScreenLine]:
+def frame(
+    picture: SurveyPicture, view: TopView, width: int, height: int, clock: str = ""
+) -> list[ScreenLine]:
     """The screen: at most `height` lines of at most `width` cells."""
     view = view.settled(picture)
     federates = sum(len(one["federates"]) for one in picture["federations"].values())
@@ -147,7 +149,7 @@ def frame(picture: Picture, view: TopView, width: int, height: int, clock: str =
     return [cut(one, width) for one in (*top, *middle, *foot)]
 
 
-def _middle(picture: Picture, view: TopView, width: int, room: int) -> list[ScreenLine]:
+def _middle(picture: SurveyPicture, view: TopView, width: int, room: int) -> list[ScreenLine]:
     nodes = _shortened(node_lines(picture, width), max(2, room // 3), "node")
     recorded = [line(text, "dim") for text in recording_texts(picture)][:1] if room > 16 else []
     if not view.federation:
@@ -183,7 +185,7 @@ def _shortened(lines: list[ScreenLine], most: int, word: str) -> list[ScreenLine
     return [head, *rows[: most - 2], line(f"… and {plural(left, f'more {word}')}", "dim")]
 
 
-def _foot(picture: Picture, view: TopView) -> str:
+def _foot(picture: SurveyPicture, view: TopView) -> str:
     federations = list(picture["federations"])
     which = (
         f" {federations.index(view.federation) + 1}/{len(federations)}"

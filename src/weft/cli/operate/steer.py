@@ -8,7 +8,7 @@ from typing import Required, TypedDict, cast
 
 from weft.cli.arguments import add_operator_key, add_server
 from weft.cli.terminal.asking import advice
-from weft.console.survey_types import PauseFacts
+from weft.console.surveys import PauseFacts
 from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.operator_keys import SERVER_RUNS, newest_key, operator_credentials
 from weft.host.server.guard import OPERATOR_KEY

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from weft.console.json_reading import listed, objects, section
 from weft.console.merging import NodeReport, federations
-from weft.console.survey_types import Picture
+from weft.console.surveys import SurveyPicture, listed, objects, section
 from weft.model.json_types import Json, JsonObject
 
 _OF_THE_NODE = ("server", "fabric", "recording", "version", "now", "wall")
@@ -29,7 +28,7 @@ class SurveyAnswer:
     age: float = 0.0  # seconds since then
 
 
-def picture_of(answers: Iterable[SurveyAnswer]) -> Picture:
+def picture_of(answers: Iterable[SurveyAnswer]) -> SurveyPicture:
     nodes: dict[str, JsonObject] = {}
     surveys: dict[str, JsonObject] = {}
     for answer in answers:
@@ -55,7 +54,7 @@ def picture_of(answers: Iterable[SurveyAnswer]) -> Picture:
     for name, survey in surveys.items():
         _hear_of_others(nodes, name, section(survey, "fabric"))
     merged = federations([NodeReport(name, survey, True) for name, survey in surveys.items()])
-    return cast("Picture", {"nodes": dict(sorted(nodes.items())), "federations": merged})
+    return cast("SurveyPicture", {"nodes": dict(sorted(nodes.items())), "federations": merged})
 
 
 def _address(survey: JsonObject) -> str:
@@ -121,7 +120,7 @@ class BlockingFederate:
                 "seconds": self.seconds, "requested": self.requested, "asks": self.asks, **since}  # fmt: skip
 
 
-def blocks(picture: Picture) -> list[BlockingFederate]:
+def blocks(picture: SurveyPicture) -> list[BlockingFederate]:
     """Who keeps whom waiting, the longest wait first.
 
     Who waits for somebody that waits too is only a link of the chain, so blockers that do not wait themselves come first.
@@ -149,16 +148,16 @@ def blocks(picture: Picture) -> list[BlockingFederate]:
 NOBODY = "nobody (no federate regulates)"
 
 
-def longest_wait(picture: Picture) -> float:
+def longest_wait(picture: SurveyPicture) -> float:
     return max((block.seconds for block in blocks(picture)), default=0.0)
 
 
-def wall_of(picture: Picture) -> float:
+def wall_of(picture: SurveyPicture) -> float:
     """The latest wall clock that a node has told; 0 if none has."""
     return max((node.get("wall", 0.0) for node in picture["nodes"].values()), default=0.0)
 
 
-def troubles(picture: Picture, patience: float) -> list[str]:
+def troubles(picture: SurveyPicture, patience: float) -> list[str]:
     """Why somebody should look: nodes that are down, federates that wait for longer than `patience` seconds."""
     found = [
         f"node {name} is down: {node.get('why') or 'it does not answer'}"

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from rich.cells import cell_len, set_cell_size
 
 from weft.cli.terminal.facts import BlockingFederate, blocks, wall_of
-from weft.console.survey_types import FederateFacts, FederationFacts, NodeFacts, Picture
+from weft.console.surveys import FederateFacts, FederationFacts, NodeFacts, SurveyPicture
 from weft.model.records import absence_words
 
 GAP = 2
@@ -123,7 +123,7 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def headline(picture: Picture) -> str:
+def headline(picture: SurveyPicture) -> str:
     """Who blocks whom and since when, in one sentence."""
     down = [name for name, node in picture["nodes"].items() if node["state"] == "down"]
     lost = f"  Down: {names(down)}." if down else ""
@@ -157,7 +157,7 @@ def sentence(block: BlockingFederate, wall: float = 0.0) -> str:
 # Nodes
 
 
-def node_lines(picture: Picture, width: int) -> list[ScreenLine]:
+def node_lines(picture: SurveyPicture, width: int) -> list[ScreenLine]:
     rows: list[tuple[NodeFacts, str, tuple[str, str]]] = [
         (
             {**node, "name": name},
@@ -327,7 +327,7 @@ def state_texts(federation: FederationFacts) -> list[str]:
     return found
 
 
-def recording_texts(picture: Picture) -> list[str]:
+def recording_texts(picture: SurveyPicture) -> list[str]:
     found = []
     silent = [
         name
@@ -352,7 +352,7 @@ def recording_texts(picture: Picture) -> list[str]:
     return found
 
 
-def status_lines(picture: Picture, width: int) -> list[ScreenLine]:
+def status_lines(picture: SurveyPicture, width: int) -> list[ScreenLine]:
     """All of `weft status`."""
     lines = [line(headline(picture), "bold")]
     lines += node_lines(picture, width)

@@ -1,11 +1,54 @@
-"""Surveys and pictures as types: what docs/survey.md says, as far as texts and screens show it.
+"""What nodes tell of themselves: surveys and pictures as types, and parts of what has come as JSON.
 
-Everything may be absent, unless it is `Required`: a node tells what it knows.
+The types are what docs/survey.md says, as far as texts and screens show it; everything may be absent, unless it is `Required`.
+What comes from another node is read by the functions below: what is not of the expected kind counts as absent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Required, TypedDict
+
+from weft.model.json_types import Json
+
+Facts = Mapping[str, Json]
+"""What is told of something, by name."""
+
+
+def section(facts: Facts, name: str) -> Facts:
+    """Return the object of that name; an empty one where there is none."""
+    found = facts.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def objects(facts: Facts, name: str) -> Iterator[tuple[str, Facts]]:
+    """Yield the objects inside the object of that name."""
+    for key, value in section(facts, name).items():
+        if isinstance(value, Mapping):
+            yield key, value
+
+
+def listed(facts: Facts, name: str) -> Iterator[Facts]:
+    """Yield the objects of the list of that name."""
+    for value in _list(facts, name):
+        if isinstance(value, Mapping):
+            yield value
+
+
+def texts(facts: Facts, name: str) -> list[str]:
+    """Return the texts of the list of that name."""
+    return [value for value in _list(facts, name) if isinstance(value, str)]
+
+
+def number(facts: Facts, name: str) -> float | None:
+    """Return the number of that name; None where there is none."""
+    found = facts.get(name)
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _list(facts: Facts, name: str) -> Sequence[Json]:
+    found = facts.get(name)
+    return found if isinstance(found, list | tuple) else ()
 
 
 class ServerFacts(TypedDict, total=False):
@@ -128,7 +171,7 @@ class NodeFacts(TypedDict, total=False):
     recording: RecordingFacts
 
 
-class Picture(TypedDict):
+class SurveyPicture(TypedDict):
     """What is known of all nodes."""
 
     nodes: dict[str, NodeFacts]
