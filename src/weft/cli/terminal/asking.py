@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
 
 from weft.cli.terminal.facts import SurveyAnswer, survey_of_status
 from weft.console.rates import rated
@@ -19,7 +18,7 @@ from weft.federate import FederateAmbassador, RTIambassador
 from weft.host.operator_keys import operator_credentials
 from weft.model.enums import CallbackModel
 from weft.model.errors import RTIexception
-from weft.model.json_types import Json, JsonObject
+from weft.model.json_types import JsonObject
 from weft.model.records import Credentials, RtiConfiguration
 
 SHORT = ("federates", "server", "fabric", "recording")
@@ -44,25 +43,6 @@ class NodeAccess:
         return None
 
 
-class SurveyAmbassador(Protocol):
-    """What an ambassador is asked here."""
-
-    def connect(
-        self,
-        federate_ambassador: FederateAmbassador,
-        callback_model: CallbackModel,
-        rti_configuration: RtiConfiguration,
-        credentials: Credentials | None,
-        /,
-    ) -> object: ...
-
-    def query_survey(self, sections: tuple[str, ...], /) -> JsonObject: ...
-
-    def query_status(self) -> Sequence[Mapping[str, Json]]: ...
-
-    def leave(self) -> None: ...
-
-
 class Asker:
     """One address.  To be used by one thread at a time."""
 
@@ -71,13 +51,13 @@ class Asker:
         address: str,
         credentials: Credentials | None = None,
         clock: Callable[[], float] = time.monotonic,
-        make: Callable[[], SurveyAmbassador] = RTIambassador,
+        make: Callable[[], RTIambassador] = RTIambassador,
     ) -> None:
         self.address = address
         self._credentials = credentials
         self._clock = clock
         self._make = make
-        self._rti: SurveyAmbassador | None = None
+        self._rti: RTIambassador | None = None
         self._node = ""
         self._answered = clock()
         self._knows_surveys = True
@@ -150,7 +130,7 @@ def ask_all(
     addresses: Sequence[str],
     door: NodeAccess,
     sections: Sequence[str],
-    make: Callable[[], SurveyAmbassador] = RTIambassador,
+    make: Callable[[], RTIambassador] = RTIambassador,
 ) -> list[SurveyAnswer]:
     """All at the same time: one that does not answer must not hold up the others."""
     credentials = door.credentials()

@@ -200,10 +200,6 @@ _NODE_COLUMNS: tuple[ScreenColumn[NodeFacts], ...] = (
 # Federations
 
 
-def federate_columns() -> tuple[ScreenColumn[FederateFacts], ...]:
-    return _FEDERATE_COLUMNS
-
-
 def _plain(key: str) -> Callable[[FederateFacts], str]:
     return lambda one: "" if one.get(key) is None else str(one.get(key))
 
