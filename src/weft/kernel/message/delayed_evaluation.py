@@ -6,7 +6,6 @@ that service.  What becomes of it for a member is found here: callbacks, or none
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from weft.kernel.ddm import matching
@@ -79,7 +78,7 @@ def directed(
     return [("receive_directed_interaction", (received.handle, handle, kept, tag, transportation, *rest))]
 
 
-CALLBACKS: dict[str, Callable[[Federation, Member, tuple[Any, ...], bool], tso_queue.Callbacks]] = {
+CALLBACKS: dict[str, tso_queue.Late] = {
     "send_interaction": interaction,
     "update_attribute_values": update,
     "send_directed_interaction": directed,
