@@ -98,6 +98,12 @@ def test_what_is_above_its_ceiling_is_told() -> None:
     ]
 
 
+def test_a_complaint_is_not_longer_than_anybody_reads() -> None:
+    found = {"src": {house.ANY: house.Figure(30, [f"a.py:{number}" for number in range(30)])}}
+    (said,) = house.complaints(found, {"src": {house.ANY: 29}})
+    assert said.splitlines()[-1] == "    … and 10 more (--names has all)"
+
+
 def test_the_program(tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """0 within the ceilings, 1 above one; the tables are printed in both cases."""
     parts = {name: dict.fromkeys(house.CEILINGS[name], 71) for name in house.CEILINGS}

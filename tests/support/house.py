@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LONG = 60
 """Lines of a function that count as too many."""
 
+SHOWN = 20
+"""Places or names that a complaint tells."""
+
 LARGEST = "modules in the largest folder"
 P90 = "lines of a function, p90"
 LONGEST = "lines of the longest function"
@@ -28,9 +31,9 @@ DOUBLED_PRIVATE = "the same, private names"
 GLOSSARY = "words of the glossary"
 
 CEILINGS: dict[str, dict[str, int]] = {
-    "src": {LARGEST: 19, P90: 19, LONGEST: 96, ABOVE: 11, ANY: 2186, DOUBLED: 80, DOUBLED_PRIVATE: 7},
-    "benchmarks": {LARGEST: 20, P90: 21, LONGEST: 57, ABOVE: 0, ANY: 192, DOUBLED: 1, DOUBLED_PRIVATE: 0},
-    "docs": {GLOSSARY: 237},
+    "src": {LARGEST: 19, P90: 19, LONGEST: 95, ABOVE: 8, ANY: 2057, DOUBLED: 57, DOUBLED_PRIVATE: 6},
+    "benchmarks": {LARGEST: 20, P90: 21, LONGEST: 57, ABOVE: 0, ANY: 192, DOUBLED: 0, DOUBLED_PRIVATE: 0},
+    "docs": {GLOSSARY: 238},
 }
 
 
@@ -118,7 +121,9 @@ def complaints(found: dict[str, dict[str, Figure]], ceilings: dict[str, dict[str
             if ceiling is None:
                 said.append(f"{part}: {name}: {figure.value}, and no ceiling is set")
             elif figure.value > ceiling:
-                behind = "".join(f"\n    {one}" for one in figure.behind)
+                behind = "".join(f"\n    {one}" for one in figure.behind[:SHOWN])
+                if len(figure.behind) > SHOWN:
+                    behind += f"\n    … and {len(figure.behind) - SHOWN:,} more (--names has all)"
                 said.append(f"{part}: {name}: {figure.value}, the ceiling is {ceiling}{behind}")
     return said
 
