@@ -62,14 +62,13 @@ PUBLIC = {
     "weft.interest": [
         "DEFAULT_REGION", "NOWHERE", "STRATEGIES", "WHOLE", "Axis", "Bounds", "CellInterest", "CellUpdate",
         "DdmSettings", "Declarations", "Declared", "DistributionList", "DistributionLists", "Extent", "Grid",
-        "Logged", "Modified", "Outcome", "Placed", "Receiver", "Region", "Space", "SpaceDimension",
+        "Logged", "Modified", "Outcome", "Placed", "Region", "Space", "SpaceDimension",
         "SpaceTime", "Spaces", "StaticGridPartitioned", "Strategy", "Subscribed", "Wish", "closed", "make_strategy",
         "read_ddm_settings", "stronger",
     ],
     "weft.interest.matching": ["BoxTree", "Change", "Overlaps", "match"],
     "weft.ordering": [
-        "CausalOrder", "Counts", "Forward", "Message", "Mses", "Order", "PriorityOrder", "Processes", "ReceiveOrder",
-        "Sequenced", "Sequencer", "Tag", "decode_tag", "decode_text", "encode_tag", "encode_tags", "encode_text", "forwards",
+        "Mses", "MsesCounts", "Tag", "TaggedMessage", "decode_tag", "encode_tag", "encode_tags",
     ],
     "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Batch", "Book", "Column"],
     "weft.recorder.timeline": [

@@ -21,7 +21,7 @@ from weft import OrderType
 from weft.host.simulated.simulated import PendingCall, SimulatedNetwork
 from weft.kernel.federation import founding
 from weft.model.errors import NotConnected, RTIexception
-from weft.ordering import Message
+from weft.ordering import TaggedMessage
 
 CAUSAL, TOTAL, RECEIVE = OrderType.CAUSAL, OrderType.TOTAL, OrderType.RECEIVE
 HEARD = ("receive_interaction", "reflect_attribute_values")
@@ -41,7 +41,7 @@ def noting(patch: pytest.MonkeyPatch) -> Arrivals:
 
     class Noting(base):  # type: ignore[misc]
         def _admit(
-            self, turn: Any, federation: Any, number: int, message: Message, forwarded: bool = False
+            self, turn: Any, federation: Any, number: int, message: TaggedMessage, forwarded: bool = False
         ) -> None:
             arrivals.tell(number, message.payload)
             super()._admit(turn, federation, number, message, forwarded)

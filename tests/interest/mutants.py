@@ -62,11 +62,11 @@ CELL_MUTANTS = {
 
 
 MUTANTS = {"distribution.py": LIST_MUTANTS | RECLAIM_MUTANTS, "cells.py": CELL_MUTANTS}
-FILES = ("spacetime.py", "distribution.py", "distribution_lists.py", "cells.py", "receiving.py")
+FILES = ("spacetime.py", "distribution.py", "distribution_lists.py", "cells.py")
 
 
 class Module:
-    """The five modules read anew as one, with one line replaced; without a name, with none: the control.
+    """The four modules read anew as one, with one line replaced; without a name, with none: the control.
 
     Read anew altogether, because compiled classes take no others in place of their own."""
 
@@ -89,7 +89,6 @@ class Module:
         self.Axis = names["Axis"]
         self.Grid = names["Grid"]
         self.CellInterest = names["CellInterest"]
-        self.Receiver = names["Receiver"]
 
 
 class Printed:

@@ -21,7 +21,8 @@ import random
 from typing import Any, NamedTuple
 
 from interest.causal_net import CausalNet
-from weft.interest import Axis, CellInterest, CellUpdate, Grid, Receiver
+from interest.receiving import Receiver
+from weft.interest import Axis, CellInterest, CellUpdate, Grid
 from weft.interest.cells import Boxes, overlap
 
 SIZE = 1000

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.interest import Axis, CellInterest, CellUpdate, Grid, Placed, Receiver
+from interest.receiving import Receiver
+from weft.interest import Axis, CellInterest, CellUpdate, Grid, Placed
 from weft.interest.cells import Boxes, overlap
 from weft.model.errors import InterestError
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import weft.interest
 from interest.mutants import CELL_MUTANTS, Module
+from interest.receiving import Receiver
 from weft.interest import Axis, CellInterest, CellUpdate, DistributionLists, Grid, Subscribed
 from weft.interest.cells import overlap
 
@@ -28,7 +29,7 @@ class Run:
         self.rng = rng
         self.grid = module.Grid([module.Axis(name, 0, 12, 4) for name in "xyz"[:dimensions]])
         self.interest = module.CellInterest(self.grid)
-        self.receivers = {federate: module.Receiver() for federate in FEDERATES}
+        self.receivers = {federate: Receiver() for federate in FEDERATES}
         self.said: dict[tuple[str, int], dict[int, Any]] = {}  # subscription regions, by time
         self.updates: list[Any] = []
         self.once: dict[str, dict[Any, None]] = {federate: {} for federate in FEDERATES}

@@ -1,8 +1,7 @@
 """Who gets it: what federates declared, regions of data distribution, and who is therefore concerned; also as of a logical time.
 
 `weft.interest.matching` is the engine behind regions: which boxes overlap, of many at once or while they move.
-For regions that change as of a logical time (docs/ddm-sync.md) read `distribution` first, then `cells` above it and `receiving`
-at the other end.
+For regions that change as of a logical time (docs/ddm-sync.md) read `distribution` first, then `cells` above it.
 """
 
 from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed
@@ -10,7 +9,6 @@ from weft.interest.ddm_settings import STRATEGIES, DdmSettings, read_ddm_setting
 from weft.interest.declarations import Declarations, Declared, Wish, stronger
 from weft.interest.distribution import DistributionList, Logged, Outcome
 from weft.interest.distribution_lists import DistributionLists
-from weft.interest.receiving import Receiver
 from weft.interest.regions import DEFAULT_REGION, NOWHERE, WHOLE, Bounds, Extent, Region, closed
 from weft.interest.spaces import Space, SpaceDimension, Spaces
 from weft.interest.spacetime import SpaceTime
@@ -36,7 +34,6 @@ __all__ = [
     "Modified",
     "Outcome",
     "Placed",
-    "Receiver",
     "Region",
     "Space",
     "SpaceDimension",

@@ -14,8 +14,8 @@ A routing space is cut into cells.  Each cell has a distribution list, and a reg
 * An update goes to the list of each cell of its update region as of its time.  A federate that is on several of these lists
   is on them once for each: a copy.  What was sent stays sent, wherever the publisher's region goes later.
 
-A federate thus may get updates that touch one of its cells and not its region, and several copies of one:
-`weft.interest.receiving` is the other end.
+A federate thus may get updates that touch one of its cells and not its region, and several copies of one; whoever delivers them
+removes both (`weft.kernel.message.deliver_as_of`).
 
 A range is half-open, [lower, upper), so that every point is in one cell; None is the full range.  An extent has a range for each
 dimension, a region is any number of extents, and none at all is the region of who is not interested.

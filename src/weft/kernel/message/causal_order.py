@@ -46,7 +46,7 @@ from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import InvalidOrderType, OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
-from weft.ordering import Message, Mses, Tag, decode_tag, encode_tags
+from weft.ordering import Mses, Tag, TaggedMessage, decode_tag, encode_tags
 
 ORDERS_USED = "orders_used"
 """The command that says: messages of such orders are sent, though the object model names none."""
@@ -301,7 +301,7 @@ class Causal(Orders):
         if federation.recorder is not None and process.number != SEQUENCER:
             self._record(turn, federation, process, way, message, tag, control)
         for number in way.here:
-            self._admit(turn, federation, number, Message(message, tag))
+            self._admit(turn, federation, number, TaggedMessage(message, tag))
 
     def _record(
         self,
@@ -379,7 +379,7 @@ class Causal(Orders):
         for number in tag.destinations:
             node = places[number] if number < known else ""
             if node == turn.node:
-                self._admit(turn, federation, number, Message(parcel, tag), forwarded)
+                self._admit(turn, federation, number, TaggedMessage(parcel, tag), forwarded)
             elif node:
                 elsewhere = True
         if elsewhere and not forwarded and tag.view == self.view:
@@ -389,7 +389,7 @@ class Causal(Orders):
             kept.append(parcel)
 
     def _admit(
-        self, turn: Turn, federation: Federation, number: int, message: Message, forwarded: bool = False
+        self, turn: Turn, federation: Federation, number: int, message: TaggedMessage, forwarded: bool = False
     ) -> None:
         process = self._process(turn, federation, number)
         tag = message.tag
@@ -410,7 +410,7 @@ class Causal(Orders):
                 self._deliver(turn, federation, process, released)
 
     def _record_wait(
-        self, turn: Turn, federation: Federation, process: Process, kind: str, message: Message
+        self, turn: Turn, federation: Federation, process: Process, kind: str, message: TaggedMessage
     ) -> None:
         member = federation.members.get(process.handle)
         said = message.payload
@@ -419,7 +419,7 @@ class Causal(Orders):
 
     # --- to a federate here -----------------------------------------------------------------------------------
 
-    def _deliver(self, turn: Turn, federation: Federation, process: Process, message: Message) -> None:
+    def _deliver(self, turn: Turn, federation: Federation, process: Process, message: TaggedMessage) -> None:
         self.counts.delivered += 1
         said = message.payload
         assert isinstance(said, Ordered)
