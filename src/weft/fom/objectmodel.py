@@ -38,8 +38,9 @@ def frozen(items: Mapping[str, T] | None = None) -> Mapping[str, T]:
     return MappingProxyType(dict(items or {}))
 
 
-def _place() -> Any:
-    return field(default="", compare=False)
+def _place() -> str:
+    made: str = field(default="", compare=False)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,7 @@ class ObjectModel:
 
         return Codecs(self.data_types)
 
-    def encode(self, type_name: str, value: Any) -> bytes:
+    def encode(self, type_name: str, value: object) -> bytes:
         return self.codecs.encode(type_name, value)
 
     def decode(self, type_name: str, data: bytes) -> Any:

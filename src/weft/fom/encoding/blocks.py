@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from weft.fom.encoding.codec import Codec, as_bytes
 from weft.fom.encoding.explain import why_not_packed, why_not_unpacked
@@ -71,7 +70,7 @@ def _fail_with(source: Source, failure: str) -> None:
     source.line(f"raise {failure} from None")
 
 
-def _packing_failed(error: Exception, shape: Shape, value: Any) -> Exception:
+def _packing_failed(error: Exception, shape: Shape, value: object) -> Exception:
     try:
         return why_not_packed(shape, value) or error
     except Exception as other:  # the value itself misbehaves

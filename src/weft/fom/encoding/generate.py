@@ -6,7 +6,7 @@ nothing per field beyond that.  Names from an object model enter the text only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from weft.fom.encoding.codec import PADS, as_fields
@@ -30,7 +30,7 @@ class Source:
         self._count += 1
         return f"{prefix}{self._count}"
 
-    def bind(self, prefix: str, thing: Any) -> str:
+    def bind(self, prefix: str, thing: object) -> str:
         """A name for an object; the same name again for the same object."""
         name = self._known.get(id(thing))
         if name is None:
@@ -38,7 +38,7 @@ class Source:
             self.bound[name] = thing
         return name
 
-    def functions(self, title: str) -> dict[str, Callable[..., Any]]:
+    def functions(self, title: str) -> dict[str, Any]:
         text = "\n".join(self.lines) + "\n"
         exec(compile(text, f"<codec of {title}>", "exec"), self.bound)
         return self.bound

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import Codec, as_fields, wrong_fields
@@ -28,8 +27,8 @@ class CountedBy:
 
     field: str
     count: Callable[[int], int]
-    write: Callable[[bytearray, Any, int], None]
-    read: Callable[[bytes, int, int], tuple[Any, int]]
+    write: Callable[[bytearray, object, int], None]
+    read: Callable[[bytes, int, int], tuple[object, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +209,7 @@ class _Builder:
         self.reading.line(f"position = position + {boundary - 1} & -{boundary}")
         self.offset, self.modulus, self.size = 0, boundary, None
 
-    def _write_failed(self, error: Exception, at: int, value: Any) -> Exception:
+    def _write_failed(self, error: Exception, at: int, value: object) -> Exception:
         try:
             fields = as_fields(value, self.names)
             wrong = wrong_fields(fields, self.names, self.ignored)

@@ -17,6 +17,7 @@ from weft.fom.encoding.misfit import shown
 from weft.model.errors import EncodingError
 
 E = TypeVar("E", bound=IntEnum)
+T = TypeVar("T")
 
 
 def known(enumeration: type[E], number: int) -> E | int:
@@ -27,7 +28,7 @@ def known(enumeration: type[E], number: int) -> E | int:
         return number
 
 
-def same(value: Any) -> Any:
+def same(value: object) -> object:
     return value
 
 
@@ -37,11 +38,11 @@ class Record:
     HLA_NAME: ClassVar[str]
     CODECS: ClassVar[Codecs]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         raise NotImplementedError
 
     @classmethod
-    def from_plain(cls, plain: Any) -> Self:
+    def from_plain(cls, plain: object) -> Self:
         raise NotImplementedError
 
     def encode(self) -> bytes:
@@ -62,8 +63,8 @@ class Slot:
     attribute: str
     name: str
     data_type: str = ""
-    to_plain: Callable[[Any], Any] = same
-    from_plain: Callable[[Any], Any] = same
+    to_plain: Callable[[Any], object] = same
+    from_plain: Callable[[Any], object] = same
 
 
 class ValueSet:
@@ -91,7 +92,7 @@ class ValueSet:
     def decode(cls, values: Mapping[str, Octets]) -> Self:
         """From values by HLA name; those not given stay None."""
         slots = {slot.name: slot for slot in cls.SLOTS}
-        decoded: dict[str, Any] = {}
+        decoded: dict[str, object] = {}
         for name, data in values.items():
             slot = slots.get(name)
             if slot is None:
@@ -101,7 +102,7 @@ class ValueSet:
         return cls(**decoded)
 
 
-def _plain(path: str, convert: Callable[[Any], Any], value: Any) -> Any:
+def _plain(path: str, convert: Callable[[T], object], value: T) -> object:
     """A value of the wrong class has none of the methods that conversion needs."""
     try:
         return convert(value)
