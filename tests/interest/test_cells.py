@@ -35,7 +35,7 @@ def test_figure_1() -> None:
     u1, s2, s3 = box((0.3, 0.6), (0.4, 0.8)), box((0.5, 0.9), (0.6, 0.9)), box((0.6, 0.9), (0.1, 0.4))
     assert overlap(u1, s2)
     assert not overlap(u1, s3)
-    interest = CellInterest(Grid.normalised(2, 10))
+    interest = CellInterest[str, object](Grid.normalised(2, 10))
     interest.modify_subscription(("F2", 1), s2, 0)
     interest.modify_subscription(("F3", 1), s3, 0)
     interest.modify_update(("F1", 1), u1, 0)
@@ -45,7 +45,7 @@ def test_figure_1() -> None:
 
 def test_figure_7() -> None:
     """S4-5: three by three cells moved by (1, 1): five Adds, five Deletes, four cells as they were."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     interest.modify_subscription(BLUE, box((2, 5), (2, 5)), 0)
     steps = interest.modify_subscription(BLUE, box((3, 6), (3, 6)), 10).steps
     assert sorted(step.change for step in steps) == [-1] * 5 + [1] * 5
@@ -68,18 +68,18 @@ def test_figure_7() -> None:
 def test_table_1(row: str, actions: list[tuple[str, str]]) -> None:
     """S4-6: what a change at T does to a cell, by whether the region touches it at t1, T and t2."""
     cell, nowhere = box((0, 1)), ()
-    interest = CellInterest(Grid([Axis("x", 0, 2, 2)]))
+    interest = CellInterest[str, object](Grid([Axis("x", 0, 2, 2)]))
     at_t1, at_t, at_t2 = (cell if digit == "1" else nowhere for digit in row)
     interest.modify_subscription(BLUE, at_t1, 10)
     interest.modify_subscription(BLUE, at_t2, 30)
     steps = interest.modify_subscription(BLUE, at_t, 20).steps
-    names = {20: "T", 30: "t2"}
+    names: dict[float, str] = {20: "T", 30: "t2"}
     assert sorted(("Add" if s.change > 0 else "Delete", names[s.time]) for s in steps) == sorted(actions)
 
 
 def test_figures_3_and_4_red_moves_in_time() -> None:
     """S4-13: blue hears late of what red said at 10, once, though they have four cells in common."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     interest.modify_update(RED, box((4, 6), (4, 6)), 0)
     update, copies = interest.update(RED, "here", 10)
     assert copies == {}
@@ -92,7 +92,7 @@ def test_figures_3_and_4_red_moves_in_time() -> None:
 
 def test_a_publisher_changes_only_its_own_record() -> None:
     """S4-4: nothing happens to the lists; what is sent goes by the region as of its time."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     interest.modify_subscription(BLUE, box((0, 1), (0, 1)), 0)
     lists = {cell: one.times for cell, one in interest.lists.lists.items()}
     interest.modify_update(RED, box((5, 6), (5, 6)), 20)
@@ -108,7 +108,7 @@ def test_a_publisher_changes_only_its_own_record() -> None:
 
 def test_a_change_below_time_and_lookahead_is_refused() -> None:
     """S4-12: for both kinds of region; the error says from when on."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     here = box((0, 1), (0, 1))
     for modify in (interest.modify_subscription, interest.modify_update):
         with pytest.raises(InterestError, match=r"region 1 of federate blue .* 6 or later"):
@@ -123,7 +123,7 @@ def test_a_change_below_time_and_lookahead_is_refused() -> None:
 
 def test_nobody_gets_its_own_updates() -> None:
     """Neither at once nor late, and it does not take them back."""
-    interest = CellInterest(squares())
+    interest = CellInterest[str, object](squares())
     here = box((0, 1), (0, 1))
     interest.modify_update(BLUE, here, 0)
     update, _ = interest.update(BLUE, "v", 5)
@@ -136,13 +136,13 @@ def test_nobody_gets_its_own_updates() -> None:
 
 def test_the_receiver_filters_and_removes_copies() -> None:
     """S4-4: overlap of cells without overlap of regions, and several cells in common; retractions count copies."""
-    receiver = Receiver()
+    receiver = Receiver[str]()
     receiver.modify("region", box((0.0, 0.4)), 0)
     receiver.modify("region", box((0.6, 0.9)), 10)
     near = Placed(box((0.3, 0.7)), frozenset({0, 1}))
     beside = Placed(box((0.41, 0.5)), frozenset({0}))
     first, extra, gone, later = (
-        CellUpdate(time, "v", "red", placed)
+        CellUpdate[str, object](time, "v", "red", placed)
         for time, placed in ((5, near), (6, beside), (7, near), (12, near))
     )
     receiver.retract(gone)  # overtakes what it takes back

@@ -17,9 +17,10 @@ declarations in the same order give the same answers in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.interest.spacetime import Bound
 from weft.interest.timed import TimedDeclarations
 from weft.model.handles import (
     AttributeHandle,
@@ -61,8 +62,8 @@ class Declared:
         # For each region, how many of these there are at which class.
         self._users: dict[RegionHandle, dict[ObjectClassHandle | InteractionClassHandle, int]] = {}
         # Those that begin or end as of a logical time (`weft.kernel.ddm.matching_at_time`).
-        self.timed: TimedDeclarations[Wish] = TimedDeclarations()
-        self.timed_receives: TimedDeclarations[bool] = TimedDeclarations()
+        self.timed: TimedDeclarations[ObjectClassHandle, AttributeHandle, Wish] = TimedDeclarations()
+        self.timed_receives: TimedDeclarations[InteractionClassHandle, None, bool] = TimedDeclarations()
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
         self.published.setdefault(object_class, {}).update(dict.fromkeys(attributes))
@@ -173,23 +174,16 @@ class Declared:
         """The classes that are subscribed with that region."""
         return list(self._users.get(region, ()))
 
-    def reclaim(self, bound: tuple[Any, int]) -> None:
+    def reclaim(self, bound: Bound) -> None:
         """Nothing is asked of times below the bound any more."""
         self.timed.reclaim(bound, self._subscribed_now)
         self.timed_receives.reclaim(bound, self._received_now)
 
-    def _subscribed_now(self, kind: Any, key: Any) -> Wish | None:
+    def _subscribed_now(self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle]) -> Wish | None:
         return self.subscribed_at.get(kind, {}).get(key[0], {}).get(key[1])
 
-    def _received_now(self, kind: Any, key: Any) -> bool | None:
+    def _received_now(self, kind: InteractionClassHandle, key: tuple[None, RegionHandle]) -> bool | None:
         return self.receives_at.get(kind, {}).get(key[1])
-
-    def classes_at(self, regions: Iterable[RegionHandle]) -> list[ObjectClassHandle]:
-        """The object classes that are subscribed with one of these regions."""
-        among: set[ObjectClassHandle | InteractionClassHandle] = set()
-        for region in regions:
-            among.update(self._users.get(region, ()))
-        return [object_class for object_class in self.subscribed_at if object_class in among]
 
     def all_wishes(
         self, object_class: ObjectClassHandle

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from weft.fom.encoding.codec import Codec, as_bytes
 from weft.fom.encoding.explain import why_not_packed, why_not_unpacked
 from weft.fom.encoding.generate import Source, pack_arguments, targets, unpacked_value

@@ -262,8 +262,10 @@ def delete_region(
 def _drop(turn: Turn, federation: Federation, member: Member, region: RegionHandle) -> None:
     changed = deliver_as_of.subscriptions(member, [region])
     for kind, what, _ in changed:  # such as are over, or never began
-        declared = member.declared.timed_receives if what is None else member.declared.timed
-        declared.forget(kind, [(what, region)])
+        if what is None:
+            member.declared.timed_receives.forget(kind, [(None, region)])
+        else:
+            member.declared.timed.forget(kind, [(what, region)])
     timed_changes.untimed(turn, federation, member, changed)
     del federation.regions[region]
 
