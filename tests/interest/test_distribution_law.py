@@ -119,7 +119,9 @@ def check_reclaiming(rng: random.Random, load: Load, module: Any = weft.interest
     check_emptied(lists, load)
 
 
-def check_group(lists: DistributionLists[str, object], operations: list[Operation], bound: tuple[Any, int]) -> None:
+def check_group(
+    lists: DistributionLists[str, object], operations: list[Operation], bound: tuple[Any, int]
+) -> None:
     """S4-17: all who are on the list at any time at which an update may still come."""
     found = signs(operations)
     # Whatever the operations, nothing changes between two whole numbers: halves stand for all times between.

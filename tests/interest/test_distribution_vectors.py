@@ -194,7 +194,7 @@ def comparisons(versions: int) -> list[int]:
     assert len(one.versions) == versions + 1
     middle = 10 * (versions // 2) + 1
     calls: list[Callable[[], object]] = [
-        lambda: one.update(Logged(Counted(middle), "v")),
+        lambda: one.update(Logged(Counted(middle), 0)),
         lambda: one.delete(F, Counted(middle)),
         lambda: one.add(F, Counted(middle + 1)),
     ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from weft.channel.event import Events
 from weft.channel.qos import Publication
+from weft.channel.scheduling.urgency import Urgency
 from weft.channel.subscriptions import Pattern
 from weft.channel.work import Work
 
@@ -17,7 +18,7 @@ Clock = Callable[[], float]
 class PushConsumer(Protocol):
     """A plain function that takes the events will do as well."""
 
-    def push(self, events: Events, /) -> Any:
+    def push(self, events: Events, /) -> object:
         """Returns None when done.  Returning MORE, or being a generator, lets more urgent consumers come between."""
 
 
@@ -77,4 +78,4 @@ class Dispatcher(Protocol):
 class Scheduler(Protocol):
     """The run-time scheduler: an O(1) table (see `schedule`)."""
 
-    def urgency(self, rt_info: str, /) -> Any: ...
+    def urgency(self, rt_info: str, /) -> Urgency: ...

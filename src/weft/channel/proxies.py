@@ -7,8 +7,8 @@ his turn gets nothing; nobody is skipped or served twice on account of others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from weft.channel.core import Core, Offer
 from weft.channel.correlation import Arrival, Owner, Registration, TimerLeaf, in_order, most_urgent
@@ -37,7 +37,7 @@ class ProxyPushSupplier(Owner):
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._push: Callable[[Events], Any] = _nobody
+        self._push: Callable[[Events], object] = _nobody
         self._registrations: dict[int, Registration] = {}
         self._registered = 0
         self._arrived = 0
@@ -57,7 +57,7 @@ class ProxyPushSupplier(Owner):
         self.last_error: Exception | None = None
 
     def connect_push_consumer(
-        self, consumer: PushConsumer | Callable[[Events], Any], qos: ConsumerQos, now: float
+        self, consumer: PushConsumer | Callable[[Events], object], qos: ConsumerQos, now: float
     ) -> None:
         """From now on; timeouts count from here."""
         core = self._core
@@ -201,21 +201,21 @@ class ProxyPushSupplier(Owner):
         except Exception as error:
             self.failed(events, error)
 
-    def _complete(self, answer: Any, events: Events) -> None:
+    def _complete(self, answer: object, events: Events) -> None:
         while answer is MORE:
             answer = self._push(events)
-        if hasattr(answer, "__next__"):
+        if isinstance(answer, Iterator):
             for _ in answer:
                 pass
 
     # As the receiver of work
 
     @property
-    def consumer(self) -> Callable[[Events], Any]:
+    def consumer(self) -> Callable[[Events], object]:
         """What is called, for hosts that call it elsewhere."""
         return self._push
 
-    def call(self, events: Events) -> Any:
+    def call(self, events: Events) -> object:
         return self._push(events)
 
     def failed(self, events: Events, error: Exception) -> None:

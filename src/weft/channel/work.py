@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from weft.channel.event import Events
 from weft.channel.record import DISPATCH, DONE, DROP, MISS, OVERRUN
@@ -40,7 +41,7 @@ class Receiver:
     name: str
     connected: bool
 
-    def call(self, events: Events) -> Any:
+    def call(self, events: Events) -> object:
         """The consumer's push."""
         raise NotImplementedError
 
@@ -95,7 +96,7 @@ class Work:
         self.pushed = now
         self.due = now + urgency.within if urgency.within else 0.0
         self.number = 0  # in the order of arrival at the dispatcher
-        self.rest: Any = None  # the generator of a consumer that has begun
+        self.rest: Iterator[object] | None = None  # the generator of a consumer that has begun
         self.begun = False
         self.spent = 0.0
         self.stopped = 0.0  # when it ended or was interrupted
@@ -112,7 +113,7 @@ class Work:
                     return True
                 if answer is MORE:
                     return False
-                if not hasattr(answer, "__next__"):
+                if not isinstance(answer, Iterator):
                     return True
                 self.rest = answer
             for _ in self.rest:

@@ -227,7 +227,9 @@ class CellInterest(Generic[Federate, Value]):
                 steps.append(CellStep(cell, time, 1 if now else -1))
         return steps
 
-    def _replace(self, member: Member[Federate], cell: int, time: TimeValue, before: bool, now: bool) -> list[CellStep]:
+    def _replace(
+        self, member: Member[Federate], cell: int, time: TimeValue, before: bool, now: bool
+    ) -> list[CellStep]:
         """A second change at the same time: what stands there is brought to what there should be."""
         wanted = int(now) - int(before)
         missing = wanted - self.lists.net(member, cell, time)
@@ -285,7 +287,9 @@ class CellInterest(Generic[Federate, Value]):
             self.take_over([kept], reclaimed)
         return cells
 
-    def modify_update(self, member: Member[Federate], region: Boxes, time: TimeValue, bound: Bound | None = None) -> None:
+    def modify_update(
+        self, member: Member[Federate], region: Boxes, time: TimeValue, bound: Bound | None = None
+    ) -> None:
         """As of that time updates by this region go there."""
         require_later(f"update region {member[1]} of federate {member[0]}", time, bound)
         history = self.updates.get(member)

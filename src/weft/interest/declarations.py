@@ -179,7 +179,9 @@ class Declared:
         self.timed.reclaim(bound, self._subscribed_now)
         self.timed_receives.reclaim(bound, self._received_now)
 
-    def _subscribed_now(self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle]) -> Wish | None:
+    def _subscribed_now(
+        self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle]
+    ) -> Wish | None:
         return self.subscribed_at.get(kind, {}).get(key[0], {}).get(key[1])
 
     def _received_now(self, kind: InteractionClassHandle, key: tuple[None, RegionHandle]) -> bool | None:

@@ -273,7 +273,9 @@ class DistributionList(Generic[Federate, Value]):
         if not self.members[federate]:
             del self.members[federate]
 
-    def _change(self, federate: Federate, time: TimeValue, until: TimeValue | None, step: int) -> list[Logged[Value]]:
+    def _change(
+        self, federate: Federate, time: TimeValue, until: TimeValue | None, step: int
+    ) -> list[Logged[Value]]:
         """One member more or less in [time, until): the updates for which that made a difference to the federate."""
         first = self._split(time)
         last = len(self.versions) if until is None else self._split(until)

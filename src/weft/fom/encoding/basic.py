@@ -173,7 +173,9 @@ def is_boolean(enumerators: Mapping[str, tuple[int, ...]]) -> bool:
 
 
 def _boolean_leaf(base: Leaf, enumerators: Mapping[str, tuple[int, ...]]) -> Leaf:
-    numbers: dict[object, int] = {False: 0, True: 1} | {name: values[0] for name, values in enumerators.items()}
+    numbers: dict[object, int] = {False: 0, True: 1} | {
+        name: values[0] for name, values in enumerators.items()
+    }
 
     def pack(value: object) -> int:
         try:
@@ -190,7 +192,11 @@ def _boolean_leaf(base: Leaf, enumerators: Mapping[str, tuple[int, ...]]) -> Lea
 
 
 def _translated(
-    base: Leaf, pack: Callable[[object], object], unpack: Callable[[Any], object], python_type: str, expects: str
+    base: Leaf,
+    pack: Callable[[object], object],
+    unpack: Callable[[Any], object],
+    python_type: str,
+    expects: str,
 ) -> Leaf:
     """`base` with a translation on top; one that already translates (24-bit integers) is composed."""
     inner_pack, inner_unpack = base.pack, base.unpack

@@ -33,7 +33,7 @@ class Codec:
             return DecodedCall(extensions.NUMBER, *extensions.decode_own(payload, extensions.SERVICES))
         return calls.decode_call(payload, self.time)
 
-    def encode_response(self, number: int, value: Any = None) -> bytes:
+    def encode_response(self, number: int, value: object = None) -> bytes:
         """The answer to call `number`."""
         if number == extensions.NUMBER:
             return extensions.encode_own("result", (value,), answer=True)
@@ -51,7 +51,7 @@ class Codec:
             return extensions.encode_own(method, arguments)
         return callbacks.encode_callback(method, arguments)
 
-    def encode_otherwise(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+    def encode_otherwise(self, method: str, arguments: tuple[object, ...]) -> bytes:
         """A callback that an older client knows under another name; nothing if it knows none like it."""
         told = evolved.told_otherwise(method, arguments, self.conveys_producer)
         return b"" if told is None else callbacks.encode_callback(*told)
@@ -62,7 +62,7 @@ class Codec:
 
     # --- at the federate --------------------------------------------------------------------------------------
 
-    def encode_call(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, bytes]:
+    def encode_call(self, service: str, arguments: tuple[object, ...]) -> tuple[int, bytes]:
         """The number of the call, by which its response is understood, and its bytes."""
         if service in extensions.SERVICES:
             return extensions.NUMBER, extensions.encode_own(service, arguments)
@@ -74,7 +74,7 @@ class Codec:
             return extensions.decode_own(payload, frozenset(["result"]))[1][0]
         return calls.decode_response(number, payload, self.time)
 
-    def decode_callback(self, payload: bytes) -> tuple[str, tuple[Any, ...]]:
+    def decode_callback(self, payload: bytes) -> tuple[str, tuple[object, ...]]:
         """The method to invoke, and its arguments."""
         if extensions.is_own(payload):
             method, arguments = extensions.decode_own(payload, extensions.CALLBACKS)

@@ -19,11 +19,11 @@ from weft.wire.own.urgent_fields import ORDERS
 from weft.wire.protobuf import WireError
 
 
-def plain_events(events: tuple[CorrelatedEvent, ...]) -> list[list[Any]]:
+def plain_events(events: tuple[CorrelatedEvent, ...]) -> list[list[object]]:
     return [_plain(event) for event in events]
 
 
-def _plain(event: CorrelatedEvent) -> list[Any]:
+def _plain(event: CorrelatedEvent) -> list[object]:
     if event.class_handle is None:
         return ["timeout", *event.arguments]
     arguments = tuple([one.unpack() if isinstance(one, PackedValues) else one for one in event.arguments])

@@ -10,8 +10,6 @@ schema will hardly come to; whoever does not know them passes over them, as prot
 
 from __future__ import annotations
 
-from typing import Any
-
 from weft.model.enums import OrderType
 from weft.model.errors import CouldNotDecode, InvalidLogicalTime
 from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTimeFactory
@@ -101,7 +99,7 @@ def own_time(data: bytes, position: int, end: int) -> bytes | None:
     return found
 
 
-def split_order(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], OrderType | None]:
+def split_order(service: str, arguments: tuple[object, ...]) -> tuple[tuple[object, ...], OrderType | None]:
     """The arguments as the schema has them, and the order of the call if it names one."""
     plain = _ORDERED.get(service)
     if plain is None or len(arguments) != plain + 2:
@@ -113,8 +111,8 @@ def split_order(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ..
 
 
 def join_order(
-    service: str, arguments: tuple[Any, ...], data: bytes, start: int, end: int
-) -> tuple[Any, ...]:
+    service: str, arguments: tuple[object, ...], data: bytes, start: int, end: int
+) -> tuple[object, ...]:
     """The arguments with the order that the message between these places names."""
     plain = _ORDERED.get(service)
     found = None if plain is None else own_field(data, start, end)
@@ -128,7 +126,7 @@ def join_order(
     return (*arguments[:plain], time, order)
 
 
-def split_time(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes | None]:
+def split_time(service: str, arguments: tuple[object, ...]) -> tuple[tuple[object, ...], bytes | None]:
     """The arguments as the schema has them, and the time as of which the call is to hold, if it names one."""
     form = _TIMED.get(service)
     if form is None or len(arguments) != form[0] + len(form[1]) + 1:
@@ -144,12 +142,12 @@ def split_time(service: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...
 
 def join_time(
     service: str,
-    arguments: tuple[Any, ...],
+    arguments: tuple[object, ...],
     data: bytes,
     start: int,
     end: int,
     factory: LogicalTimeFactory | None,
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     """The arguments with the time that the message between these places names."""
     form = _TIMED.get(service)
     found = None if form is None else own_time(data, start, end)
