@@ -33,14 +33,12 @@ def rows_in(patterns: tuple[Pattern, ...]) -> int:
 
 def spread(patterns: tuple[Pattern, ...]) -> list[dict[str, Any]]:
     """The rows of a shape, one by one."""
-    found: list[dict[str, Any]] = []
-    for pattern in patterns:
-        last = pattern[-1]
-        if last[0] == EACH:
-            found += [dict(one + pattern[:-1]) for one in last[1]]
-        else:
-            found.append(dict(pattern))
-    return found
+    return [dict(row) for pattern in patterns for row in _rows_of(pattern)]
+
+
+def _rows_of(pattern: Pattern) -> list[Pattern]:
+    last = pattern[-1]
+    return [one + pattern[:-1] for one in last[1]] if last[0] == EACH else [pattern]
 
 
 class Recorder:

@@ -48,7 +48,7 @@ def record_lines(plan: Plan, name: str) -> list[str]:
         *_head(plan, name),
         *(f"    {field}: {plan.annotation(kind)}" for _, field, kind in fields),
         *([""] if fields else []),
-        "    def to_plain(self) -> dict[str, Any]:",
+        "    def to_plain(self) -> dict[str, object]:",
         *spread("return ", Group("{", plain, "}"), indent=2),
         "",
         *_from_plain_head(),
@@ -67,8 +67,8 @@ def _variant_lines(plan: Plan, variant: VariantRecordType) -> list[str]:
     if extendable:
         lines.append("    unknown: bytes | None = None")
     first = keyed(f"{quoted(variant.discriminant)}: ", plan.to_plain(variant.discriminant_type, f"self.{by}"))
-    lines += ["", "    def to_plain(self) -> dict[str, Any]:"]
-    lines += spread("plain: dict[str, Any] = ", Group("{", [first], "}"), indent=2)
+    lines += ["", "    def to_plain(self) -> dict[str, object]:"]
+    lines += spread("plain: dict[str, object] = ", Group("{", [first], "}"), indent=2)
     for key, field, kind in arms:
         lines.append(f"        if self.{field} is not None:")
         lines += spread(f"plain[{quoted(key)}] = ", plan.to_plain(kind, f"self.{field}"), indent=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import SupportsIndex
 
 from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import Codec
@@ -41,10 +41,12 @@ def has_float(size: int) -> bool:
     return size in _FLOAT_CODES
 
 
-def _wide(size: int, signed: bool, little: bool) -> tuple[Callable[[object], bytes], Callable[[bytes], int]]:
+def _wide(
+    size: int, signed: bool, little: bool
+) -> tuple[Callable[[SupportsIndex], bytes], Callable[[bytes], int]]:
     order = "little" if little else "big"
 
-    def pack(value: Any) -> bytes:
+    def pack(value: SupportsIndex) -> bytes:
         number = operator.index(value)
         try:
             return number.to_bytes(size, "little" if little else "big", signed=signed)
@@ -125,7 +127,7 @@ def octet_string(value: object) -> bytes:
 class _Numbers(dict[object, int]):
     """Enumerator name or number to number; any number is taken, an unknown name is not."""
 
-    def __missing__(self, key: Any) -> int:
+    def __missing__(self, key: str | SupportsIndex) -> int:
         if isinstance(key, str):
             names = ", ".join(name for name in self if isinstance(name, str))
             raise Misfit(f"{key!r} is none of the enumerators {shortened(names)}")
@@ -194,7 +196,7 @@ def _boolean_leaf(base: Leaf, enumerators: Mapping[str, tuple[int, ...]]) -> Lea
 def _translated(
     base: Leaf,
     pack: Callable[[object], object],
-    unpack: Callable[[Any], object],
+    unpack: Callable[..., object],
     python_type: str,
     expects: str,
 ) -> Leaf:

@@ -34,7 +34,8 @@ def block_codec(name: str, shape: Shape, python_type: str) -> Codec:
         f"{{}}, at + {block.struct.size}",
         "why_unpacked(error, data, at)",
     )
-    made = source.functions(name)
+    source.run(name)
+    made = source.bound
     return Codec(
         name,
         made["write"],

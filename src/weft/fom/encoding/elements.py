@@ -8,7 +8,7 @@ is allocated (`check_room`).
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ MOST_EMPTY_ELEMENTS = 0xFFFF
 class Elements:
     """How to count, append and read the elements of an array."""
 
-    ready: Callable[[object], tuple[int, Any]]  # the value's element count, and what `write` takes
+    ready: Callable[..., tuple[int, Any]]  # the value's element count, and what `write` takes
     write: Callable[[bytearray, Any], None]
     read: Callable[[bytes, int, int], tuple[Any, int]]  # data, position, count
     boundary: int
@@ -141,7 +141,7 @@ def _others(element: Codec) -> Elements:
     return Elements(counted, write, read, boundary, element.min_size, f"list[{element.python_type}]")
 
 
-def counted(value: Any) -> tuple[int, object]:
+def counted(value: Sized) -> tuple[int, object]:
     if isinstance(value, str | bytes | Mapping):
         raise wanted("a list", value)
     try:

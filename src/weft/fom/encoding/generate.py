@@ -38,10 +38,10 @@ class Source:
             self.bound[name] = thing
         return name
 
-    def functions(self, title: str) -> dict[str, Any]:
+    def run(self, title: str) -> None:
+        """Compile the lines; the functions they define are then among the bound objects."""
         text = "\n".join(self.lines) + "\n"
         exec(compile(text, f"<codec of {title}>", "exec"), self.bound)
-        return self.bound
 
 
 def record_prologue(

@@ -79,12 +79,12 @@ class _Builder:
             self._place(field)
         self._flush()
         self._tails()
-        write = self.writing.functions(self.name)["write"]
-        read = self.reading.functions(self.name)["read"]
+        self.writing.run(self.name)
+        self.reading.run(self.name)
         return Codec(
             self.name,
-            write,
-            read,
+            self.writing.bound["write"],
+            self.reading.bound["read"],
             boundary=self.boundary,
             python_type=PYTHON_TYPE,
             static_size=self.size,

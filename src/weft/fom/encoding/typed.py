@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from weft.fom.encoding.codec import Octets
 from weft.fom.encoding.compiler import Codecs
@@ -63,8 +63,8 @@ class Slot:
     attribute: str
     name: str
     data_type: str = ""
-    to_plain: Callable[[Any], object] = same
-    from_plain: Callable[[Any], object] = same
+    to_plain: Callable[..., object] = same
+    from_plain: Callable[..., object] = same
 
 
 class ValueSet:

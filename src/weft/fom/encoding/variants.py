@@ -19,7 +19,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import SupportsInt
 
 from weft.fom.encoding.codec import PADS, Codec, Octets, as_bytes, as_fields, left_over, wrong_fields
 from weft.fom.encoding.misfit import Misfit, finished, inside, short_of, wanted
@@ -60,7 +60,7 @@ class Arms:
 class Discriminant:
     name: str
     codec: Codec
-    number: Callable[[object], int]  # from the user's value
+    number: Callable[..., int]  # from the user's value
     peek: Callable[[bytes, int], int]  # from the wire
 
 
@@ -78,7 +78,7 @@ def discriminant(record: str, name: str, codec: Codec) -> Discriminant:
             raise Misfit(short_of(leaf.size, len(data) - position).reason, name)
         return int(reader.unpack_from(data, position)[0])
 
-    def number(value: Any) -> int:
+    def number(value: SupportsInt) -> int:
         try:
             return leaf.pack(value) if leaf.pack else int(value)
         except Misfit as misfit:

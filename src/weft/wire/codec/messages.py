@@ -73,11 +73,11 @@ def plan(message: str) -> Plan | Union | Datum:
     """How a kind of message is read and written."""
     fields = schema().messages[message]
     if message in HANDLES:
-        return Datum(message, _handle_reader(HANDLES[message]), bytes)
+        return Datum(message, _handle_reader(HANDLES[message]), _handle_content)
     if message == "LogicalTime":
-        return Datum(message, _read_time, TIMES)
+        return Datum(message, _read_time, _time_content)
     if message == "LogicalTimeInterval":
-        return Datum(message, _read_interval, INTERVALS)
+        return Datum(message, _read_interval, _interval_content)
     if fields and fields[0].oneof:
         return ModuleUnion(message, fields) if message == "FomModule" else Union(message, fields)
     if message.endswith("Response") and message[:-8] in schema().calls:
@@ -330,7 +330,9 @@ class Union:
     def build(self, number: int, value: object) -> object:
         return number, value
 
-    def take_apart(self, value: Any) -> tuple[int, object]:
+    def take_apart(self, value: object) -> tuple[int, object]:
+        if not isinstance(value, tuple):
+            raise TypeError(f"{value!r} is no pair of a field's number and its value")
         number, content = value
         return number, content
 
@@ -338,10 +340,10 @@ class Union:
 class ModuleUnion(Union):
     """A FOM module: its text, a ZIP archive or an address."""
 
-    def build(self, number: int, value: Any) -> object:
-        if number == 1:
-            return value
-        return CompressedModule(value) if number == 2 else ModuleUrl(value)
+    def build(self, number: int, value: object) -> object:
+        if isinstance(value, bytes):
+            return CompressedModule(value)
+        return ModuleUrl(value) if isinstance(value, str) else value
 
     def take_apart(self, value: object) -> tuple[int, object]:
         if isinstance(value, CompressedModule):
@@ -356,28 +358,47 @@ class ModuleUnion(Union):
 class Datum:
     """A message that is nothing but bytes: a handle or a logical time."""
 
-    def __init__(self, name: str, read: Callable[[bytes, Time], object], kinds: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[bytes, Time], object],
+        content: Callable[[object], bytes | None],
+    ) -> None:
+        """`content`: the bytes of a value, None if it is of another kind."""
         self.name = name
         self._read = read
-        self._kinds = kinds
+        self._content = content
         self._general = Plan(name, (Field(1, "data", "bytes"),), RESULT)
 
     def read(self, data: bytes, position: int, end: int, time: Time) -> object:
         if end - position > 2 and data[position] == 0x0A and position + 2 + data[position + 1] == end:
             if end - position < 0x82:
                 return self._read(data[position + 2 : end], time)
-        content: Any = self._general.read(data, position, end, time)
+        content = self._general.read(data, position, end, time)
+        assert isinstance(content, bytes)
         return self._read(content, time)
 
-    def write(self, value: Any) -> bytes:
-        if not isinstance(value, self._kinds):
+    def write(self, value: object) -> bytes:
+        content = self._content(value)
+        if content is None:
             raise TypeError(f"{value!r} is no {self.name}")
-        content: bytes = value.encode() if self._kinds is not bytes else value
         return b"\x0a" + varint(len(content)) + content if content else b""
 
 
 def _handle_reader(kind: type[Handle]) -> Callable[[bytes, Time], Handle]:
     return lambda data, time: kind.decode(data)  # a federate may have got it from the MOM, length and all
+
+
+def _handle_content(value: object) -> bytes | None:
+    return value if isinstance(value, bytes) else None
+
+
+def _time_content(value: object) -> bytes | None:
+    return value.encode() if isinstance(value, TIMES) else None
+
+
+def _interval_content(value: object) -> bytes | None:
+    return value.encode() if isinstance(value, INTERVALS) else None
 
 
 def _read_time(data: bytes, time: Time) -> LogicalTime:

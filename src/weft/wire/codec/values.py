@@ -62,8 +62,8 @@ INTERVALS = (HLAinteger64Interval, HLAfloat64Interval)
 class Shape(NamedTuple):
     """`build` makes the value from the list of fields, `fields` makes the fields from the value."""
 
-    build: Callable[[list[Any]], object]
-    fields: Callable[[Any], Sequence[object]]
+    build: Callable[..., object]
+    fields: Callable[..., Sequence[object]]
 
 
 def _given(value: object) -> Sequence[object]:

@@ -25,7 +25,7 @@ from weft.wire.session.frames import HEADER_SIZE, LAST_NUMBER
 
 PROTOCOL_VERSION: Final = 1
 
-# Reasons of NEW_SESSION_STATUS.  Any other value makes a client reject the frame.
+# Reasons of NEW_SESSION_STATUS.  Every other value makes a client reject the frame.
 ACCEPTED: Final = 0
 UNSUPPORTED_VERSION: Final = 1
 OUT_OF_RESOURCES: Final = 2
