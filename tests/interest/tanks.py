@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from interest.causal_net import CausalNet
 from interest.receiving import Receiver
-from weft.interest import Axis, CellInterest, CellUpdate, Grid
+from weft.interest import CellAxis, CellInterest, CellUpdate, Grid
 from weft.interest.cells import Boxes, overlap
 
 SIZE = 1000
@@ -205,7 +205,7 @@ class Run:
         self.scenario = scenario
         self.world = World(scenario)
         self.counts = Counts()
-        self.grid = Grid([Axis("x", 0, SIZE, scenario.cells), Axis("y", 0, SIZE, scenario.cells)])
+        self.grid = Grid([CellAxis("x", 0, SIZE, scenario.cells), CellAxis("y", 0, SIZE, scenario.cells)])
         self.net = CausalNet(scenario.tanks, scenario.network, scenario.delay)
         self.tanks = [Tank(number, self) for number in range(scenario.tanks)]
         self.promises = [scenario.lookahead] * scenario.tanks

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interest.receiving import Receiver
-from weft.interest import Axis, CellInterest, CellUpdate, Grid, Placed
+from weft.interest import CellAxis, CellInterest, CellUpdate, Grid, Placed
 from weft.interest.cells import Boxes, overlap
 from weft.model.errors import InterestError
 
@@ -20,7 +20,7 @@ def box(*ranges: tuple[float, float] | None) -> Boxes:
 
 def squares(cells: int = 10) -> Grid:
     """Two dimensions of whole numbers, cells of one by one."""
-    return Grid([Axis("x", 0, cells, cells), Axis("y", 0, cells, cells)])
+    return Grid([CellAxis("x", 0, cells, cells), CellAxis("y", 0, cells, cells)])
 
 
 def test_the_left_half() -> None:
@@ -68,7 +68,7 @@ def test_figure_7() -> None:
 def test_table_1(row: str, actions: list[tuple[str, str]]) -> None:
     """S4-6: what a change at T does to a cell, by whether the region touches it at t1, T and t2."""
     cell, nowhere = box((0, 1)), ()
-    interest = CellInterest[str, object](Grid([Axis("x", 0, 2, 2)]))
+    interest = CellInterest[str, object](Grid([CellAxis("x", 0, 2, 2)]))
     at_t1, at_t, at_t2 = (cell if digit == "1" else nowhere for digit in row)
     interest.modify_subscription(BLUE, at_t1, 10)
     interest.modify_subscription(BLUE, at_t2, 30)
@@ -166,19 +166,19 @@ def test_what_is_not_a_region_is_refused() -> None:
         with pytest.raises(InterestError, match=complaint):
             grid.cells(boxes)
     with pytest.raises(InterestError, match="cannot cut"):
-        Axis("x", 1, 1, 4)
+        CellAxis("x", 1, 1, 4)
     with pytest.raises(InterestError, match="at least one cell"):
-        Axis("x", 0, 1, 0)
+        CellAxis("x", 0, 1, 0)
 
 
 def test_whole_numbers_are_cut_as_a_static_grid_is() -> None:
     """S2-10: size = ceil(span / n), the first dimension fastest."""
     top = 1 << 32
-    grid = Grid([Axis("x", 0, top, 2), Axis("y", 0, top, 2)])
+    grid = Grid([CellAxis("x", 0, top, 2), CellAxis("y", 0, top, 2)])
     assert grid.cells(box((0, 0x80000000), (0, 1))) == {0}
     assert grid.cells(box((0x7FFFFFFF, 0x80000001), (top - 1, top))) == {2, 3}
-    assert [len(Axis("x", 0, top, n).starts) for n in (1, 3, 10)] == [1, 3, 10]
-    assert Axis("x", 0, top, 10).starts[1] == 429496730
+    assert [len(CellAxis("x", 0, top, n).starts) for n in (1, 3, 10)] == [1, 3, 10]
+    assert CellAxis("x", 0, top, 10).starts[1] == 429496730
 
 
 BOUNDS = st.one_of(
@@ -192,7 +192,7 @@ def test_who_overlaps_has_a_cell_in_common(
     one: tuple[float, float], other: tuple[float, float], cells: int, whole: bool
 ) -> None:
     """Also where cells do not divide evenly and numbers are rounded."""
-    axis = Axis("x", 0, 1000, cells) if whole else Axis("x", 0.0, 1000.0, cells)
+    axis = CellAxis("x", 0, 1000, cells) if whole else CellAxis("x", 0.0, 1000.0, cells)
     here, there = (min(one), max(one)), (min(other), max(other))
     common = set(axis.cells(here)) & set(axis.cells(there))
     if overlap(box(here), box(there)):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import weft.interest
 from interest.mutants import CELL_MUTANTS, Module
 from interest.receiving import Receiver
-from weft.interest import Axis, CellInterest, CellUpdate, DistributionLists, Grid, Subscribed
+from weft.interest import CellAxis, CellInterest, CellUpdate, DistributionLists, Grid, Subscribed
 from weft.interest.cells import overlap
 
 FEDERATES = ("a", "b", "c")
@@ -239,7 +239,7 @@ def test_with_tbound_there_is_no_log_and_nothing_is_late() -> None:
         rng = random.Random(seed)
         run = Run(rng)
         run.interest = CellInterest[str, object](
-            Grid([Axis("x", 0, 12, 4), Axis("y", 0, 12, 4)]), DistributionLists[str, object]((0, 0))
+            Grid([CellAxis("x", 0, 12, 4), CellAxis("y", 0, 12, 4)]), DistributionLists[str, object]((0, 0))
         )
         for tbound in range(12):
             run.interest.lists.raise_tbound((tbound, 0))
@@ -273,7 +273,7 @@ def test_who_resigns_gets_nothing_and_what_it_sent_stays() -> None:
 def test_a_region_whose_history_is_replaced_is_as_if_it_had_come_so(seed: int) -> None:
     """`replace`, which the kernel uses for what changes without a time, against lists that never knew another history (S4-18)."""
     draw = random.Random(seed)
-    grid = Grid([Axis("x", 0, 12, 4)])
+    grid = Grid([CellAxis("x", 0, 12, 4)])
     interest, fresh = CellInterest[str, object](grid), CellInterest[str, object](grid)
     known: dict[tuple[str, int], Subscribed[str]] = {}
     reclaimed = 0

@@ -9,7 +9,7 @@ from weft.channel.event import Events
 from weft.channel.qos import Publication
 from weft.channel.scheduling.urgency import Urgency
 from weft.channel.subscriptions import Pattern
-from weft.channel.work import Work
+from weft.channel.work import PushWork
 
 Clock = Callable[[], float]
 """Handed in by whoever owns the time; nothing here looks at a clock of its own."""
@@ -56,7 +56,7 @@ class Dispatcher(Protocol):
     and hurts nobody else; work of one urgency stays in order.
     """
 
-    def dispatch(self, work: Work, /) -> None: ...
+    def dispatch(self, work: PushWork, /) -> None: ...
 
     def must_yield(self) -> bool:
         """Asked by a consumer that runs: does something of a higher preemption priority wait?"""
@@ -67,11 +67,11 @@ class Dispatcher(Protocol):
     def run_one(self) -> bool:
         """Carry out what comes first; was there anything?  Where the dispatcher has threads of its own: always False."""
 
-    def hand_over(self, successor: Dispatcher, /) -> list[Work]:
+    def hand_over(self, successor: Dispatcher, /) -> list[PushWork]:
         """All that waits, in the order in which it would have been carried out.  What is interrupted from now on goes to the
         successor."""
 
-    def take_over(self, work: list[Work], /) -> None:
+    def take_over(self, work: list[PushWork], /) -> None:
         """What waited at another dispatcher.  None of it is discarded, whatever the water marks say."""
 
 

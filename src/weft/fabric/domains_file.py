@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from weft.fabric.forest import faults, parts, smallest_repair
-from weft.fabric.release import ROOTS, Release
+from weft.fabric.release import ROOTS, ReleaseRule
 from weft.fabric.topology import Topology
 from weft.model.errors import DomainsError
 from weft.model.records import Source
@@ -71,7 +71,7 @@ class Domains:
     addresses: dict[str, str]
     ca: str = ""  # empty: no TLS
     certificates: dict[str, Certificate] = field(default_factory=dict)
-    releases: tuple[Release, ...] = ()
+    releases: tuple[ReleaseRule, ...] = ()
     agents: dict[str, AgentPlace] = field(default_factory=dict)
 
 
@@ -103,7 +103,7 @@ def examine_domains(source: Source) -> DomainsFindings:
         return _refused(_not_toml(str(error), text, source.name))
     except RecursionError:
         return _refused(DomainsError("nested too deep", source.name))
-    return _Reading(source.name, places(text), document).findings()
+    return _DomainsReading(source.name, places(text), document).findings()
 
 
 def _refused(error: DomainsError) -> DomainsFindings:
@@ -120,7 +120,7 @@ def _not_toml(message: str, text: str, name: str) -> DomainsError:
     return DomainsError(said[:1].lower() + said[1:], f"{name}:{line}")
 
 
-class _Reading:
+class _DomainsReading:
     """One file under examination; errors are collected, so that all are shown at once."""
 
     def __init__(self, name: str, lines: dict[Path, int], document: dict[str, object]) -> None:
@@ -133,7 +133,7 @@ class _Reading:
         self.groups: dict[str, tuple[str, ...]] = {}
         self.ca = ""
         self.certificates: dict[str, Certificate] = {}
-        self.releases: list[Release] = []
+        self.releases: list[ReleaseRule] = []
         self.agents: dict[str, AgentPlace] = {}
 
     def findings(self) -> DomainsFindings:
@@ -293,7 +293,7 @@ class _Reading:
             keep = self._keep(path, rule.get("keep"))
             if "link" in rule and not {"from", "to"} & rule.keys():
                 sender, receiver = self._link((*path, "link"), rule["link"])
-                self.releases.append(Release(keep, from_server=sender, to_server=receiver))
+                self.releases.append(ReleaseRule(keep, from_server=sender, to_server=receiver))
             elif "link" not in rule and {"from", "to"} <= rule.keys():
                 self._boundary(path, rule["from"], rule["to"], keep)
             else:
@@ -320,7 +320,7 @@ class _Reading:
             return
         if start == end or not set(self.groups[start]) & set(self.groups[end]):
             self._error(path, f"domains {start} and {end} have no boundary: no server is in both")
-        self.releases.append(Release(keep, from_domain=start, to_domain=end))
+        self.releases.append(ReleaseRule(keep, from_domain=start, to_domain=end))
 
     def _link(self, path: Path, link: object) -> tuple[str, str]:
         if not isinstance(link, list) or len(link) != 2 or not all(isinstance(one, str) for one in link):

@@ -28,7 +28,7 @@ from weft.fom.objectmodel import (
     ObjectClass,
     Parameter,
     Problem,
-    SynchronizationPoint,
+    SynchronizationLabel,
     Transportation,
     UpdateRate,
 )
@@ -198,10 +198,10 @@ def join_update_rate(old: UpdateRate, new: UpdateRate, judge: Judge) -> UpdateRa
 
 
 def join_synchronization(
-    old: SynchronizationPoint, new: SynchronizationPoint, judge: Judge
-) -> SynchronizationPoint:
+    old: SynchronizationLabel, new: SynchronizationLabel, judge: Judge
+) -> SynchronizationLabel:
     what, places = f"synchronization point {new.label!r}", (old.place, new.place)
-    return SynchronizationPoint(
+    return SynchronizationLabel(
         label=old.label,
         data_type=judge.agree(what, "data type", old.data_type, new.data_type, places),
         capability=judge.agree(what, "capability", old.capability, new.capability, places, serious=False),

@@ -151,7 +151,7 @@ class RoutingSpace:
 
 
 @dataclass(frozen=True, slots=True)
-class SynchronizationPoint:
+class SynchronizationLabel:
     label: str
     data_type: str = ""
     capability: str = ""
@@ -182,7 +182,7 @@ class Module:
     update_rates: Mapping[str, UpdateRate] = field(default_factory=frozen)
     switches: Mapping[str, str | bool] = field(default_factory=frozen)
     spaces: Mapping[str, RoutingSpace] = field(default_factory=frozen)
-    synchronizations: Mapping[str, SynchronizationPoint] = field(default_factory=frozen)
+    synchronizations: Mapping[str, SynchronizationLabel] = field(default_factory=frozen)
     tags: Mapping[str, str] = field(default_factory=frozen)
     time: TimeTypes = TimeTypes()
     type_places: Mapping[str, str] = field(default_factory=frozen, compare=False, repr=False)
@@ -205,7 +205,7 @@ class ObjectModel:
     update_rates: Mapping[str, float] = field(default_factory=frozen)
     switches: Mapping[str, str | bool] = field(default_factory=frozen)
     spaces: Mapping[str, RoutingSpace] = field(default_factory=frozen)
-    synchronizations: Mapping[str, SynchronizationPoint] = field(default_factory=frozen)
+    synchronizations: Mapping[str, SynchronizationLabel] = field(default_factory=frozen)
     tags: Mapping[str, str] = field(default_factory=frozen)
     time: TimeTypes = TimeTypes()
     modules: tuple[Module, ...] = field(default=(), compare=False, repr=False)

@@ -4,9 +4,9 @@
 For regions that change as of a logical time (docs/ddm-sync.md) read `distribution` first, then `cells` above it.
 """
 
-from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed
+from weft.interest.cells import CellAxis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed
 from weft.interest.ddm_settings import STRATEGIES, DdmSettings, read_ddm_settings
-from weft.interest.declarations import Declarations, Declared, Wish, stronger
+from weft.interest.declarations import AttributeWish, Declarations, Declared, stronger
 from weft.interest.distribution import DistributionList, Logged, Outcome
 from weft.interest.distribution_lists import DistributionLists
 from weft.interest.regions import DEFAULT_REGION, NOWHERE, WHOLE, Bounds, Extent, Region, closed
@@ -14,13 +14,18 @@ from weft.interest.spaces import Space, SpaceDimension, Spaces
 from weft.interest.spacetime import SpaceTime
 from weft.interest.strategies import StaticGridPartitioned, Strategy, make_strategy
 
+Axis = CellAxis
+"""The name under which docs/ddm-sync.md has it."""
+
 __all__ = [
     "DEFAULT_REGION",
     "NOWHERE",
     "STRATEGIES",
     "WHOLE",
+    "AttributeWish",
     "Axis",
     "Bounds",
+    "CellAxis",
     "CellInterest",
     "CellUpdate",
     "DdmSettings",
@@ -42,7 +47,6 @@ __all__ = [
     "StaticGridPartitioned",
     "Strategy",
     "Subscribed",
-    "Wish",
     "closed",
     "make_strategy",
     "read_ddm_settings",

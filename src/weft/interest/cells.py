@@ -59,7 +59,7 @@ def _meet(one: Box, other: Box) -> bool:
     return True
 
 
-class Axis:
+class CellAxis:
     """One dimension, [lower, upper), in cells of one size; the last may be smaller where whole numbers do not divide."""
 
     def __init__(self, name: str, lower: Coordinate, upper: Coordinate, cells: int) -> None:
@@ -97,7 +97,7 @@ def _starts(lower: Coordinate, upper: Coordinate, cells: int) -> list[Coordinate
 class Grid:
     """A routing space in cells, numbered from 0, the first dimension fastest."""
 
-    def __init__(self, axes: Sequence[Axis]) -> None:
+    def __init__(self, axes: Sequence[CellAxis]) -> None:
         self.axes = list(axes)
         self.steps: list[int] = []
         total = 1
@@ -109,7 +109,7 @@ class Grid:
     @staticmethod
     def normalised(dimensions: int, cells: int) -> Grid:
         """[0, 1) in each dimension (S4-3)."""
-        return Grid([Axis(str(number), 0.0, 1.0, cells) for number in range(dimensions)])
+        return Grid([CellAxis(str(number), 0.0, 1.0, cells) for number in range(dimensions)])
 
     def cells(self, region: Boxes) -> frozenset[int]:
         """The cells that the region touches."""

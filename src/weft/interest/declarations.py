@@ -31,19 +31,19 @@ from weft.model.handles import (
 )
 
 
-class Wish(NamedTuple):
+class AttributeWish(NamedTuple):
     """How an attribute is subscribed."""
 
     active: bool
     rate: str  # an update rate designator, "" for every update
 
 
-def stronger(one: Wish, other: Wish, rates: Mapping[str, float]) -> Wish:
+def stronger(one: AttributeWish, other: AttributeWish, rates: Mapping[str, float]) -> AttributeWish:
     """Both at once: active if one of them is, and at the faster rate."""
     rate = ""
     if one.rate and other.rate:
         rate = one.rate if rates[one.rate] >= rates[other.rate] else other.rate
-    return Wish(one.active or other.active, rate)
+    return AttributeWish(one.active or other.active, rate)
 
 
 class Declared:
@@ -51,18 +51,20 @@ class Declared:
 
     def __init__(self) -> None:
         self.published: dict[ObjectClassHandle, dict[AttributeHandle, None]] = {}
-        self.subscribed: dict[ObjectClassHandle, dict[AttributeHandle, Wish]] = {}
+        self.subscribed: dict[ObjectClassHandle, dict[AttributeHandle, AttributeWish]] = {}
         self.sends: dict[InteractionClassHandle, None] = {}
         self.receives: dict[InteractionClassHandle, bool] = {}  # True where the subscription is active
         self.directs: dict[ObjectClassHandle, dict[InteractionClassHandle, None]] = {}
         self.directed: dict[ObjectClassHandle, dict[InteractionClassHandle, bool]] = {}  # True: universally
         # With regions; a class, or an attribute of it, is here only while it has some.
-        self.subscribed_at: dict[ObjectClassHandle, dict[AttributeHandle, dict[RegionHandle, Wish]]] = {}
+        self.subscribed_at: dict[
+            ObjectClassHandle, dict[AttributeHandle, dict[RegionHandle, AttributeWish]]
+        ] = {}
         self.receives_at: dict[InteractionClassHandle, dict[RegionHandle, bool]] = {}
         # For each region, how many of these there are at which class.
         self._users: dict[RegionHandle, dict[ObjectClassHandle | InteractionClassHandle, int]] = {}
         # Those that begin or end as of a logical time (`weft.kernel.ddm.matching_at_time`).
-        self.timed: TimedDeclarations[ObjectClassHandle, AttributeHandle, Wish] = TimedDeclarations()
+        self.timed: TimedDeclarations[ObjectClassHandle, AttributeHandle, AttributeWish] = TimedDeclarations()
         self.timed_receives: TimedDeclarations[InteractionClassHandle, None, bool] = TimedDeclarations()
 
     def publish(self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle]) -> None:
@@ -79,7 +81,7 @@ class Declared:
                 del self.published[object_class]
 
     def subscribe(
-        self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], wish: Wish
+        self, object_class: ObjectClassHandle, attributes: Iterable[AttributeHandle], wish: AttributeWish
     ) -> None:
         held = self.subscribed.setdefault(object_class, {})
         held.update(dict.fromkeys(attributes, wish))
@@ -99,7 +101,7 @@ class Declared:
         object_class: ObjectClassHandle,
         attributes: Iterable[AttributeHandle],
         regions: Iterable[RegionHandle],
-        wish: Wish,
+        wish: AttributeWish,
     ) -> None:
         held = self.subscribed_at.setdefault(object_class, {})
         for attribute in attributes:
@@ -181,7 +183,7 @@ class Declared:
 
     def _subscribed_now(
         self, kind: ObjectClassHandle, key: tuple[AttributeHandle, RegionHandle]
-    ) -> Wish | None:
+    ) -> AttributeWish | None:
         return self.subscribed_at.get(kind, {}).get(key[0], {}).get(key[1])
 
     def _received_now(self, kind: InteractionClassHandle, key: tuple[None, RegionHandle]) -> bool | None:
@@ -189,7 +191,7 @@ class Declared:
 
     def all_wishes(
         self, object_class: ObjectClassHandle
-    ) -> Iterable[tuple[AttributeHandle, RegionHandle | None, Wish]]:
+    ) -> Iterable[tuple[AttributeHandle, RegionHandle | None, AttributeWish]]:
         """What is subscribed at that class, wherever: attribute, region (None: without) and wish."""
         for attribute, wish in self.subscribed.get(object_class, {}).items():
             yield attribute, None, wish

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from weft.channel.scheduling.rt_info import MEDIUM, After, RtInfo, triggers
-from weft.channel.scheduling.schedule import POLICIES, Plan, Scheduled
+from weft.channel.scheduling.schedule import POLICIES, Scheduled, SchedulePlan
 from weft.model.errors import ScheduleError
 from weft.model.records import Source
 from weft.model.toml_places import Path, places
@@ -36,7 +36,7 @@ HEAD = ("policy", "preemptive", "schedulable", "utilisation", "operations")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
-def write_schedule(plan: Plan) -> str:
+def write_schedule(plan: SchedulePlan) -> str:
     """As the text of a file that `parse_schedule` takes."""
     lines = [
         f"policy = {json.dumps(plan.policy)}",
@@ -60,7 +60,7 @@ def write_schedule(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def parse_schedule(source: Source) -> Plan:
+def parse_schedule(source: Source) -> SchedulePlan:
     """What is wrong with a file is said with its line."""
     try:
         text = source.data.decode("utf-8")
@@ -80,7 +80,7 @@ class _ScheduleReader:
         self.document = document
         self.lines = lines
 
-    def read(self) -> Plan:
+    def read(self) -> SchedulePlan:
         for key in self.document:
             if key not in HEAD:
                 self._fail((key,), f"there is no key {key!r} here; there are {', '.join(HEAD)}")
@@ -96,7 +96,7 @@ class _ScheduleReader:
         operations = [self._operation(name, entry, table) for name, entry in table.items()]
         operations.sort(key=lambda one: (one.priority, one.sub_priority))
         used = self._number((), self.document, "utilisation", 0.0)
-        return Plan(str(policy), bool(preemptive), tuple(operations), used)
+        return SchedulePlan(str(policy), bool(preemptive), tuple(operations), used)
 
     def _operation(self, name: str, entry: object, known: dict[str, object]) -> Scheduled:
         path: Path = ("operations", name)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from weft.fom.encoding.blocks import block_codec
 from weft.fom.encoding.codec import Codec, as_fields, wrong_fields
 from weft.fom.encoding.explain import why_not_packed, why_not_unpacked
-from weft.fom.encoding.generate import Source, pack_arguments, record_prologue, targets, unpacked_value
+from weft.fom.encoding.generate import CodecSource, pack_arguments, record_prologue, targets, unpacked_value
 from weft.fom.encoding.misfit import inside
 from weft.fom.encoding.shape import Block, RecordShape, Shape, fusable, lay_out, realigned, record_shape
 
@@ -44,7 +44,7 @@ def record_codec(name: str, fields: Sequence[RecordField]) -> Codec:
     shape = _whole_shape(fields)
     if shape is not None and fusable(shape):
         return block_codec(name, shape, PYTHON_TYPE)
-    return _Builder(name, fields).build()
+    return _RecordBuilder(name, fields).build()
 
 
 def _whole_shape(fields: Sequence[RecordField]) -> RecordShape | None:
@@ -56,7 +56,7 @@ def _whole_shape(fields: Sequence[RecordField]) -> RecordShape | None:
     return record_shape(tuple(shapes))
 
 
-class _Builder:
+class _RecordBuilder:
     """Generates `write` and `read` side by side, step by step, so that both agree on every position."""
 
     def __init__(self, name: str, fields: Sequence[RecordField]) -> None:
@@ -71,7 +71,7 @@ class _Builder:
         self.steps: list[Block | str] = []
         self.pending: list[tuple[str, Shape]] = []
         self.variables: dict[str, str] = {}
-        self.writing, self.reading = Source(), Source()
+        self.writing, self.reading = CodecSource(), CodecSource()
 
     def build(self) -> Codec:
         self._heads()

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, WaterMarks, Work, WorkQueue
+from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, PushWork, WaterMarks, WorkQueue
 from weft.channel.dispatchers import check_marks
 from weft.channel.record import DROP
 
@@ -36,7 +36,7 @@ class Desk:
     def __init__(self, key: Hashable, aged: bool) -> None:
         self.key = key
         self.queue = WorkQueue(aged)
-        self.running: Work | None = None
+        self.running: PushWork | None = None
         self.since = 0.0  # when that began
         self.reported = False  # as hanging
 
@@ -144,7 +144,7 @@ class HostDispatcher:
 
     # As a dispatcher
 
-    def dispatch(self, work: Work) -> None:
+    def dispatch(self, work: PushWork) -> None:
         if _is_for_gateway(work):
             self._at_once(work)
             return
@@ -171,10 +171,10 @@ class HostDispatcher:
     def run_one(self) -> bool:
         return False
 
-    def hand_over(self, successor: Dispatcher) -> list[Work]:
+    def hand_over(self, successor: Dispatcher) -> list[PushWork]:
         self._successor = successor
         self.replaced.set()
-        found: list[Work] = []
+        found: list[PushWork] = []
         for desk in self._in_order():
             while desk.queue.length:
                 work = self._take(desk)
@@ -183,7 +183,7 @@ class HostDispatcher:
         self._settle()
         return found
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         self._successor = None
         self.replaced.clear()
         for one in work:
@@ -201,7 +201,7 @@ class HostDispatcher:
             if self.started:
                 self._serve(desk)
 
-    def _at_once(self, work: Work) -> None:
+    def _at_once(self, work: PushWork) -> None:
         before = self.clock()
         if not work.begun:
             work.starts(before, 0)
@@ -211,10 +211,10 @@ class HostDispatcher:
 
     # For those who serve desks; all with the lock
 
-    def _key(self, work: Work) -> Hashable:
+    def _key(self, work: PushWork) -> Hashable:
         return work.preemption
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Any:
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> Any:
         return Desk(key, aged)
 
     def _serve(self, desk: Any) -> None:
@@ -231,7 +231,7 @@ class HostDispatcher:
     def _in_order(self) -> list[Any]:
         return [self._desks[key] for key in sorted(self._desks)]
 
-    def _desk(self, work: Work) -> Any:
+    def _desk(self, work: PushWork) -> Any:
         key = self._key(work)
         desk = self._desks.get(key)
         if desk is None:
@@ -240,16 +240,16 @@ class HostDispatcher:
             self._desks[key] = desk
         return desk
 
-    def _put(self, desk: Any, work: Work) -> None:
+    def _put(self, desk: Any, work: PushWork) -> None:
         self._arrived += 1
         work.number = self._arrived
         desk.queue.put(work)
         self._pending += 1
 
-    def _take(self, desk: Any) -> Work | None:
+    def _take(self, desk: Any) -> PushWork | None:
         """The first whose consumer is still connected; None if there is none."""
         queue = desk.queue
-        found: Work | None = None
+        found: PushWork | None = None
         while queue.length and found is None:
             work = queue.take()
             self._pending -= 1
@@ -262,7 +262,7 @@ class HostDispatcher:
             self._room.notify_all()
         return found
 
-    def _begins(self, desk: Any, work: Work, now: float) -> None:
+    def _begins(self, desk: Any, work: PushWork, now: float) -> None:
         desk.running = work
         desk.since = now
         desk.reported = False
@@ -307,7 +307,7 @@ class HostDispatcher:
         return not self.closing
 
 
-def _is_for_gateway(work: Work) -> bool:
+def _is_for_gateway(work: PushWork) -> bool:
     receiver: Any = work.receiver
     return bool(receiver.is_gateway)
 

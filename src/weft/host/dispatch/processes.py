@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from weft.channel import DISCARD_OLDEST, Event, WaterMarks, Work
+from weft.channel import DISCARD_OLDEST, Event, PushWork, WaterMarks
 from weft.host.dispatch import messages
 from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher
 from weft.host.dispatch.nursery import Born, Died, Nursery
@@ -155,7 +155,7 @@ class Preemptive(HostDispatcher):
             os.close(self._wake_in)
             os.close(self._wake_out)
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         """What has begun goes on here, to its end: what it has done so far is in this process."""
         super().take_over([one for one in work if not one.begun])
         for one in work:
@@ -164,7 +164,7 @@ class Preemptive(HostDispatcher):
 
     # Desks
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Desk:
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> Desk:
         return _ProcessDesk(key, aged)
 
     def _serve(self, desk: Any) -> None:
@@ -195,7 +195,7 @@ class Preemptive(HostDispatcher):
         desk.known = set()
         self._selector.register(desk.end, selectors.EVENT_READ, desk)
 
-    def _hand(self, desk: Any, work: Work) -> bool:
+    def _hand(self, desk: Any, work: PushWork) -> bool:
         """Could it be sent?"""
         receiver: Any = work.receiver
         number: int = receiver.number
@@ -300,7 +300,7 @@ class Preemptive(HostDispatcher):
 
     def _take_done(self, desk: Any, body: bytes) -> None:
         begin, end, spent, error = messages.read_done(body)
-        work: Work = desk.running
+        work: PushWork = desk.running
         desk.fruitless = 0
         work.begun = True
         work.starts(begin, desk.behind)
@@ -356,7 +356,7 @@ class Preemptive(HostDispatcher):
 
     def _take_back(self, desk: Any) -> None:
         """It never began; its place in the queue is as before."""
-        work: Work = desk.running
+        work: PushWork = desk.running
         self._ends(desk)
         desk.queue.put(work)
         self._pending += 1
@@ -381,7 +381,7 @@ class Preemptive(HostDispatcher):
 
     def _lost(self, desk: Any, how: str) -> None:
         """The push that ran is reported: it may have been carried out in part, and is not tried again."""
-        work: Work = desk.running
+        work: PushWork = desk.running
         now = self.clock()
         work.begun = True
         work.starts(desk.since, desk.behind)

@@ -11,7 +11,7 @@ from bisect import insort
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from weft.channel import WaterMarks, Work
+from weft.channel import PushWork, WaterMarks
 from weft.host.dispatch.desks import PATIENCE, Desk, HostDispatcher
 from weft.host.dispatch.standing import FIRST_LEVEL, Standing, take
 
@@ -41,10 +41,10 @@ class WithThreads(HostDispatcher):
     def _loop(self, desk: Any) -> None:
         raise NotImplementedError
 
-    def _interrupts(self, desk: Any, work: Work) -> bool:
+    def _interrupts(self, desk: Any, work: PushWork) -> bool:
         return False
 
-    def _carry_out(self, desk: Any, work: Work) -> None:
+    def _carry_out(self, desk: Any, work: PushWork) -> None:
         """Called with the lock, which is given back while the consumer runs."""
         before = self.clock()
         if not work.begun:
@@ -84,7 +84,7 @@ class OneThread(WithThreads):
         super().__init__(marks, patience, realtime)
         self.cooperative = cooperative
         self._priorities: list[int] = []
-        self._running: Work | None = None
+        self._running: PushWork | None = None
 
     def attach(self, lock: Any) -> None:
         super().attach(lock)
@@ -99,7 +99,7 @@ class OneThread(WithThreads):
         running = self._running
         return self.cooperative and running is not None and self._first(running.preemption) is not None
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Desk:
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> Desk:
         insort(self._priorities, work.preemption)
         return Desk(key, aged)
 
@@ -125,7 +125,7 @@ class OneThread(WithThreads):
             finally:
                 self._running = None
 
-    def _interrupts(self, desk: Any, work: Work) -> bool:
+    def _interrupts(self, desk: Any, work: PushWork) -> bool:
         if not self.cooperative:
             return False
         return self._successor is not None or self._first(work.preemption) is not None
@@ -142,7 +142,7 @@ class OneThread(WithThreads):
 
 
 class _OwnDesk(Desk):
-    def __init__(self, key: Hashable, aged: bool, work: Work, lock: Any) -> None:
+    def __init__(self, key: Hashable, aged: bool, work: PushWork, lock: Any) -> None:
         super().__init__(key, aged)
         self.name = work.receiver.name
         self.work = threading.Condition(lock)
@@ -166,10 +166,10 @@ class ThreadPerConsumer(WithThreads):
                 desk.gone = True
                 desk.work.notify_all()
 
-    def _key(self, work: Work) -> Hashable:
+    def _key(self, work: PushWork) -> Hashable:
         return work.receiver
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> _OwnDesk:
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> _OwnDesk:
         return _OwnDesk(key, aged, work, self.lock)
 
     def _in_order(self) -> list[Any]:
@@ -199,7 +199,7 @@ class ThreadPerConsumer(WithThreads):
         self._settle()
 
 
-def _advance(work: Work) -> bool:
+def _advance(work: PushWork) -> bool:
     """One step.  What would end a thread (SystemExit) ends the push and no more."""
     try:
         return work.advance()

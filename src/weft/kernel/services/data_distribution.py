@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from weft.interest import Extent, Wish
+from weft.interest import AttributeWish, Extent
 from weft.kernel.ddm import instance_regions, matching
 from weft.kernel.message import advisories, deliver_as_of, discovery, pipeline
 from weft.kernel.services import declaration, ownership_transfers, timed_changes
@@ -364,7 +364,7 @@ def _write(
     member: Member,
     object_class: ObjectClassHandle,
     pairs: preconditions.Pairs,
-    wish: Wish | None,
+    wish: AttributeWish | None,
     timed: As,
 ) -> Any:
     """As of a time, or for all times; until when it holds."""

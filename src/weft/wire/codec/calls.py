@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 from weft.model.errors import RTIexception, RTIinternalError, rti_exception
 from weft.wire.codec.evolved import exception_name
 from weft.wire.codec.forms import Forms
-from weft.wire.codec.messages import Datum, Plan, Union, decode, encode, plan
+from weft.wire.codec.messages import Datum, MessagePlan, Union, decode, encode, plan
 from weft.wire.codec.scalars import Time
 from weft.wire.codec.schema import EVOLVED_EXCEPTIONS, HLA4_EXCEPTIONS, schema
 from weft.wire.own.fields import join_order, join_time, split_order, split_time, with_own, with_time
@@ -196,12 +196,12 @@ def _union(name: str) -> Union:
 
 
 @cache
-def _request(number: int) -> Plan | Union | Datum:
+def _request(number: int) -> MessagePlan | Union | Datum:
     return plan(f"{schema().calls[number - 1]}Request")
 
 
 @cache
-def _response(number: int) -> Plan | Union | Datum:
+def _response(number: int) -> MessagePlan | Union | Datum:
     return plan(f"{schema().calls[number - 1]}Response")
 
 

@@ -10,7 +10,7 @@ from weft.wire.codec.scalars import Time
 from weft.wire.own import extensions
 
 
-class Codec:
+class ServiceCodec:
     """Bytes to calls and callbacks, and back, for one connection.
 
     What must be known of the connection: `time`, the factory of the federation's logical time (None until the federate
@@ -53,8 +53,8 @@ class Codec:
 
     def encode_otherwise(self, method: str, arguments: tuple[object, ...]) -> bytes:
         """A callback that an older client knows under another name; nothing if it knows none like it."""
-        told = evolved.told_otherwise(method, arguments, self.conveys_producer)
-        return b"" if told is None else callbacks.encode_callback(*told)
+        found = evolved.callback_of_2010(method, arguments, self.conveys_producer)
+        return b"" if found is None else callbacks.encode_callback(*found)
 
     def decode_callback_response(self, payload: bytes) -> tuple[str, str] | None:
         """The exception the federate's callback ended in, by name and details; None if it went well."""

@@ -20,10 +20,10 @@ OTHERWISE = frozenset(
 )
 """The callbacks that differ."""
 
-Told = tuple[str, tuple[object, ...]]
 
-
-def told_otherwise(method: str, arguments: tuple[object, ...], conveys_producer: bool) -> Told | None:
+def callback_of_2010(
+    method: str, arguments: tuple[object, ...], conveys_producer: bool
+) -> tuple[str, tuple[object, ...]] | None:
     """One of these callbacks as the older edition has it; None where it has no word for it.
 
     `conveys_producer`: is the switch Convey Producing Federate, of 2010 alone, on?

@@ -38,7 +38,7 @@ class Argument(NamedTuple):
         )
 
 
-class Form:
+class CallForm:
     """One message that carries one service."""
 
     def __init__(
@@ -102,8 +102,8 @@ class Forms:
             head, service = " ".join(words).split(": ", 1)
             name, *fixed = head.split()
             ruled.setdefault(name, []).append(f"{service} = {' '.join(fixed)}")
-        self.by_number: dict[int, list[Form]] = {}
-        self.by_service: dict[str, list[Form]] = {}
+        self.by_number: dict[int, list[CallForm]] = {}
+        self.by_service: dict[str, list[CallForm]] = {}
         for number, (name, message) in enumerate(messages, 1):
             rows = ruled.pop(name, [f"{snake_case(name)} * = "])
             self.by_number[number] = [_form(number, message, row) for row in rows]
@@ -118,7 +118,7 @@ class Forms:
                 return form.service, form.arguments(fields)
         raise AssertionError(f"message {number} has no meaning for {fields!r}")
 
-    def choose(self, service: str, arguments: tuple[object, ...]) -> Form:
+    def choose(self, service: str, arguments: tuple[object, ...]) -> CallForm:
         """The form that carries this service with these arguments."""
         candidates = self.by_service.get(service, ())
         for form in candidates:
@@ -128,14 +128,14 @@ class Forms:
         raise WireError(f"the Federate Protocol has no message for {what}: {arguments!r}")
 
 
-def _form(number: int, message: Message, row: str) -> Form:
+def _form(number: int, message: Message, row: str) -> CallForm:
     places = {field.name: field.number - 1 for field in message}
     left, right = row.split(" = ")
     service, *words = left.split()
     if words == ["*"]:
         words = list(places)
     fixed = dict(pair.split("=") for pair in right.split())
-    return Form(
+    return CallForm(
         number,
         service,
         [_argument(word, places) for word in words],

@@ -1,4 +1,4 @@
-"""Messages to bytes and back: one `Plan` per kind of message, made from the schema at first use.
+"""Messages to bytes and back: one `MessagePlan` per kind of message, made from the schema at first use.
 
 The rules of proto3 that matter here.  A scalar that is zero or empty is left out; a message is written even when it is
 empty, for its presence means something to the clients (an absent result is an error); only a field marked optional
@@ -22,7 +22,7 @@ from weft.model.records import Source
 from weft.model.time import LogicalTime, LogicalTimeFactory, LogicalTimeInterval
 from weft.wire.codec.hot import read_values, write_values
 from weft.wire.codec.scalars import DOUBLE, Scalar, Time, scalar
-from weft.wire.codec.schema import Field, schema
+from weft.wire.codec.schema import SchemaField, schema
 from weft.wire.codec.values import (
     EMPTY,
     HANDLES,
@@ -69,7 +69,7 @@ def encode(message: str, value: object) -> bytes:
 
 
 @cache
-def plan(message: str) -> Plan | Union | Datum:
+def plan(message: str) -> MessagePlan | Union | Datum:
     """How a kind of message is read and written."""
     fields = schema().messages[message]
     if message in HANDLES:
@@ -81,16 +81,16 @@ def plan(message: str) -> Plan | Union | Datum:
     if fields and fields[0].oneof:
         return ModuleUnion(message, fields) if message == "FomModule" else Union(message, fields)
     if message.endswith("Response") and message[:-8] in schema().calls:
-        return Plan(message, fields, RESULT if fields else EMPTY)
+        return MessagePlan(message, fields, RESULT if fields else EMPTY)
     if message.endswith("ValueMap"):
         return MapPlan(message, fields)
-    return Plan(message, fields, shape_of(message))
+    return MessagePlan(message, fields, shape_of(message))
 
 
 class FieldPlan:
     """How one field is read and written; `place` is its place among the fields."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: SchemaField) -> None:
         self.place = field.number - 1
         self.name = field.name
         self.repeated = field.repeated
@@ -137,10 +137,10 @@ class FieldPlan:
         return b"".join([self.tag + varint(len(content)) + content for content in contents])
 
 
-class Plan:
+class MessagePlan:
     """A message with fields of its own."""
 
-    def __init__(self, name: str, fields: tuple[Field, ...], shape: Shape) -> None:
+    def __init__(self, name: str, fields: tuple[SchemaField, ...], shape: Shape) -> None:
         self.name = name
         self.fields = [FieldPlan(field) for field in fields]
         self.by_key = {field.key: field for field in self.fields}
@@ -246,10 +246,10 @@ class Plan:
         return b"".join(others + [head + varint(len(content)) + content for head, content in joined])
 
 
-class MapPlan(Plan):
+class MapPlan(MessagePlan):
     """A map of values, which is in every message that matters: the short way where the bytes are canonical."""
 
-    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+    def __init__(self, name: str, fields: tuple[SchemaField, ...]) -> None:
         super().__init__(name, fields, shape_of(name))
         self._kind = HANDLES[schema().messages[fields[0].type][0].type]
 
@@ -273,7 +273,7 @@ class MapPlan(Plan):
 class Union:
     """A message that is one of several; its value is (number, value)."""
 
-    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+    def __init__(self, name: str, fields: tuple[SchemaField, ...]) -> None:
         self.name = name
         self.types = {field.number: field.type for field in fields}
         self.fields = {field.number: field for field in fields}
@@ -368,7 +368,7 @@ class Datum:
         self.name = name
         self._read = read
         self._content = content
-        self._general = Plan(name, (Field(1, "data", "bytes"),), RESULT)
+        self._general = MessagePlan(name, (SchemaField(1, "data", "bytes"),), RESULT)
 
     def read(self, data: bytes, position: int, end: int, time: Time) -> object:
         if end - position > 2 and data[position] == 0x0A and position + 2 + data[position + 1] == end:
