@@ -45,8 +45,8 @@ PUBLIC = {
         "TOPOLOGIES", "Acknowledgement", "AgentPlace", "Batch", "Beyond", "Certificate", "Changes", "Channel", "Cost",
         "FabricCounts", "CausalDelivery", "Domains", "DomainsFindings", "Fault", "Hop", "MatrixClock", "Packet", "Portion",
         "ReleaseRule", "Repair", "Saved", "MatrixStamp", "Topology", "Transmission", "cost", "decode_packet", "decode_stamp",
-        "encode_packet", "encode_stamp", "examine_domains", "faults", "is_forest", "kept_back", "kept_names", "parse_domains",
-        "parts", "plan", "route_cost", "shortest_cycle", "smallest_repair", "tree_cost", "tree_servers", "write_domains",
+        "encode_packet", "encode_stamp", "examine_domains", "faults", "kept_back", "kept_names", "parse_domains",
+        "parts", "plan", "shortest_cycle", "smallest_repair", "write_domains",
     ],
     "weft.channel": [
         "ANY", "BROADCAST", "DEADLINE_TIMEOUT", "DISCARD_NEWEST", "DISCARD_OLDEST", "EARLIEST_DEADLINE_FIRST", "FIRST_TYPE",

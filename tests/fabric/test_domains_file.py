@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.topologies import CHAIN, CYCLIC, FIGURE_2, of
+from fabric.topologies import CHAIN, CYCLIC, FIGURE_2, is_forest, of
 from weft.fabric import (
     ReleaseRule,
     Topology,
     examine_domains,
     faults,
-    is_forest,
     kept_back,
     kept_names,
     parse_domains,

@@ -23,9 +23,14 @@ def squares(cells: int = 10) -> Grid:
     return Grid([CellAxis("x", 0, cells, cells), CellAxis("y", 0, cells, cells)])
 
 
+def normalised(dimensions: int, cells: int) -> Grid:
+    """[0, 1) in each dimension (S4-3)."""
+    return Grid([CellAxis(str(number), 0.0, 1.0, cells) for number in range(dimensions)])
+
+
 def test_the_left_half() -> None:
     """S4-3: [0, 0.5][0, 1] of a normalised space is its left half."""
-    grid = Grid.normalised(2, 4)
+    grid = normalised(2, 4)
     assert grid.cells(box((0.0, 0.5), (0.0, 1.0))) == {0, 1, 4, 5, 8, 9, 12, 13}
     assert grid.cells(box((0.0, 1.0), (0.0, 1.0))) == set(range(16)) == grid.cells(box(None, None))
 
@@ -35,7 +40,7 @@ def test_figure_1() -> None:
     u1, s2, s3 = box((0.3, 0.6), (0.4, 0.8)), box((0.5, 0.9), (0.6, 0.9)), box((0.6, 0.9), (0.1, 0.4))
     assert overlap(u1, s2)
     assert not overlap(u1, s3)
-    interest = CellInterest[str, object](Grid.normalised(2, 10))
+    interest = CellInterest[str, object](normalised(2, 10))
     interest.modify_subscription(("F2", 1), s2, 0)
     interest.modify_subscription(("F3", 1), s3, 0)
     interest.modify_update(("F1", 1), u1, 0)

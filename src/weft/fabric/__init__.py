@@ -6,7 +6,7 @@ takes texts and packets, gives findings and batches, and never reads a file or a
 
 from weft.fabric.channel import Channel
 from weft.fabric.clock import MatrixClock
-from weft.fabric.cost import Cost, cost, route_cost, tree_cost, tree_servers
+from weft.fabric.cost import Cost, cost
 from weft.fabric.domain_state import (
     Acknowledgement,
     Batch,
@@ -23,7 +23,7 @@ from weft.fabric.domains_file import (
     examine_domains,
     parse_domains,
 )
-from weft.fabric.forest import Fault, Repair, faults, is_forest, parts, shortest_cycle, smallest_repair
+from weft.fabric.forest import Fault, Repair, faults, parts, shortest_cycle, smallest_repair
 from weft.fabric.journal import Beyond, Changes, Saved
 from weft.fabric.plans import TOPOLOGIES, plan, write_domains
 from weft.fabric.release import ReleaseRule, kept_back, kept_names
@@ -62,16 +62,12 @@ __all__ = [
     "encode_stamp",
     "examine_domains",
     "faults",
-    "is_forest",
     "kept_back",
     "kept_names",
     "parse_domains",
     "parts",
     "plan",
-    "route_cost",
     "shortest_cycle",
     "smallest_repair",
-    "tree_cost",
-    "tree_servers",
     "write_domains",
 ]

@@ -106,11 +106,6 @@ class Grid:
             total *= len(axis.starts)
         self.total = total
 
-    @staticmethod
-    def normalised(dimensions: int, cells: int) -> Grid:
-        """[0, 1) in each dimension (S4-3)."""
-        return Grid([CellAxis(str(number), 0.0, 1.0, cells) for number in range(dimensions)])
-
     def cells(self, region: Boxes) -> frozenset[int]:
         """The cells that the region touches."""
         found: set[int] = set()

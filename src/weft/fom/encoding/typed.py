@@ -32,7 +32,7 @@ def same(value: object) -> object:
     return value
 
 
-class Record:
+class TypedRecord:
     """A fixed or variant record; subclasses are dataclasses."""
 
     HLA_NAME: ClassVar[str]
@@ -51,6 +51,10 @@ class Record:
     @classmethod
     def decode(cls, data: Octets) -> Self:
         return cls.from_plain(cls.CODECS.decode(cls.HLA_NAME, data))
+
+
+Record = TypedRecord
+"""The name that generated modules import."""
 
 
 @dataclass(frozen=True, slots=True)
