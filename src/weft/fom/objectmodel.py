@@ -193,6 +193,16 @@ class Module:
         return self.source.name
 
 
+ClassKind = TypeVar("ClassKind", ObjectClass, InteractionClass)
+
+
+def _lineage(classes: Mapping[str, ClassKind], name: str | None) -> Iterator[ClassKind]:
+    while name is not None:
+        found = classes[name]
+        yield found
+        name = found.parent
+
+
 @dataclass(frozen=True)
 class ObjectModel:
     """The merge of modules.  In every mapping the order is that of definition, parents before children."""
@@ -215,19 +225,11 @@ class ObjectModel:
 
     def object_lineage(self, name: str) -> Iterator[ObjectClass]:
         """The class itself, then its parent, up to the root."""
-        current: str | None = name
-        while current is not None:
-            found = self.object_classes[current]
-            yield found
-            current = found.parent
+        return _lineage(self.object_classes, name)
 
     def interaction_lineage(self, name: str) -> Iterator[InteractionClass]:
         """The class itself, then its parent, up to the root."""
-        current: str | None = name
-        while current is not None:
-            found = self.interaction_classes[current]
-            yield found
-            current = found.parent
+        return _lineage(self.interaction_classes, name)
 
     def all_attributes(self, class_name: str) -> tuple[Attribute, ...]:
         """Own and inherited attributes, the root's first."""
