@@ -24,17 +24,13 @@ class SettingsError(WeftError):
     """A setting, a flag or a settings file is at fault; the message names it.  Correct it there."""
 
 
-class _PlacedError(SettingsError):
-    """A file is at fault, at `place`: `file` or `file:line`."""
+class DomainsError(SettingsError):
+    """A domains file is at fault; `place` is `file` or `file:line`.  `weft domains check` says all, with a repair."""
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(f"{place}: {message}" if place else message)
         self.message = message
         self.place = place
-
-
-class DomainsError(_PlacedError):
-    """A domains file is at fault; `place` is `file` or `file:line`.  `weft domains check` says all, with a repair."""
 
 
 class FabricError(WeftError):
@@ -45,8 +41,13 @@ class ChannelError(WeftError):
     """A supplier, a consumer or a gateway of an event channel asks for what makes no sense.  The message names it."""
 
 
-class ScheduleError(_PlacedError):
+class ScheduleError(SettingsError):
     """A schedule cannot be made, or its file is at fault.  Correct it at `place`, `file` or `file:line`."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(f"{place}: {message}" if place else message)
+        self.message = message
+        self.place = place
 
 
 class OrderingError(WeftError):

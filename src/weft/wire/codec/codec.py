@@ -43,7 +43,7 @@ class ServiceCodec:
         """The answer to a call that has failed, whatever its number."""
         return calls.encode_exception(name, details, self.evolved, self.java)
 
-    def encode_callback(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+    def encode_callback(self, method: str, arguments: tuple[object, ...]) -> bytes:
         if method == extensions.CORRELATION:
             number, events = arguments
             return extensions.encode_own(method, (number, groups.plain_events(events)))

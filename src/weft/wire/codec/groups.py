@@ -18,7 +18,9 @@ from weft.wire.own.urgent_fields import ORDERS
 from weft.wire.protobuf import WireError
 
 
-def plain_events(events: tuple[CorrelatedEvent, ...]) -> list[list[object]]:
+def plain_events(events: object) -> list[list[object]]:
+    if not isinstance(events, tuple):
+        raise WireError(f"{events!r:.100} is no group of messages")
     return [_plain(event) for event in events]
 
 
