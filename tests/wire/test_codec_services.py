@@ -41,13 +41,13 @@ from weft.model.time import (
     HLAinteger64Time,
     time_factory,
 )
-from weft.wire import CALLBACK_SUCCEEDED, Codec, CompressedModule, ModuleUrl, WireError
+from weft.wire import CALLBACK_SUCCEEDED, CompressedModule, ModuleUrl, ServiceCodec, WireError
 from weft.wire.codec.callbacks import callback_forms
 from weft.wire.codec.calls import call_forms
 from weft.wire.codec.schema import HLA4_EXCEPTIONS, schema
 from weft.wire.own import extensions
 
-CODEC = Codec(time_factory("HLAinteger64Time"))
+CODEC = ServiceCodec(time_factory("HLAinteger64Time"))
 FEDERATE = handles.FederateHandle.of(1)
 ATTRIBUTE = handles.AttributeHandle.of(1)
 BOUNDS = RangeBounds(2, 300)
@@ -302,7 +302,7 @@ def test_details_that_are_no_text_do_not_hide_the_exception() -> None:
 
 def test_a_client_of_2010_is_told_names_it_knows() -> None:
     """Those of the C++ client; the Java client translates two of them itself, and either may be the one unknown."""
-    evolved = Codec(evolved=True)
+    evolved = ServiceCodec(evolved=True)
     assert evolved.encode_exception("CouldNotOpenFOM", "x") == _exception("CouldNotOpenFOM", "x")
     evolved.java = True
     assert evolved.encode_exception("ErrorReadingFOM", "x") == _exception("ErrorReadingFOM", "x")

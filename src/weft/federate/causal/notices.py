@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from weft.model.errors import OrderingError
-from weft.ordering.group import Stamp
+from weft.ordering.group import GroupStamp
 from weft.ordering.group_tags import ID_SIZE, read_stamp, write_stamp
 from weft.ordering.tags import TagReader, write_number
 
@@ -49,7 +49,7 @@ class GroupNotice(NamedTuple):
     number: int = 0
     names: tuple[str, ...] = ()
     subject: bytes = b""
-    stamps: tuple[Stamp, ...] = ()
+    stamps: tuple[GroupStamp, ...] = ()
     others: tuple[bytes, ...] = ()
 
 
@@ -81,7 +81,7 @@ def read_notice(data: bytes) -> GroupNotice:
     names = _read_names(reader) if kind in (HELLO, HERE, WANT, UNWANT) else ()
     subject = reader.take(ID_SIZE) if kind in (WHO, ABOUT, LOST, ALSO) else b""
     others = tuple(reader.take(ID_SIZE) for _ in range(reader.count())) if kind in (HELLO, HERE, BYE) else ()
-    stamps: tuple[Stamp, ...] = ()
+    stamps: tuple[GroupStamp, ...] = ()
     if kind in (NOTES, ABOUT, LOST, ALSO):
         stamps = tuple(read_stamp(reader) for _ in range(reader.count()))
     return GroupNotice(sender, kind, number, names, subject, stamps, others)

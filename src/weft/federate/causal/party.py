@@ -35,7 +35,7 @@ from weft.federate.causal.notices import (
     GroupNotice,
 )
 from weft.model.handles import FederateHandle
-from weft.ordering.group import Group, Stamp
+from weft.ordering.group import CausalGroup, GroupStamp
 
 KEPT_NOTES: Final = 64
 
@@ -62,7 +62,7 @@ class Losing:
 
     def __init__(self, awaited: set[bytes]) -> None:
         self.awaited = awaited
-        self.past: dict[int, Stamp] = {}
+        self.past: dict[int, GroupStamp] = {}
 
     def copy(self) -> Losing:
         made = Losing(set(self.awaited))
@@ -83,7 +83,7 @@ class Party:
         has_departed: Callable[[FederateHandle], bool | None],
     ) -> None:
         self.own = own
-        self.group = Group(own)
+        self.group = CausalGroup(own)
         self.peers: dict[bytes, Peer] = {}
         self.wants: set[str] = set()  # our own
         self.company = 0  # how many others there are, whether we have heard of them or not
@@ -91,7 +91,7 @@ class Party:
         self.tell = tell
         self.has_departed = has_departed
         self._bound: dict[FederateHandle, bytes] = {}  # the identity a federate has now
-        self._unsaid: list[Stamp] = []
+        self._unsaid: list[GroupStamp] = []
         self._asked: set[bytes] = set()  # somebody wants to know about them
         # About strangers: who knows that they are gone, or nothing.
         self._answers: dict[bytes, dict[bytes, GroupNotice]] = {}
@@ -118,7 +118,7 @@ class Party:
             self.peers[one].told = True
         self.tell(GroupNotice(self.own, kind, self.group.number, tuple(sorted(self.wants)), others=known))
 
-    def sent(self, stamp: Stamp, sure: bool) -> None:
+    def sent(self, stamp: GroupStamp, sure: bool) -> None:
         """`sure`: everybody who wants messages of this kind gets this one."""
         self._unsaid.append(stamp)
         if not sure or len(self._unsaid) >= KEPT_NOTES:
@@ -154,7 +154,7 @@ class Party:
 
     # Messages of others
 
-    def is_from(self, stamp: Stamp, federate: FederateHandle) -> bool:
+    def is_from(self, stamp: GroupStamp, federate: FederateHandle) -> bool:
         """Is this a stamp of the federate that sent it?  One without the middleware may repeat a tag that it has seen."""
         peer = self.peers.get(stamp.source)
         if peer is not None:
@@ -200,14 +200,14 @@ class Party:
         """Is it a member?"""
         return federate in self._bound
 
-    def arrive(self, stamp: Stamp, payload: object, in_turn: bool = True) -> list[object]:
+    def arrive(self, stamp: GroupStamp, payload: object, in_turn: bool = True) -> list[object]:
         if stamp.source in self._losing:
             self.group.counts.refused += 1
             return []
         released = self.group.arrive(stamp, payload, in_turn)
         return released + self._settle()
 
-    def refuses(self, stamp: Stamp) -> bool:
+    def refuses(self, stamp: GroupStamp) -> bool:
         return stamp.source in self._losing or stamp.source in self.group.lost
 
     # Notices of others

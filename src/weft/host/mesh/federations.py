@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from weft.fabric import Release, Topology
+from weft.fabric import ReleaseRule, Topology
 from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
 from weft.host.files import cbor
 from weft.host.mesh.release_control import ReleaseControl
@@ -293,7 +293,7 @@ def meshed_node(
     carrier: Carrier,
     perform: Callable[[list[Effect], float], None],
     topology: Topology | None = None,
-    rules: Iterable[Release] = (),
+    rules: Iterable[ReleaseRule] = (),
     reports: str = "",
     rid: Source | None = None,
 ) -> MeshedNode:

@@ -47,7 +47,7 @@ from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import InvalidOrderType, OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
-from weft.ordering import Message, Mses, Tag, decode_tag, encode_tags
+from weft.ordering import Mses, Tag, TaggedMessage, decode_tag, encode_tags
 
 ORDERS_USED = "orders_used"
 """The command that says: messages of such orders are sent, though the object model names none."""
@@ -296,7 +296,7 @@ class Causal(Orders):
         if step.federation.recorder is not None and process.number != SEQUENCER:
             self._record(step, process, way, message, tag, control)
         for number in way.here:
-            self._admit(step, number, Message(message, tag))
+            self._admit(step, number, TaggedMessage(message, tag))
 
     def _record(
         self,
@@ -375,7 +375,7 @@ class Causal(Orders):
         for number in tag.destinations:
             node = places[number] if number < known else ""
             if node == step.node:
-                self._admit(step, number, Message(parcel, tag), forwarded)
+                self._admit(step, number, TaggedMessage(parcel, tag), forwarded)
             elif node:
                 elsewhere = True
         if elsewhere and not forwarded and tag.view == self.view:
@@ -384,7 +384,7 @@ class Causal(Orders):
                 kept = self.recent[tag.source] = deque(maxlen=KEPT)
             kept.append(parcel)
 
-    def _admit(self, step: Step, number: int, message: Message, forwarded: bool = False) -> None:
+    def _admit(self, step: Step, number: int, message: TaggedMessage, forwarded: bool = False) -> None:
         process = self._process(step, number)
         tag = message.tag
         if process is None or tag is None:
@@ -403,7 +403,7 @@ class Causal(Orders):
             for released in ready:
                 self._deliver(step, process, released)
 
-    def _record_wait(self, step: Step, process: Process, kind: str, message: Message) -> None:
+    def _record_wait(self, step: Step, process: Process, kind: str, message: TaggedMessage) -> None:
         federation = step.federation
         member = federation.members.get(process.handle)
         said = message.payload
@@ -412,7 +412,7 @@ class Causal(Orders):
 
     # --- to a federate here -----------------------------------------------------------------------------------
 
-    def _deliver(self, step: Step, process: Process, message: Message) -> None:
+    def _deliver(self, step: Step, process: Process, message: TaggedMessage) -> None:
         turn = step.turn
         federation = step.federation
         self.counts.delivered += 1

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from weft._build import mypyc_attr
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
-from weft.ordering import Counts, Message, Mses
+from weft.ordering import Mses, MsesCounts, TaggedMessage
 
 if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry
@@ -69,7 +69,7 @@ class Process:
         self.handle = FederateHandle.of(number)
         self.current = Mses(number, known, settled)
         self.sending = self.current if view == settled else Mses(number, known, view)
-        self.later: list[Message] = []  # of views after the current one
+        self.later: list[TaggedMessage] = []  # of views after the current one
 
 
 class Flush:
@@ -128,7 +128,7 @@ class Orders:
         """Enter what it has counted; it is over, or counts anew."""
         self.counts.waited += process.counts.waited
         self.counts.duplicates += process.counts.duplicates
-        process.counts = Counts()
+        process.counts = MsesCounts()
 
     def sends(
         self,

@@ -9,18 +9,19 @@ update is there as long as more copies have come than were taken back.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Generic
 
 from weft.interest.cells import Boxes, CellUpdate, overlap
+from weft.interest.distribution import Federate
 from weft.interest.spacetime import Bound, SpaceTime
 
 
-class Receiver:
+class Receiver(Generic[Federate]):
     """Of one federate."""
 
     def __init__(self) -> None:
         self.regions: dict[Hashable, SpaceTime[Boxes]] = {}
-        self.copies: dict[CellUpdate, int] = {}  # what waits
+        self.copies: dict[CellUpdate[Federate, object], int] = {}  # what waits
         self.extra = 0  # updates that touched a cell and no region
         self.doubled = 0  # copies beyond the first
 
@@ -33,25 +34,25 @@ class Receiver:
             self.regions[region] = history
         history.write(time, boxes)
 
-    def wants(self, update: CellUpdate) -> bool:
+    def wants(self, update: CellUpdate[Federate, object]) -> bool:
         """Does it lie in a region of this federate, as of its time?"""
         boxes, time = update.placed.boxes, update.time
         return any(overlap(history.read(time), boxes) for history in self.regions.values())
 
-    def arrive(self, update: CellUpdate, copies: int = 1) -> None:
+    def arrive(self, update: CellUpdate[Federate, object], copies: int = 1) -> None:
         self._count(update, copies)
 
-    def retract(self, update: CellUpdate, copies: int = 1) -> None:
+    def retract(self, update: CellUpdate[Federate, object], copies: int = 1) -> None:
         self._count(update, -copies)
 
-    def _count(self, update: CellUpdate, change: int) -> None:
+    def _count(self, update: CellUpdate[Federate, object], change: int) -> None:
         count = self.copies.get(update, 0) + change
         if count:
             self.copies[update] = count
         else:
             del self.copies[update]
 
-    def take(self, bound: Bound) -> list[CellUpdate]:
+    def take(self, bound: Bound) -> list[CellUpdate[Federate, object]]:
         """What the federate is given when its time goes as far as the bound: by time, of equals the first that came."""
         due = [update for update in self.copies if (update.time, 0) < bound]
         due.sort(key=_time)
@@ -68,5 +69,5 @@ class Receiver:
         return taken
 
 
-def _time(update: CellUpdate) -> Any:
+def _time(update: CellUpdate[Federate, object]) -> Any:
     return update.time

@@ -1,6 +1,6 @@
-"""What a causal channel is made of: a side for each domain, and what it gives to its host.
+"""What a causal channel is made of: the state of each domain, and what the channel gives to its host.
 
-A *side* is one domain as one server sees it: the domain's clock, and the queues of packets out and in (the paper's
+The state of a domain, as one server sees it: the domain's clock, and the queues of packets out and in (the paper's
 MessageConsumer).
 
 What is made for each packet is a class and no tuple with names: compiled, it is made without the interpreter.
@@ -15,7 +15,7 @@ from weft.fabric.journal import Changes
 from weft.fabric.stamps import Packet
 
 
-class Delivery:
+class CausalDelivery:
     """A message that has arrived in causal order; `number` rises with each."""
 
     def __init__(self, number: int, origin: int, payload: Any) -> None:
@@ -57,7 +57,7 @@ class Batch:
         self.acknowledge = acknowledge
 
 
-class Counts:
+class FabricCounts:
     """What the channel has done since it was made."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Counts:
         self.delivered = 0
         self.cells_saved = 0
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: FabricCounts) -> None:
         """What another channel has done, too."""
         self.stamped += other.stamped
         self.stamp_entries += other.stamp_entries
@@ -98,7 +98,7 @@ class Arrived:
         self.counts: list[int] = []
 
 
-class Side:
+class DomainState:
     """One domain as this server sees it: its clock and its queues.  The paper's MessageConsumer."""
 
     def __init__(self, domain: int, members: list[int], own: int) -> None:

@@ -1,10 +1,4 @@
-"""The orders a federate may ask for, as stages with one interface (S0-1).
-
-    receive     as they arrive
-    priority    the most urgent first of those that have arrived, and of these as they arrived
-    causal      no message before one that may have caused it (mses)
-    total       causal, and all who get the same two messages get them in the same order
-    time stamp  comes with time management, as one more `Order`
+"""Causal and total order as one process has them: what drives `Mses` in the tests, without a kernel (S0-1).
 
 Total order needs no clock of its own.  It is causal order by way of one process, the sequencer, at the federation's home:
 
@@ -21,56 +15,13 @@ Each federate has one `CausalOrder` for both: their messages share a past.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-
 from weft.model.errors import OrderingError
-from weft.ordering.message import Message, Tag
+from weft.ordering.message import Tag, TaggedMessage
 from weft.ordering.mses import PRESENT, Mses
 from weft.ordering.tags import encode_tag
 
 
-class Order:
-    """When messages for one federate are released.  `admit` takes each as it arrives."""
-
-    def admit(self, message: Message) -> list[Message]:
-        """What is released by its arrival, in order; filtered messages are left out."""
-        raise NotImplementedError
-
-    def release(self, limit: int) -> list[Message]:
-        """What the federate asks for, at most so many: only orders that choose among what waits keep any for this."""
-        return []
-
-
-class ReceiveOrder(Order):
-    """Everything at once."""
-
-    def admit(self, message: Message) -> list[Message]:
-        return [] if message.filtered else [message]
-
-
-class PriorityOrder(Order):
-    """Messages wait until the federate asks; then the lowest priority number comes first, and of equals the first to arrive."""
-
-    def __init__(self) -> None:
-        self.arrivals = 0
-        self.queue: list[tuple[int, int]] = []
-        self.messages: dict[int, Message] = {}
-
-    def admit(self, message: Message) -> list[Message]:
-        if not message.filtered:
-            self.arrivals += 1
-            self.messages[self.arrivals] = message
-            heappush(self.queue, (message.priority, self.arrivals))
-        return []
-
-    def release(self, limit: int) -> list[Message]:
-        released: list[Message] = []
-        while self.queue and len(released) < limit:
-            released.append(self.messages.pop(heappop(self.queue)[1]))
-        return released
-
-
-class CausalOrder(Order):
+class CausalOrder:
     """The stage of one process for causal and total order, at its sending and at its receiving end."""
 
     def __init__(self, process: Mses) -> None:
@@ -89,15 +40,15 @@ class CausalOrder(Order):
         self.tags_written += 1
         return data
 
-    def admit(self, message: Message) -> list[Message]:
+    def admit(self, message: TaggedMessage) -> list[TaggedMessage]:
         return _heard(self.process.admit(message))
 
-    def crashed(self, processes: list[int]) -> list[Message]:
+    def crashed(self, processes: list[int]) -> list[TaggedMessage]:
         """A view ends: what its end releases."""
         return _heard(self.process.crashed(processes))
 
 
-def _heard(released: list[Message]) -> list[Message]:
+def _heard(released: list[TaggedMessage]) -> list[TaggedMessage]:
     for message in released:
         if message.filtered:
             return [one for one in released if not one.filtered]
@@ -114,21 +65,21 @@ class Sequenced:
         self.payload = payload
 
 
-class Sequencer(Order):
+class Sequencer:
     """At the home: `admit` takes messages that are to be totally ordered and releases them with new tags, to be sent on."""
 
     def __init__(self, process: Mses) -> None:
         self.process = process
 
-    def admit(self, message: Message) -> list[Message]:
+    def admit(self, message: TaggedMessage) -> list[TaggedMessage]:
         return self._pass_on(self.process.admit(message))
 
-    def crashed(self, processes: list[int]) -> list[Message]:
+    def crashed(self, processes: list[int]) -> list[TaggedMessage]:
         """Those who crashed get nothing more; what they had sent is passed on to the others."""
         return self._pass_on(self.process.crashed(processes))
 
-    def _pass_on(self, released: list[Message]) -> list[Message]:
-        made: list[Message] = []
+    def _pass_on(self, released: list[TaggedMessage]) -> list[TaggedMessage]:
+        made: list[TaggedMessage] = []
         for message in released:
             inner = message.payload
             if not isinstance(inner, Sequenced):
@@ -136,7 +87,5 @@ class Sequencer(Order):
             state = self.process.state
             destinations = [k for k in inner.destinations if k >= len(state) or state[k] == PRESENT]
             if destinations:
-                made.append(
-                    Message(inner.payload, self.process.send(destinations), priority=message.priority)
-                )
+                made.append(TaggedMessage(inner.payload, self.process.send(destinations)))
         return made

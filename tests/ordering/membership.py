@@ -1,24 +1,4 @@
-"""Who takes part: numbers for processes, and what becomes of messages when one of them goes (S0-12, S0-14, S0-15).
-
-Join.  A process gets the next number, from 0; numbers are never changed and never given again in an execution (the paper would
-sort them by federate handle, and vectors under way would then speak of somebody else).  Nothing was addressed to it before, so
-nothing stands before it.  `Mses.joined` at the others, before they address it.
-
-Resign.  It gets nothing more: `Mses.resigned` at the others drops its row.  What it sent still arrives and is delivered in
-order, so pairs of it stay.  The others may hear of it at different times.
-
-Crash.  Its messages may be lost, and what depends on them would wait for ever.  Nor can one pair be dropped alone: a pair
-stands for all that lies before it.  So a view ends, as one agreement among the survivors, in three steps:
-
-    1. every survivor stops sending, and has received all that survivors sent it in this view
-    2. every message of the crashed that any survivor holds, delivered or not, is forwarded to all its surviving destinations
-       (`forwards` says by whom and to whom); messages that nobody holds are void
-    3. at each survivor: `Mses.crashed`, which delivers what still waits, in causal order; it may send again at once
-
-At its end no message of the view is under way that anybody will deliver, so all rows are empty.  A message of the next view
-that comes to a survivor before its step 3 is kept until then, and a late one of the crashed is refused: tags say in
-which view they were sent.  What a sequencer passes on during step 1 is part of the view and has to arrive as well.
-"""
+"""Numbers of processes, and who forwards what when one of them crashes (`weft.ordering.mses`; S0-12, S0-14, S0-15)."""
 
 from __future__ import annotations
 
