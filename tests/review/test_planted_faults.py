@@ -23,6 +23,7 @@ from review.planted import (
     Found,
     NoPlace,
     Rows,
+    granted_too_much_at_one_node,
     lost_on_its_way,
     not_addressed_though_subscribed,
     read,
@@ -155,6 +156,25 @@ def test_a_fault_is_told_while_the_run_goes_on(
     found = followed(run)
     assert found <= wanted
     assert found >= {one for one in wanted if one[1] in TOLD_AT_ONCE}
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["asks again", "disables time regulation"])
+@pytest.mark.parametrize("name", RUNS)
+def test_on_several_machines_the_order_of_a_node_s_rows_tells(
+    recorded: dict[str, Path], tmp_path: Path, name: str, ends: bool
+) -> None:
+    """A grant above what somebody at the same node promised, who promises more, or nothing, within a second."""
+    run = copied(recorded, name, tmp_path)
+    rows = Rows(run)
+    for row in rows.nodes[max(rows.nodes)]:
+        row["mono_ns"] += 10**10
+    rows.write()
+    (verdict,) = judge([run])
+    assert verdict.clean, str(verdict)
+    wanted = granted_too_much_at_one_node(rows, ends)
+    rows.write()
+    (verdict,) = judge([run])
+    assert told(verdict) == wanted, str(verdict)
 
 
 def without_commands(run: Path) -> Path:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
@@ -50,6 +50,15 @@ class Member:
     @property
     def constrained(self) -> bool:
         return self.stay.constrained
+
+
+class Leaving(NamedTuple):
+    """How a federate left."""
+
+    command: int
+    """The number of the command by which it did."""
+    told: int
+    """Wall clock of the row that tells it first."""
 
 
 @dataclass
@@ -98,13 +107,18 @@ class Context:
         return CLOCK_COLUMN if any(seen.unnumbered for seen in self.survey) else NUMBER
 
     @cached_property
-    def gone(self) -> dict[int, tuple[int, int]]:
-        """By which command each federate left that did, as far as rows have such numbers, and when they tell of it."""
-        found: dict[int, tuple[int, int]] = {}
+    def gone(self) -> dict[int, Leaving]:
+        """Federates that left, as far as rows have numbers of commands."""
+        found: dict[int, Leaving] = {}
         for federate, *told in (one for seen in self.survey for one in seen.gone):
-            command, at = told
-            found[federate] = min((command, at), found.get(federate, (command, at)))
+            found[federate] = min(Leaving(*told), found.get(federate, Leaving(*told)))
         return found
+
+    @property
+    def home(self) -> str:
+        """The node that is the federation's home; empty: not known, or rows of it are missing."""
+        home = str(self.opened.run.info.get("home") or "")
+        return "" if home in self.untold | self.crashed else home
 
     def has(self, *kinds: str) -> bool:
         """Are there rows of these kinds?"""

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+Number = np.int64 | np.float64
+"""A logical time, of either kind."""
 
 
 def split(file: Array, seq: Array) -> Iterator[slice]:
