@@ -21,7 +21,7 @@ from weft.review.advice.cells import Cells, layout_of, ranges_of
 from weft.review.advice.grid import FIELDS, Counts, Divided, Groups, Listening, count_under
 
 SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
-                "dimensions", "lower", "upper")  # fmt: skip
+                "dimensions", "lower", "upper", "boxes")  # fmt: skip
 GROUPED = "node string, source bigint, reliable boolean, layout string, ranges binary, destinations array<bigint>, epoch bigint"
 COUNTED = "setting int, field string, federate bigint, number bigint"
 OUTSIDE = "-"
@@ -87,8 +87,9 @@ def describe_batch(
     order, packed = [], []
     for code, key in enumerate(keys.dictionary.to_pylist()):
         rows = np.flatnonzero(codes == code)
-        name, items, dimensions = key.split(_BETWEEN)
-        layout = layout_of(cells, spaces, name, _words(items), _words(dimensions))
+        name, items, dimensions, boxes = key.split(_BETWEEN)
+        owned = [int(mask) for mask in _words(boxes)]
+        layout = layout_of(cells, spaces, name, _words(items), _words(dimensions), owned)
         places = len(_words(dimensions))
         lower, upper = (_matrix(batch, column, rows, places) for column in ("lower", "upper"))
         order.append(rows)
@@ -116,9 +117,9 @@ def _plain(batch: pa.RecordBatch, name: str) -> Any:
 
 
 def _joined(batch: pa.RecordBatch) -> Any:
-    """Class, items and dimensions as one text for each row: there are few different ones."""
+    """Class, items, dimensions and boxes as one text for each row: there are few different ones."""
     parts = [_plain(batch, "class")]
-    for name in ("items", "dimensions"):
+    for name in ("items", "dimensions", "boxes"):
         column = batch.column(name).cast(pa.list_(pa.string()))
         parts.append(pc.fill_null(pc.binary_join(column, _WITHIN), ""))
     return pc.binary_join_element_wise(*parts, _BETWEEN)

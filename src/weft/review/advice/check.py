@@ -101,7 +101,8 @@ def _goes_by_channels(row: Mapping[str, Any], given: Inputs) -> bool:
     if row["order"] != "TSO":
         return False
     spaces, cells = model_spaces(given.model), model_cells(given.model)
-    return not layout_of(cells, spaces, row["class"], row["items"] or (), row["dimensions"] or ()).boxes
+    told = (row[name] or () for name in ("items", "dimensions", "boxes"))
+    return not layout_of(cells, spaces, row["class"], *told).boxes
 
 
 # --- domains ----------------------------------------------------------------------------------------------------------
