@@ -551,7 +551,9 @@ def granted_too_much_at_one_node(rows: Rows, ends: bool) -> Found:
         if row[rows.look] is None or row[rows.time] is None or not own:
             continue
         begin, end = row["epoch_ns"], own[0]["epoch_ns"]
-        others = [r for r in grants if begin - SECOND <= r["epoch_ns"] < end and r["federate"] != row["federate"]]
+        others = [
+            r for r in grants if begin - SECOND <= r["epoch_ns"] < end and r["federate"] != row["federate"]
+        ]
         here = [r for r in others if r["node"] == row["node"] and r["epoch_ns"] > begin]
         least = min((r[rows.time] for r in here), default=0) - 1
         excused = all(

@@ -100,9 +100,7 @@ PLACES = {
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=["space", "grid of 4", "grid of 8"])
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
-def test_each_attribute_travels_where_it_is(
-    setting: DdmSettings, places: dict[str, tuple[int, ...]]
-) -> None:
+def test_each_attribute_travels_where_it_is(setting: DdmSettings, places: dict[str, tuple[int, ...]]) -> None:
     """By the column `boxes`; the replay does so again."""
     rid = Source("tried.rid", write_rid(setting, model_spaces((FED,))).encode())
     rows, counts = lived(rid, places)

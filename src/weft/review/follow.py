@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from weft.host.recording.files import idle_file, node_file, read_json
@@ -29,6 +29,10 @@ from weft.review.review import AUDITS, Review, review
 from weft.review.spark import run_files
 from weft.review.spark.reading import Opened, notes_of
 from weft.review.spark.session import LOCAL, Profile, spark_session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 TRIGGER = "200 milliseconds"  # between two looks for new files, if there is nothing else to do
 INTERVAL = 0.25  # seconds between two looks at how far nodes and Spark have come
@@ -77,7 +81,7 @@ class Follower:
                 self._read(table)
             self._last = number
 
-    def _read(self, table: Any) -> None:
+    def _read(self, table: pa.Table) -> None:
         import pyarrow.compute as pc
 
         self._refresh()
@@ -161,7 +165,7 @@ class Follower:
 class Streaming:
     """The query, stopped at the end of the block; begun again, where it was, if Python was too slow to start."""
 
-    def __init__(self, session: Any, follower: Follower) -> None:
+    def __init__(self, session: SparkSession, follower: Follower) -> None:
         self._session, self._follower = session, follower
         self._folder = tempfile.TemporaryDirectory(prefix="weft-follow-")
         self._starts = 0
@@ -219,7 +223,7 @@ def follow(
     tell: Tell = lambda findings: None,
     witnesses: int = 20,
     orders: Sequence[str] = Context.orders,
-    session: Any = None,
+    session: SparkSession | None = None,
     **whole: Any,
 ) -> Review:
     """Follow a run until it has ended, then review it; until Ctrl-C, and then what was found so far.

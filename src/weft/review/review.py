@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.review import quality
 from weft.review.advice.advice import advise_run
@@ -19,6 +19,9 @@ from weft.review.report.evidence import Evidence, gather
 from weft.review.spark.reading import Opened, open_for_review, read_rows, with_doubts
 from weft.review.spark.session import LOCAL, Profile, progress, spark_session
 from weft.review.spark.tasks import DamagedFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 AUDITS: dict[str, Callable[[Context], Result]] = {
     "causal": causal.audit,
@@ -99,7 +102,7 @@ def review(
     say: Callable[[str], None] = lambda text: None,
     witnesses: int = 20,
     orders: Sequence[str] = Context.orders,
-    session: Any = None,
+    session: SparkSession | None = None,
     advice: bool = True,
     evidence: bool = False,
 ) -> Review:

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft.host.recording.files import NodeFiles, arrow_type
 from weft.recorder import COLUMNS, VERSION
 from weft.review.kernels.pieces import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NOTE, ORDER, TICK, TANK = range(4)
 CLASSES = (
@@ -328,7 +331,7 @@ def _deliver(
 # Arrow
 
 
-def _table(rows: dict[str, Array], vectors: Array, plan: Plan, schema: Any) -> Any:
+def _table(rows: dict[str, Array], vectors: Array, plan: Plan, schema: pa.Schema) -> Any:
     import pyarrow as pa
 
     count = len(rows["epoch_ns"])

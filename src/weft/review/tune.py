@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.model.records import Source
 from weft.review.advice.advice import Advice, Say, advise, inputs_of, silent
@@ -14,6 +14,9 @@ from weft.review.advice.check import MESSAGES, check
 from weft.review.errors import ReviewError
 from weft.review.spark.reading import open_for_review, read_rows
 from weft.review.spark.session import LOCAL, Profile, progress, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WRITTEN = "written by weft tune"
 
@@ -56,7 +59,7 @@ def tune(
     replay: bool = False,
     messages: int = MESSAGES,
     say: Say = silent,
-    session: Any = None,
+    session: SparkSession | None = None,
 ) -> Tuned:
     """`session` is a Spark session that is already there and stays."""
     opened = open_for_review(path)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.model.errors import WeftError
 from weft.review.audits.context import Context
@@ -19,6 +19,10 @@ from weft.review.review import OK, Review, run_audits
 from weft.review.spark import arrow
 from weft.review.spark.reading import open_for_review
 from weft.review.spark.tasks import spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 FAILED = "failed"
 PROMISED = ("CO", "CT")  # receive order promises nothing
@@ -59,7 +63,7 @@ class Verdict:
 
 def judge(
     runs: Iterable[str | Path],
-    session: Any = None,
+    session: SparkSession | None = None,
     witnesses: int = 20,
     orders: Sequence[str] = PROMISED,
 ) -> list[Verdict]:
@@ -72,7 +76,7 @@ def judge(
     return [Verdict(**json.loads(row["verdict"])) for row in sorted(told, key=lambda row: row["number"])]
 
 
-def judge_task(number: int, path: str, witnesses: int, orders: tuple[str, ...]) -> Iterator[Any]:
+def judge_task(number: int, path: str, witnesses: int, orders: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     verdict = judge_one(path, witnesses, orders)
     row = {"number": number, "verdict": json.dumps(verdict.__dict__)}
     yield arrow.made_of_rows([row], arrow.schema_of(TOLD))

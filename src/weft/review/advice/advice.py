@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.channel import Plan, write_schedule
 from weft.fabric import Domains, Topology, parse_domains
@@ -47,6 +47,9 @@ from weft.review.advice.rid import (
 )
 from weft.review.advice.schedule import Measured
 from weft.review.errors import ReviewError, reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 RID_FILE, DOMAINS_FILE, SCHEDULE_FILE = "weft.rid", "domains.toml", "schedule.toml"
 Say = Callable[[str], None]
@@ -174,7 +177,7 @@ def more_counts(given: Inputs, *settings: DdmSettings) -> More:
     return tuple(sorted(found.items()))
 
 
-def grid_advice(rows: Any, given: Inputs, say: Say = silent) -> GridAdvice | None:
+def grid_advice(rows: DataFrame, given: Inputs, say: Say = silent) -> GridAdvice | None:
     """None where nothing went by channels from one node to another."""
     model, spaces = given.model, model_spaces(given.model)
     old = recorded_settings(given)
@@ -260,7 +263,7 @@ class DomainsAdvice:
         }
 
 
-def domains_advice(rows: Any, given: Inputs, say: Say = silent) -> DomainsAdvice | None:
+def domains_advice(rows: DataFrame, given: Inputs, say: Say = silent) -> DomainsAdvice | None:
     """None where there is one node only."""
     domains = None if given.domains is None else parse_domains(given.domains)
     nodes = jobs.federate_nodes(rows)
@@ -381,7 +384,7 @@ class ScheduleAdvice:
         }
 
 
-def schedule_advice(rows: Any, say: Say = silent) -> ScheduleAdvice | None:
+def schedule_advice(rows: DataFrame, say: Say = silent) -> ScheduleAdvice | None:
     """None where nothing was dispatched by RT_Info."""
     say("what operations took")
     by_node = jobs.measured_operations(rows)
@@ -426,7 +429,7 @@ def worst_of(by_node: Mapping[str, Sequence[Measured]]) -> list[Measured]:
 # --- orders -----------------------------------------------------------------------------------------------------------
 
 
-def orders_advice(rows: Any, say: Say = silent) -> list[OrderAdvice]:
+def orders_advice(rows: DataFrame, say: Say = silent) -> list[OrderAdvice]:
     say("causes between classes")
     return advice_orders.advise(jobs.class_traffic(rows), jobs.class_causes(rows))
 
@@ -480,7 +483,9 @@ class Advice:
         return made
 
 
-def advise(rows: Any, given: Inputs, say: Say = silent, failed: Mapping[str, str] | None = None) -> Advice:
+def advise(
+    rows: DataFrame, given: Inputs, say: Say = silent, failed: Mapping[str, str] | None = None
+) -> Advice:
     """`rows` is the table of a run (`advice.jobs`).
 
     `failed`: advice that fails is missing, and why is said, in place of an error; its entries are missing from the outset.
@@ -516,7 +521,7 @@ def advise(rows: Any, given: Inputs, say: Say = silent, failed: Mapping[str, str
     return Advice(given, grid, domains, schedule, orders or (), missing)
 
 
-def advise_run(rows: Any, run: Run, say: Say = silent) -> dict[str, Any]:
+def advise_run(rows: DataFrame, run: Run, say: Say = silent) -> dict[str, Any]:
     """What the review says under "advice"; where one fails, why is said there, and the others are there all the same."""
     failed = {}
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from weft.interest.spaces import Spaces
 from weft.model.records import Source
 from weft.review.advice.cells import Cells, layout_of, ranges_of
 from weft.review.advice.grid import FIELDS, Counts, Divided, Groups, Listening, count_under
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
                 "dimensions", "lower", "upper", "boxes")  # fmt: skip
@@ -129,7 +132,7 @@ def _words(text: str) -> list[str]:
     return text.split(_WITHIN) if text else []
 
 
-def _matrix(batch: pa.RecordBatch, name: str, rows: Any, width: int) -> Any:
+def _matrix(batch: pa.RecordBatch, name: str, rows: DataFrame, width: int) -> Any:
     if not width:
         return np.zeros((len(rows), 0), np.int64)
     taken = batch.column(name).take(pa.array(rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.interest.ddm_settings import DdmSettings
 from weft.model.records import Source
@@ -17,13 +17,16 @@ from weft.review.advice.jobs import BY_CHANNELS
 from weft.review.advice.replay import COLUMNS, KINDS, replay_domains, replay_strategy
 from weft.review.advice.schedule import NO_PRIORITY, Job, simulate
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 MESSAGES = 20_000
 """That are replayed, if nothing else is said: what takes a minute or so."""
 TOTALS = ("sent", "copies", "received", "wanted", "unwanted")
 PERIODS = 20  # of the slowest operation
 
 
-def check(rows: Any, advice: Advice, messages: int, say: Say) -> dict[str, Any]:
+def check(rows: DataFrame, advice: Advice, messages: int, say: Say) -> dict[str, Any]:
     """Beside each other, for each advice and for old and new settings: `predicted` and `obtained`."""
     part, count = first_messages(rows, messages)
     made: dict[str, Any] = {"messages": count}
@@ -36,7 +39,7 @@ def check(rows: Any, advice: Advice, messages: int, say: Say) -> dict[str, Any]:
     return made
 
 
-def first_messages(rows: Any, messages: int) -> tuple[Any, int]:
+def first_messages(rows: DataFrame, messages: int) -> tuple[Any, int]:
     """The run up to its so-manieth message that goes by channels, and how many there are."""
     from pyspark.sql import functions as f
 
@@ -48,7 +51,7 @@ def first_messages(rows: Any, messages: int) -> tuple[Any, int]:
     return replayable(rows).where(f.col("epoch_ns") <= found["last"]), found["n"]
 
 
-def replayable(rows: Any) -> Any:
+def replayable(rows: DataFrame) -> Any:
     """Of sends those that a replay knows how to send."""
     from pyspark.sql import functions as f
 

@@ -232,7 +232,11 @@ class Replay:
         starts = [start for start, _ in cells.pieces(names)]
         for item in _all_attributes(self.spaces, row["class"]) if bounds else ():
             layout = layout_of(cells, self.spaces, row["class"], [item], names)
-            first = {min(at for at in places if at >= 0) for _, places in layout.boxes if max(places, default=-1) >= 0}
+            first = {
+                min(at for at in places if at >= 0)
+                for _, places in layout.boxes
+                if max(places, default=-1) >= 0
+            }
             if first:
                 found[item] = tuple(number for number, start in enumerate(starts) if start in first)
         return self._boxes(bounds), found

@@ -6,15 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
 from weft.review.audits.survey import Seen, Stay, survey
+from weft.review.kernels.records import Figures, Violation
 from weft.review.quality import CLOCK, WRONG
 from weft.review.spark import arrow
 from weft.review.spark.reading import Opened
-from weft.review.spark.tasks import Part, lives_of, parts_of
+from weft.review.spark.tasks import Frame, Part, lives_of, parts_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 NUMBER, CLOCK_COLUMN = "command", "epoch_ns"
 SAME_CLOCK = 20_000_000  # ns: nodes whose two clocks differ by as much are on one machine
@@ -35,7 +40,7 @@ class Member:
         return self.stay.left
 
     @property
-    def granted(self) -> Any:
+    def granted(self) -> float | None:
         """The last grant, or None."""
         return self.stay.granted
 
@@ -66,18 +71,18 @@ class Result:
     """`violations` counts what is wrong; `unsure` what would be, were rows not missing; witnesses are some of the former."""
 
     violations: int
-    witnesses: list[dict[str, Any]]
+    witnesses: list[Violation]
     unsure: int = 0
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: Figures = field(default_factory=Figures)
     idle: str = field(default="", compare=False)
     """Why no rows were read for it, if none were: what audits before it have read told enough."""
 
 
 @dataclass
 class Context:
-    session: Any
+    session: SparkSession | None
     opened: Opened
-    rows: Any
+    rows: DataFrame | None
     witnesses: int = 20
     orders: tuple[str, ...] = ("RO", "CO", "CT")
 
@@ -91,6 +96,18 @@ class Context:
         }
         self.__dict__.clear()
         self.__dict__.update(kept, opened=opened)
+
+    @property
+    def spark(self) -> SparkSession:
+        """For what is done with Spark only."""
+        assert self.session is not None
+        return self.session
+
+    @property
+    def frame(self) -> DataFrame:
+        """All rows; with Spark only."""
+        assert self.rows is not None
+        return self.rows
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -154,7 +171,7 @@ class Context:
         """By how much the clocks of nodes may differ, ns."""
         return 0 if _one_clock(self) else CLOCKS_DIFFER
 
-    def trusted(self, found: Any, schema: str) -> Any:
+    def trusted(self, found: Frame, schema: str) -> Frame:
         """The same, with what leans on rows that are missing, or not to be trusted, marked as unsure."""
         doubts = self.opened.doubts
         wrong = {node for doubt in doubts if doubt.severity == WRONG for node in doubt.nodes}
@@ -187,7 +204,7 @@ class Context:
         return sorted({file.node for file in self.opened.run.files})
 
     def result(
-        self, found: Any, schema: str, order: tuple[str, ...], figures: dict[str, Any] | None = None
+        self, found: Frame, schema: str, order: tuple[str, ...], figures: Figures | None = None
     ) -> Result:
         """Of a frame of violations, in which a column `unsure` marks those that are none for certain.
 
@@ -205,7 +222,7 @@ class Context:
             key=partial(_place, order),
         )
         return Result(
-            counts[False], [_plain(row) for row in shown[: self.witnesses]], counts[True], figures or {}
+            counts[False], [plain(row) for row in shown[: self.witnesses]], counts[True], figures or Figures()
         )
 
 
@@ -221,8 +238,8 @@ def doubted(
     wrong: set[str],
     clock: set[str],
     by_clock: tuple[str, ...],
-    batches: Iterator[Any],
-) -> Iterator[Any]:
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
     """Whoever is named in a finding may be one whose rows cannot be relied on."""
     for batch in batches:
         rows = batch.to_pylist()
@@ -250,12 +267,14 @@ def _one_clock(context: Context) -> bool:
     return len(sums) == 1 or (len(known) == len(sums) and max(known) - min(known) < SAME_CLOCK)
 
 
-def _place(order: tuple[str, ...], row: dict[str, Any]) -> list[tuple[bool, Any]]:
+def _place(order: tuple[str, ...], row: dict[str, str | int]) -> list[tuple[bool, str | int]]:
     """What is not there comes first."""
     return [(row[name] is not None, row[name]) for name in order]
 
 
-def _first_ones(order: tuple[str, ...], many: int, schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+def _first_ones(
+    order: tuple[str, ...], many: int, schema: str, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -279,6 +298,7 @@ def _first_ones(order: tuple[str, ...], many: int, schema: str, batches: Iterato
     )
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
+def plain(row: Violation) -> Violation:
     """What does not apply is left out."""
-    return {name: value for name, value in row.items() if value is not None and name != "unsure"}
+    kept = {name: value for name, value in row.items() if value is not None and name != "unsure"}
+    return cast("Violation", kept)

@@ -10,13 +10,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark import arrow
 from weft.review.spark.tasks import Part, read_part, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 RTI = 0  # the number of the RTI itself, as a source or federate
 ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
@@ -46,7 +50,7 @@ class Stay:
     """Of a federate, as far as a part tells; places are numbers of rows at its node."""
 
     left: bool = False  # it resigned or was lost
-    granted: Any = None  # its greatest grant
+    granted: float | None = None  # its greatest grant
     left_at: int | None = None
     asked_at: int | None = None  # where it was last seen to advance: it asks, or is granted
     asked_ns: int | None = None  # and when
@@ -105,14 +109,14 @@ class Seen:
         return self.sent if column == "epoch_ns" else self.commands
 
 
-def survey(session: Any, parts: list[Part], time_column: str) -> list[Seen]:
+def survey(session: SparkSession | None, parts: list[Part], time_column: str) -> list[Seen]:
     """Of every part, in their order."""
     works = [partial(look, number, part, time_column) for number, part in enumerate(parts)]
     found = spread(session, works, "number int, seen string").toArrow().to_pylist()
     return [_read(row["seen"]) for row in sorted(found, key=lambda row: row["number"])]
 
 
-def look(number: int, part: Part, time_column: str) -> Iterator[Any]:
+def look(number: int, part: Part, time_column: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     seen = Seen(part.node)
@@ -136,7 +140,7 @@ def _read(text: str) -> Seen:
     return Seen(**told)
 
 
-def _add(seen: Seen, table: Any, time_column: str) -> None:
+def _add(seen: Seen, table: pa.Table, time_column: str) -> None:
     kinds, names = arrow.words(table, "kind")
     for kind, count in zip(names, np.bincount(kinds[kinds >= 0], minlength=len(names)), strict=True):
         seen.kinds[kind] += int(count)
@@ -169,7 +173,7 @@ def _span(before: tuple[int, int] | None, more: Array) -> tuple[int, int]:
     return (first, last) if before is None else (min(first, before[0]), max(last, before[1]))
 
 
-def _sample_clock(seen: Seen, table: Any) -> None:
+def _sample_clock(seen: Seen, table: pa.Table) -> None:
     """The same messages at all nodes, so that what was sent here is found where it arrived."""
     source, message, epoch = (arrow.numbers(table, name) for name in ("source", "message", "epoch_ns"))
     chosen = (source != RTI) & (message > 0) & ((message <= CLOCK_FIRST) | (message % CLOCK_EACH == 0))
@@ -178,7 +182,7 @@ def _sample_clock(seen: Seen, table: Any) -> None:
             found.setdefault(f"{source[row]} {message[row]}", int(epoch[row]))
 
 
-def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
+def _count_orders(counts: Counter[str], table: pa.Table, rows: Array) -> None:
     orders, names = arrow.words(table, "order")
     for order, count in zip(
         names, np.bincount(orders[rows & (orders >= 0)], minlength=len(names)), strict=True
@@ -187,7 +191,7 @@ def _count_orders(counts: Counter[str], table: Any, rows: Array) -> None:
             counts[order] += int(count)
 
 
-def _add_members(seen: Seen, table: Any, time_column: str) -> None:
+def _add_members(seen: Seen, table: pa.Table, time_column: str) -> None:
     federate, time, seq, epoch = (
         arrow.numbers(table, name) for name in ("federate", time_column, "seq", "epoch_ns")
     )

@@ -61,7 +61,7 @@ def audit(context: Context) -> Result:
     return context.result(context.trusted(found, schema), schema, ORDER)
 
 
-def of_messages(schema: str, batches: Iterator[Any]) -> Iterator[Any]:
+def of_messages(schema: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Of what was found wrong with messages, what is about logical time."""
     for batch in batches:
         rows = arrow.is_one_of(batch, "what", LOST) & arrow.is_one_of(batch, "order", "TSO")
@@ -80,7 +80,16 @@ def _ordered(context: Context) -> list[Work]:
     time, columns = time_type(context), _columns(context)
     works: list[Work] = []
     if context.has("grant"):
-        works.append(partial(early_grants, time, Clocks(context.home, context.grant_slack), columns, context.gone, context.parts))
+        works.append(
+            partial(
+                early_grants,
+                time,
+                Clocks(context.home, context.grant_slack),
+                columns,
+                context.gone,
+                context.parts,
+            )
+        )
     parts = [
         (number, part)
         for number, (part, seen) in enumerate(zip(context.parts, context.survey, strict=True))
@@ -104,7 +113,7 @@ def _before(context: Context, parts: list[Part]) -> list[bytes]:
     works = [partial(tail_part, number, time, columns, part) for number, part in enumerate(parts)]
     told = spread(context.session, works, schema).toArrow()
     numbers = arrow.numbers(told, "number")
-    tails: dict[str, Any] = {}
+    tails: dict[str, pa.Table] = {}
     made = []
     for number, part in enumerate(parts):
         known = tails.get(part.node)
@@ -114,7 +123,7 @@ def _before(context: Context, parts: list[Part]) -> list[bytes]:
     return made
 
 
-def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> Iterator[Any]:
+def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     schema = arrow.schema_of(STEPS.format(time=time))
@@ -125,7 +134,7 @@ def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> I
     yield from numbered.to_batches()
 
 
-def tail_of(table: Any) -> Any:
+def tail_of(table: pa.Table) -> pa.Table:
     return table.take(steps.tail(*(arrow.numbers(table, name) for name in ("federate", "code", "time"))))
 
 
@@ -133,7 +142,7 @@ def _columns(context: Context) -> tuple[str, str]:
     return context.opened.time_column, context.opened.lookahead_column
 
 
-def ordered(columns: tuple[str, str], table: Any) -> Any:
+def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
     """Deliveries and sends in time stamp order, requests, grants, and what makes a promise unknown."""
     import pyarrow as pa
 
@@ -163,7 +172,7 @@ def ordered(columns: tuple[str, str], table: Any) -> Any:
     )
 
 
-def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -> Iterator[Any]:
+def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -> Iterator[pa.RecordBatch]:
     """What is wrong with the steps of a federate, piece by piece, each behind what was before it."""
     import pyarrow as pa
 
@@ -176,13 +185,13 @@ def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -
         known = tail_of(whole)
 
 
-def judged(time_name: str, node: str, table: Any, before: int) -> Any:
+def judged(time_name: str, node: str, table: pa.Table, before: int) -> pa.RecordBatch:
     """Of rows in order; those in front only say what was before."""
     names = ("federate", "seq", "source", "message", "code")
     federate, seq, source, message, code = (arrow.numbers(table, name) for name in names)
     time, lookahead = arrow.numbers(table, "time"), arrow.numbers(table, "lookahead")
     told = arrow.present(table, "lookahead")
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     for who, places in by_value(federate):
         plain = places[np.isin(code[places], (kernel.DELIVER, kernel.GRANT, kernel.FLUSH_GRANT))]
         found = [
@@ -354,7 +363,10 @@ def check_grants(
     for batch in batches:
         steps = _steps_of(batch, dtype, nodes)
         turn = arrow.numbers(batch, "turn")
-        turns = [(int(place), int(steps.federate[place])) for place in np.flatnonzero((turn != 0) & ~steps.is_check)]
+        turns = [
+            (int(place), int(steps.federate[place]))
+            for place in np.flatnonzero((turn != 0) & ~steps.is_check)
+        ]
         rows = []
         for place, bound, by in promises.feed(steps):
             while turns and turns[0][0] < place:

@@ -6,9 +6,10 @@ and what arrives for it arrives there, too; so whether it wanted a message when 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from weft.review.kernels.records import RecordedRow
 from weft.review.kernels.subscriptions import (
     ALWAYS,
     ANY_MODE,
@@ -81,7 +82,7 @@ def pieces_of(
 class Standing:
     """Of one federate: all stretches of its subscriptions, by place."""
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Iterable[RecordedRow]) -> None:
         """Its rows of the kinds declare, region, resign and lost, in order, with their `tick`."""
         listed = list(rows)
         self.clock = [(row["seq"], row["epoch_ns"]) for row in listed]

@@ -200,7 +200,9 @@ class Promises:
         self, promised: Array, rows: Array, steps: Steps, promise: Array, checks: Array
     ) -> None:
         """What was promised by a node that was too far ahead is not behind a grant: what was promised before is."""
-        latest = np.where(steps.command[checks] == UNNUMBERED, np.iinfo(np.int64).max, steps.command[checks] + AHEAD)
+        latest = np.where(
+            steps.command[checks] == UNNUMBERED, np.iinfo(np.int64).max, steps.command[checks] + AHEAD
+        )
         known = np.array([history[-1][0] if history else UNNUMBERED for history in self._history], np.int64)
         command = np.where(rows > 0, steps.command[np.maximum(rows - 1, 0)], known[None, :])
         for check, who in zip(*np.nonzero(command > latest[:, None]), strict=True):
@@ -229,7 +231,9 @@ class Promises:
     def _left_out(self, steps: Steps, checks: Array) -> Array:
         """For each grant, of all federates: who had left, or is not to be compared with."""
         command, at, own = (column[checks][:, None] for column in (steps.command, steps.since, steps.own))
-        number, since = np.array([self._gone.get(who, _STAYS) for who in self._federates], np.int64).reshape(-1, 2).T
+        number, since = (
+            np.array([self._gone.get(who, _STAYS) for who in self._federates], np.int64).reshape(-1, 2).T
+        )
         near = (since[None, :] <= at) & ((number[None, :] - command == AHEAD) | (command == UNNUMBERED))
         left = (number[None, :] <= command) | near
         same = self._nodes[None, :] == steps.node[checks][:, None]

@@ -7,7 +7,7 @@ unless it changes regions as of logical times.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from weft.review.kernels.interest import GRACE
 from weft.review.live.columns import Waiting, of_kinds
 from weft.review.live.handovers import IS_EXTRA, IS_MISSED, IS_POSSIBLE, Handovers
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CONTROL = ("node", "seq", "kind", "service", "federate", "class", "items", "region", "dimensions", "lower",
            "upper", "epoch_ns", "command")  # fmt: skip
@@ -40,7 +43,7 @@ class Addressing:
     def rows(self) -> int:
         return self._waiting.rows + sum(len(table) for table in self._control.values())
 
-    def feed(self, node: str, table: Any) -> None:
+    def feed(self, node: str, table: pa.Table) -> None:
         """Rows of one node."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -61,7 +64,7 @@ class Addressing:
                 self._stretches.pop(federate, None)
         self._waiting.add(sent)
 
-    def _sent(self, table: Any) -> Any:
+    def _sent(self, table: pa.Table) -> Any:
         """As the audit of interest looks at them; `judged`: do they go by subscriptions at all?"""
         import pyarrow.compute as pc
 
@@ -108,7 +111,7 @@ class Addressing:
             self._compact(int(arrow.numbers(sent, "epoch_ns").min()) - KEPT)
         self._handovers.judged(source, message)
 
-    def _judge(self, sent: Any) -> None:
+    def _judge(self, sent: pa.Table) -> None:
         self._classes |= set(sent.column("class").unique().to_pylist())
         begin, end = (int(of(arrow.numbers(sent, "at"))) for of in (np.min, np.max))
         margin = interest.margin_of(self._order_column)
@@ -149,7 +152,7 @@ class Addressing:
     def _below(self, subscribed: str) -> list[str]:
         return [name for name in self._classes if name == subscribed or name.startswith(f"{subscribed}.")]
 
-    def _find_unjudged(self, federate: int, stretches: Any) -> None:
+    def _find_unjudged(self, federate: int, stretches: pa.Table) -> None:
         """Who has subscribed to a class and to one above it gets it at one of them, and nobody knows at which."""
         above: dict[str, str] = {}
         for subscribed in stretches.column("class").unique().to_pylist():
@@ -157,7 +160,7 @@ class Addressing:
                 if above.setdefault(name, subscribed) != subscribed:
                     self._handovers.unjudged.add(federate)
 
-    def _by_class(self, stretches: Any) -> list[Any]:
+    def _by_class(self, stretches: pa.Table) -> list[Any]:
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -7,7 +7,7 @@ belongs to them has been read, and sends and arrivals are kept for a while, for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from weft.review.live.frontier import Frontier
 from weft.review.live.members import Members
 from weft.review.live.ordered import Finding
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SETTLED = 2_000_000_000  # ns after which all rows of a delivery must have been read
 KEPT = 30_000_000_000  # ns for which sends and arrivals are known
@@ -60,7 +63,7 @@ class Asked:
     def rows(self) -> int:
         return self._waiting.rows + sum(len(table) for table in self._known)
 
-    def feed(self, table: Any) -> None:
+    def feed(self, table: pa.Table) -> None:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, *KINDS)

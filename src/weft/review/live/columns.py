@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft.review.kernels.pieces import Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
@@ -80,7 +83,7 @@ class Words:
             self.texts.append(text)
         return found
 
-    def numbers(self, table: Any, name: str) -> Array:
+    def numbers(self, table: pa.Table, name: str) -> Array:
         from weft.review.spark import arrow
 
         codes, texts = arrow.words(table, name)
@@ -98,7 +101,7 @@ class Waiting:
     def rows(self) -> int:
         return sum(len(table) for table in self._tables)
 
-    def add(self, table: Any) -> None:
+    def add(self, table: pa.Table) -> None:
         if len(table):
             self._tables.append(table)
 
@@ -117,7 +120,7 @@ class Waiting:
         return ready if len(ready) else None
 
 
-def of_kinds(table: Any, *kinds: str) -> Any:
+def of_kinds(table: pa.Table, *kinds: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -7,7 +7,7 @@ What is told here the review of the whole run tells too; it is the judge in the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.review.live.addressing import Addressing
 from weft.review.live.asked import Asked
@@ -16,6 +16,9 @@ from weft.review.live.handovers import SETTLED, Handovers
 from weft.review.live.log import Grants, Scan
 from weft.review.live.members import Members
 from weft.review.live.ordered import Deadlines, Finding, Steps, Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = (
     "node", "seq", "epoch_ns", "mono_ns", "command", "kind", "service", "federate", "name", "source", "message",
@@ -49,7 +52,7 @@ class Following:
         self._crashed: set[str] = set()
         self._settled = 0
 
-    def feed(self, table: Any) -> list[Finding]:
+    def feed(self, table: pa.Table) -> list[Finding]:
         import pyarrow.compute as pc
 
         found: list[Finding] = []

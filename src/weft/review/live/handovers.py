@@ -12,7 +12,7 @@ a while (`SETTLED`) after that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from weft.review.live.frontier import Frontier
 from weft.review.live.members import Members
 from weft.review.live.ordered import Finding
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SETTLED = 2_000_000_000  # ns: rare ways of a message may take so long
 KEPT = 30_000_000_000  # ns for which a settled handover is still known
@@ -58,7 +61,7 @@ class Handovers:
 
     # What comes
 
-    def feed(self, node: str, table: Any) -> None:
+    def feed(self, node: str, table: pa.Table) -> None:
         self._feed_sent(node, table)
         self._feed_delivered(node, table)
         said = of_kinds(table, "drop", "filter", "retract")
@@ -77,13 +80,13 @@ class Handovers:
         else:
             self._given_up[(*message, row["federate"])] = None
 
-    def _messages(self, table: Any, kind: str) -> Any:
+    def _messages(self, table: pa.Table, kind: str) -> Any:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, kind)
         return rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
 
-    def _feed_sent(self, node: str, table: Any) -> None:
+    def _feed_sent(self, node: str, table: pa.Table) -> None:
         rows = self._not_forgotten(self._messages(table, "send"))
         if not len(rows):
             return
@@ -138,7 +141,7 @@ class Handovers:
             self.handovers[name][places[there]] = column[there]
         self.handovers.add(keys[new], {name: column[new] for name, column in columns.items()})
 
-    def _feed_delivered(self, node: str, table: Any) -> None:
+    def _feed_delivered(self, node: str, table: pa.Table) -> None:
         rows = self._messages(table, "deliver")
         if not len(rows):
             return

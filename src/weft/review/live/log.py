@@ -29,7 +29,7 @@ class _Endless:
         self._given: deque[Any] = deque()
         self._answers = function(iter(self._given.popleft, None))
 
-    def feed(self, batch: Any) -> list[dict[str, Any]]:
+    def feed(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
         """None: that was the last one."""
         self._given.append(batch)
         found: list[dict[str, Any]] = next(self._answers).to_pylist()
@@ -59,7 +59,9 @@ class Grants:
                 self._gone[federate] = min(told, self._gone.get(federate, told))
         clocks = timing.Clocks("", clocks_differ)
         parts = [timing.changes_of(self._columns, table)]
-        parts += [timing.checks_of(self._columns, clocks, own, table) for own in timing.compared(clocks_differ)]
+        parts += [
+            timing.checks_of(self._columns, clocks, own, table) for own in timing.compared(clocks_differ)
+        ]
         self._schema = parts[0].schema
         for part in parts:
             if len(part):
@@ -95,7 +97,7 @@ class Scan:
     def rows(self) -> int:
         return self._waiting.rows
 
-    def feed(self, table: Any) -> None:
+    def feed(self, table: pa.Table) -> None:
         import pyarrow as pa
         import pyarrow.compute as pc
 

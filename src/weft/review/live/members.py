@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
 from weft.review.live.columns import Waiting, of_kinds
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Members:
@@ -33,7 +36,7 @@ class Members:
         self._forgets: set[tuple[int, str]] = set()  # who has deleted instances locally, and of which classes
         self._waiting = Waiting()
 
-    def feed(self, node: str, table: Any) -> None:
+    def feed(self, node: str, table: pa.Table) -> None:
         """Rows of one node."""
         acting = of_kinds(table, *ACTING)
         for federate in np.unique(arrow.numbers(acting, "federate")).tolist():

@@ -7,7 +7,7 @@ for it: the last requests, grants and deliveries; the greatest of all vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from weft.review.kernels import causal as causal_kernel
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.live.columns import of_kinds
 from weft.review.spark import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Finding = dict[str, Any]
 RECENT = 4096  # deliveries to a federate that are remembered, to know one that comes again
@@ -32,7 +35,7 @@ class Steps:
         self._type = "bigint" if time_column == "time_int" else "double"
         self._before: dict[str, Any] = {}  # by node: rows that say what was before
 
-    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+    def feed(self, node: str, table: pa.Table) -> Iterator[Finding]:
         import pyarrow as pa
 
         schema = arrow.schema_of(timing.STEPS.format(time=self._type))
@@ -45,7 +48,7 @@ class Steps:
             yield {name: value for name, value in told.items() if value is not None and name != "unsure"}
 
 
-def service_in(column: Any, services: Sequence[str]) -> Any:
+def service_in(column: pa.Array, services: Sequence[str]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -86,7 +89,7 @@ class Vectors:
         self._heard: dict[tuple[str, int], _Heard] = {}
         self.left_out = 0  # that may have come before, so long ago that nobody remembers
 
-    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+    def feed(self, node: str, table: pa.Table) -> Iterator[Finding]:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, "release", "deliver")
@@ -153,7 +156,7 @@ class Deadlines:
     def __init__(self) -> None:
         self._told: dict[tuple[Any, ...], list[int]] = {}  # how many ended late, and were said to be
 
-    def feed(self, node: str, table: Any) -> Iterator[Finding]:
+    def feed(self, node: str, table: pa.Table) -> Iterator[Finding]:
         import pyarrow.compute as pc
 
         rows = of_kinds(table, "done", "miss")

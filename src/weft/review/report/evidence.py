@@ -86,8 +86,8 @@ def gather(context: Context, audits: Mapping[str, Result]) -> Evidence:
     attempt("The names of federates", lambda: found.federates.update(_federates(context)))
     attempt("The rows around witnesses", lambda: found.near.update(near(context, audits)))
     attempt("The time line", lambda: _time_line(context, found))
-    attempt("The traffic of classes", lambda: found.classes.extend(of_classes(context.rows)))
-    attempt("The traffic of channels", lambda: found.channels.extend(of_channels(context.rows)))
+    attempt("The traffic of classes", lambda: found.classes.extend(of_classes(context.frame)))
+    attempt("The traffic of channels", lambda: found.channels.extend(of_channels(context.frame)))
     for name, result in audits.items():
         drawn = min(len(result.witnesses), MOST_DRAWN)
         if result.violations > drawn:
@@ -101,7 +101,7 @@ def gather(context: Context, audits: Mapping[str, Result]) -> Evidence:
 def _federates(context: Context) -> dict[int, Federate]:
     from pyspark.sql import functions as f
 
-    joined = context.rows.where((f.col("kind") == "join") & (f.col("federate") != RTI))
+    joined = context.frame.where((f.col("kind") == "join") & (f.col("federate") != RTI))
     told = joined.groupBy("federate").agg(f.max("name").alias("name"), f.max("node").alias("node"))
     found = {row.federate: Federate(row["name"] or "", row.node) for row in told.collect()}
     for number, member in context.members.items():
@@ -179,9 +179,9 @@ def _rows_of_keys(context: Context, keys: Sequence[Key]) -> dict[int, list[Event
     schema = "place int, {0} {1}, {2} bigint"
     messages = [(key.place, key.source, key.message) for key in keys if key.source is not None]
     places = [(key.place, key.node, key.seq) for key in keys if key.node is not None]
-    rows = context.rows
-    by_message = context.session.createDataFrame(messages, schema.format("source", "bigint", "message"))
-    by_place = context.session.createDataFrame(places, schema.format("node", "string", "seq"))
+    rows = context.frame
+    by_message = context.spark.createDataFrame(messages, schema.format("source", "bigint", "message"))
+    by_place = context.spark.createDataFrame(places, schema.format("node", "string", "seq"))
     named = rows.where(f.col("kind").isin(*OF_KEYS)).join(f.broadcast(by_message), ["source", "message"])
     exact = rows.join(f.broadcast(by_place), ["node", "seq"])
     columns = ["place", *_columns(context)]
@@ -236,7 +236,7 @@ def _rows_around(context: Context, spans: Sequence[Span]) -> dict[int, list[Even
 
     if not spans:
         return {}
-    wanted = f.broadcast(context.session.createDataFrame([tuple(span) for span in spans], SPANS))
+    wanted = f.broadcast(context.spark.createDataFrame([tuple(span) for span in spans], SPANS))
     kinds = sorted({kind for span in spans for kind in span.kinds})
     inside = (
         f.col("epoch_ns").between(f.col("first"), f.col("last"))
@@ -244,7 +244,7 @@ def _rows_around(context: Context, spans: Sequence[Span]) -> dict[int, list[Even
         & f.expr("(only_node IS NULL OR only_node = node) AND (only_name IS NULL OR only_name = name)")
     )
     own = f.coalesce(f.col("source") != RTI, f.lit(True))
-    rows = context.rows.where(f.col("kind").isin(*kinds) & own)
+    rows = context.frame.where(f.col("kind").isin(*kinds) & own)
     distance = f.expr("array_min(transform(moments, one -> abs(epoch_ns - one)))")
     joined = rows.join(wanted, inside).withColumn("distance", distance)
     nearest = Window.partitionBy("place").orderBy("distance", "node", "seq")
@@ -260,7 +260,7 @@ def _time_line(context: Context, found: Evidence) -> None:
 
     kind = f.col("kind")
     of_channels = kind.isin(*KINDS) & ((kind != "drop") | f.col("priority").isNotNull())
-    rows = context.rows.where(of_channels).select(*Row._fields)
+    rows = context.frame.where(of_channels).select(*Row._fields)
     told = rows.where(~kind.isin("start", "stop", "dropped"))
     found.time_line_rows = told.count()
     if not found.time_line_rows:

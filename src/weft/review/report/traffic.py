@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.review.audits.context import RTI
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 MOST = 200  # classes or channels that are kept apart
 
@@ -21,7 +24,7 @@ class Traffic(NamedTuple):
     control: int
 
 
-def of_classes(rows: Any) -> list[Traffic]:
+def of_classes(rows: DataFrame) -> list[Traffic]:
     """The busiest first."""
     from pyspark.sql import functions as f
 
@@ -50,7 +53,7 @@ def of_classes(rows: Any) -> list[Traffic]:
     return bounded(sorted(made, key=lambda one: (-one.messages - one.deliveries, one.name)))
 
 
-def of_channels(rows: Any) -> list[Traffic]:
+def of_channels(rows: DataFrame) -> list[Traffic]:
     """Messages by the channels of data distribution that carried them; one that several carried counts for each."""
     from pyspark.sql import functions as f
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from weft.host.recording.files import VERSION_KEY
 from weft.host.recording.runs import RowFile, file_place, newer_schema, read_rows
 from weft.recorder import COLUMNS, VERSION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAGIC = b"PAR1"  # the end of every whole Parquet file
 COPYING = 10.0  # seconds for which a file that is not whole may still be on its way here
@@ -133,7 +136,7 @@ def read_file(file: Listed, columns: Sequence[str], report: Callable[[str], None
         return None
 
 
-def mask(table: Any, name: str, operator: str, value: Any) -> Any:
+def mask(table: pa.Table, name: str, operator: str, value: Any) -> Any:
     """Which rows a filter lets through; null is not."""
     import pyarrow as pa
     import pyarrow.compute as pc

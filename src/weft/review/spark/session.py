@@ -15,10 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.review.errors import ReviewError
 from weft.review.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
@@ -183,7 +186,7 @@ class Idle:
 
 
 @contextlib.contextmanager
-def progress(session: Any, title: str, say: Callable[[str], None]) -> Iterator[Idle]:
+def progress(session: SparkSession, title: str, say: Callable[[str], None]) -> Iterator[Idle]:
     """Tells of what Spark does until the block ends, as "title: 3/7 stages, 2.1 s"; or why there was nothing to do."""
     context = _context(session)
     began = time.monotonic()
@@ -218,7 +221,7 @@ def _since(began: float) -> str:
     return f"{time.monotonic() - began:.1f} s"
 
 
-def _context(session: Any) -> Any:
+def _context(session: SparkSession) -> Any:
     """None with Spark Connect, which has none, and without Spark."""
     if session is None:
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -24,6 +24,10 @@ from weft.review.errors import ReviewError
 from weft.review.spark import run_files
 from weft.review.spark.reading import spark_schema
 from weft.review.spark.run_files import Listed, Offset
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -103,11 +107,11 @@ class WeftSource(DataSource):  # type: ignore[misc]
         asked = Asked.of(self.options)
         return NOTES_SCHEMA if asked.table == NOTES else spark_schema(asked.columns)
 
-    def reader(self, schema: Any) -> Any:
+    def reader(self, schema: pa.Schema) -> Any:
         asked = Asked.of(self.options)
         return NotesReader(asked) if asked.table == NOTES else RowsReader(asked, schema)
 
-    def streamReader(self, schema: Any) -> Any:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: pa.Schema) -> Any:  # noqa: N802 - Spark's name
         asked = Asked.of(self.options)
         if asked.table == NOTES:
             raise ReviewError(f"table {NOTES!r} cannot be streamed; read it with spark.read")
@@ -123,7 +127,7 @@ class FilesPartition(InputPartition):  # type: ignore[misc]
 class _Rows:
     """Reads files in a task."""
 
-    def __init__(self, asked: Asked, schema: Any) -> None:
+    def __init__(self, asked: Asked, schema: pa.Schema) -> None:
         self.asked = asked
         self.fields = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         unknown = [name for name, _ in self.fields if name not in run_files.NAMES]
@@ -152,7 +156,7 @@ def report(text: str) -> None:
 
 
 class RowsReader(_Rows, DataSourceReader):  # type: ignore[misc]
-    def __init__(self, asked: Asked, schema: Any) -> None:
+    def __init__(self, asked: Asked, schema: pa.Schema) -> None:
         super().__init__(asked, schema)
         self.nodes = asked.nodes
 
@@ -232,7 +236,7 @@ class RowsStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNo
         return [FilesPartition(group) for group in run_files.grouped(files)]
 
 
-def register(session: Any) -> None:
+def register(session: SparkSession) -> None:
     """Afterwards `session.read.format("weft")` and `session.readStream.format("weft")` read recorded runs."""
     if hasattr(datasource, "Filter"):
         session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
