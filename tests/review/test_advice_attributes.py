@@ -12,7 +12,7 @@ from weft.host.simulated.simulated import SimulatedNetwork
 from weft.interest.ddm_settings import GRID, SPACE, DdmSettings
 from weft.model.records import RangeBounds, Source
 from weft.review.advice.batches import model_spaces
-from weft.review.advice.grid import Counts
+from weft.review.advice.grid import TrafficCounts
 from weft.review.advice.replay import COLUMNS, KINDS, replay_strategy
 from weft.review.advice.rid import write_rid
 
@@ -53,7 +53,7 @@ class Seat:
         pairs = [(self.attributes(name), self.region(at))]
         self.call("subscribe_object_class_attributes_with_regions", self.kind, pairs)
 
-    def counts(self, into: Counts, number: int) -> None:
+    def counts(self, into: TrafficCounts, number: int) -> None:
         federation = self.network.node(self.node).federations["boxes"]
         federation.count_up()
         for told in federation.members[self.handle].traffic.channels.values():
@@ -66,7 +66,7 @@ class Seat:
                 mine[number] = mine.get(number, 0) + more
 
 
-def lived(rid: Source, places: dict[str, tuple[int, ...]]) -> tuple[list[dict[str, Any]], Counts]:
+def lived(rid: Source, places: dict[str, tuple[int, ...]]) -> tuple[list[dict[str, Any]], TrafficCounts]:
     """Updates of both attributes; `places`: the regions of each, none: it is in the default region."""
     memory = recording.MemoryRecordings(False)
     network = SimulatedNetwork(list(NODES), 1, None, rid)
@@ -81,7 +81,7 @@ def lived(rid: Source, places: dict[str, tuple[int, ...]]) -> tuple[list[dict[st
     instance = sender.call("register_object_instance_with_regions", sender.kind, pairs)
     for _ in range(3):
         sender.call("update_attribute_values", instance, dict.fromkeys(sender.attributes("x", "y"), b""), b"")
-    counts = Counts()
+    counts = TrafficCounts()
     for number, seat in enumerate(seats, 1):
         seat.counts(counts, number)
     rows = [{**EMPTY, **row} for row in memory.take()]
@@ -106,12 +106,12 @@ def test_each_attribute_travels_where_it_is(setting: DdmSettings, places: dict[s
     rows, counts = lived(rid, places)
     (found,) = predicted(rows, FED, [setting])
     assert numbers(found) == numbers(counts)
-    told = [{name: row[name] for name in COLUMNS} for row in rows if row["kind"] in KINDS]
+    told: Any = [{name: row[name] for name in COLUMNS} for row in rows if row["kind"] in KINDS]
     replayed = replay_strategy(told, (FED,), NODES, NODES[0], rid, lambda text: None)
     assert numbers(replayed) == numbers(counts)
 
 
-def numbers(counts: Counts) -> dict[str, dict[int, int]]:
+def numbers(counts: TrafficCounts) -> dict[str, dict[int, int]]:
     """What nodes count."""
     return {
         name: {who: number for who, number in getattr(counts, name).items() if number}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,12 +73,13 @@ def planted(recorded: dict[str, Path], folder: Path, fault: Damage) -> tuple[Pat
     raise AssertionError(f"no run has a place for this fault: {fault.name}")
 
 
+def blamed(finding: Mapping[str, Any]) -> tuple[str, str, int]:
+    what = finding.get("what", "late")
+    return finding["audit"], what, finding[BLAMED.get(what, "federate")]
+
+
 def told(verdict: Verdict) -> set[tuple[str, str, int]]:
-    found = set()
-    for one in verdict.findings:
-        what = one.get("what", "late")
-        found.add((one["audit"], what, one[BLAMED.get(what, "federate")]))
-    return found
+    return {blamed(one) for one in verdict.findings}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -115,11 +116,7 @@ def followed(run: Path) -> set[tuple[str, str, int]]:
     files = [table.slice(at, 50) for table in map(in_one_time, nodes) for at in range(0, len(table), 50)]
     for table in sorted(files, key=lambda table: int(table["epoch_ns"][-1].as_py())):
         found += following.feed(table.combine_chunks())
-    told = set()
-    for one in found:
-        what = one.get("what", "late")
-        told.add((one["audit"], what, one[BLAMED.get(what, "federate")]))
-    return told
+    return {blamed(one) for one in found}
 
 
 def in_one_time(table: Any) -> Any:
@@ -279,7 +276,8 @@ def test_an_audit_that_fails_does_not_take_the_others_along(
     assert (found.failures, found.status) == ({"interest": "no such column"}, "inconclusive")
     assert EXITS[found.status] == 3
     assert "interest   failed: no such column" in as_text(found)
-    assert found.as_data()["audits"]["interest"]["failed"] == "no such column"
+    data: Any = found.as_data()
+    assert data["audits"]["interest"]["failed"] == "no such column"
     assert "no such column" in html_report(found)
 
 

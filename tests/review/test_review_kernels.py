@@ -20,14 +20,14 @@ from review.simulation import FAULTS, Row, Simulation, number, plant
 from weft.host.recording.runs import open_run
 from weft.review.audits import causal as causal_job
 from weft.review.audits import interest as interest_job
-from weft.review.audits import timing as timing_job
 from weft.review.audits import pick
+from weft.review.audits import timing as timing_job
 from weft.review.kernels import causal, pieces, timing
 from weft.review.kernels.log_scan import LogScan
 from weft.review.kernels.overtaking import Overtaking
 from weft.review.spark import arrow
 from weft.review.spark.tasks import in_order, parts_of
-from weft.review.synthetic import Plan, make_run
+from weft.review.synthetic import SyntheticPlan, make_run
 
 SEEDS = st.integers(0, 2**32)
 ORDERS = ("RO", "CO", "CT")
@@ -149,7 +149,7 @@ def test_nothing_is_said_of_a_log_that_is_not_in_the_order_of_causes() -> None:
 
 
 def test_runs_in_order_need_no_scan(tmp_path: Path) -> None:
-    run = open_run(make_run(tmp_path / "run", Plan(rows=20_000)))
+    run = open_run(make_run(tmp_path / "run", SyntheticPlan(rows=20_000)))
     look = Overtaking()
     for part in in_order(parts_of(run), pick.LOGGED, partial(pick.logged, ORDERS)):
         look.feed(*(arrow.numbers(part, name) for name in causal_job.LOOK))
@@ -338,9 +338,9 @@ def test_grants_above_what_others_promise(
     resigned = [
         rows[who % len(rows)] | {"kind": "resign", "command": when % len(rows)} for who, when in leaving
     ]
-    gone: dict[int, timing.Left] = {}
+    gone: dict[int, timing.Departed] = {}
     for row in resigned:
-        left = timing.Left(row["command"], row["epoch_ns"] - timing.NEAR)
+        left = timing.Departed(row["command"], row["epoch_ns"] - timing.NEAR)
         gone[row["federate"]] = min(left, gone.get(row["federate"], left))
     log = oracle.in_log_order(oracle.of_kind(rows, "request", "grant"))
     entries = [(row["epoch_ns"], False, row, 0) for row in log]
@@ -363,13 +363,13 @@ def test_grants_above_what_others_promise(
     assert found == oracle.early_grants([*rows, *resigned], nodes[0], slack)
 
 
-def steps_of(part: list[tuple[int, bool, Row, int]], nodes: list[str], slack: int) -> timing.Steps:
+def steps_of(part: list[tuple[int, bool, Row, int]], nodes: list[str], slack: int) -> timing.GrantSteps:
     """As the job makes them; the first node is the home."""
     rows = [row for _, _, row, _ in part]
     names = ("federate", "time_int", "command", "epoch_ns", "lookahead_int")
     column = {name: np.array([row[name] for row in rows]) for name in names}
     node = np.array([nodes.index(row["node"]) for row in rows])
-    return timing.Steps(
+    return timing.GrantSteps(
         column["federate"],
         column["time_int"] + column["lookahead_int"],
         np.ones(len(part), bool),

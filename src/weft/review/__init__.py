@@ -1,6 +1,6 @@
 """The review of a recorded run, on Spark (docs/review.md): all that imports pyspark, and only when it is used."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.review.errors import ReviewError
 from weft.review.follow import follow
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review"]
 
 
-def register(session: SparkSession) -> None:
+def register(session: "SparkSession") -> None:
     """Let a Spark session read recorded runs: `session.read.format("weft").load(run)`, and `session.readStream` likewise."""
     from weft.review.spark import source
 

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from weft.model.json_types import JsonObject
 from weft.model.records import Source
-from weft.review.advice.advice import Advice, Say, advise, inputs_of, silent
+from weft.review.advice.advice import RunAdvice, Say, advise, inputs_of, silent
 from weft.review.advice.check import MESSAGES, check
 from weft.review.errors import ReviewError
 from weft.review.spark.reading import open_for_review, read_rows
@@ -29,12 +30,12 @@ class Tuned:
     rows: int
     dropped_rows: int
     notes: tuple[str, ...]
-    advice: Advice
+    advice: RunAdvice
     files: Mapping[str, Path]
-    replay: Mapping[str, Any] | None = None
+    replay: JsonObject | None = None
 
-    def as_data(self) -> dict[str, Any]:
-        made: dict[str, Any] = {
+    def as_data(self) -> dict[str, object]:
+        made: dict[str, object] = {
             "run": self.run,
             "rows": self.rows,
             "dropped_rows": self.dropped_rows,

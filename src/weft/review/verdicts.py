@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.model.errors import WeftError
 from weft.review.audits.context import Context
+from weft.review.kernels.records import Violation
 from weft.review.review import OK, Review, run_audits
 from weft.review.spark import arrow
 from weft.review.spark.reading import open_for_review
@@ -35,7 +36,7 @@ class Verdict:
 
     run: str
     status: str
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[Violation] = field(default_factory=list)
     """What is violated: `audit`, `what`, and who and which as far as they apply."""
     unsure: dict[str, int] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -91,7 +92,7 @@ def judge_one(path: str, witnesses: int = 20, orders: tuple[str, ...] = PROMISED
 
 
 def verdict_of(found: Review) -> Verdict:
-    findings = [
+    findings: list[Violation] = [
         {"audit": name, **witness} for name, result in found.audits.items() for witness in result.witnesses
     ]
     unsure = {name: result.unsure for name, result in found.audits.items() if result.unsure}

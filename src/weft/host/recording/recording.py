@@ -40,7 +40,7 @@ from weft.kernel.state.federation import Federation
 from weft.model.errors import WeftError
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import NO_OBJECT, Recorder
-from weft.recorder import VERSION, Batch, Book
+from weft.recorder import VERSION, Book, BookBatch
 
 QUEUE_BYTES = 64 << 20
 INTERVAL = 1.0
@@ -63,7 +63,7 @@ class RunWriter:
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
-        self.waiting: deque[Batch | int] = deque()  # a number: so many rows were dropped here
+        self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
         self.dropped = 0
         self.ended = False  # nothing more comes
@@ -107,7 +107,7 @@ class RunWriter:
             self._note("start", {"detail": f"schema {VERSION}"})
         return self._files
 
-    def write(self, batches: list[Batch | int], settings: dict[str, Any]) -> None:
+    def write(self, batches: list[BookBatch | int], settings: dict[str, Any]) -> None:
         """As one more file; raises OSError, and nothing of them is written then."""
         files = self.open(settings)
         parts: list[Part] = []
@@ -191,7 +191,7 @@ def clock_offset(
     return min(found)[1]
 
 
-def _special(kind: str, more: dict[str, Any]) -> Batch:
+def _special(kind: str, more: dict[str, Any]) -> BookBatch:
     """A row of the recorder's own."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
@@ -227,7 +227,7 @@ class NodeRecordings(Recordings):
         interval: float = INTERVAL,
         queue_bytes: int = QUEUE_BYTES,
         settings: dict[str, Any] | None = None,
-        write: Callable[[RunWriter, list[Batch | int]], None] | None = None,
+        write: Callable[[RunWriter, list[BookBatch | int]], None] | None = None,
         writer: Writer | None = None,
     ) -> None:
         """`writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests."""
@@ -366,7 +366,7 @@ class NodeRecordings(Recordings):
             if ended:
                 self._finish(run)
 
-    def _write(self, run: RunWriter, batches: list[Batch | int]) -> None:
+    def _write(self, run: RunWriter, batches: list[BookBatch | int]) -> None:
         taken = sum(batch.size for batch in batches if not isinstance(batch, int))
         try:
             self._write_files(run, batches)
@@ -380,7 +380,7 @@ class NodeRecordings(Recordings):
             with self._lock:
                 self._queued -= taken
 
-    def _to_files(self, run: RunWriter, batches: list[Batch | int]) -> None:
+    def _to_files(self, run: RunWriter, batches: list[BookBatch | int]) -> None:
         before = run.rows
         run.write(batches, self._settings)
         self._rows += run.rows - before
@@ -388,7 +388,7 @@ class NodeRecordings(Recordings):
             self.folders.append(run.folder)
         run.tell()
 
-    def _failed(self, run: RunWriter, batches: list[Batch | int], error: Exception) -> None:
+    def _failed(self, run: RunWriter, batches: list[BookBatch | int], error: Exception) -> None:
         """Whatever the reason, the run goes on; what could not be written is counted as dropped."""
         if not run.failing:
             run.failing = True

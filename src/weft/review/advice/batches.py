@@ -5,9 +5,9 @@ Workers get the object model as the texts it was made of, and make it once each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +17,16 @@ from weft.fom import merge, parse_module
 from weft.interest.ddm_settings import DdmSettings
 from weft.interest.spaces import Spaces
 from weft.model.records import Source
-from weft.review.advice.cells import Cells, layout_of, ranges_of
-from weft.review.advice.grid import FIELDS, Counts, Divided, Groups, Listening, count_under
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from weft.review.advice.cells import Cells, Ints, layout_of, ranges_of
+from weft.review.advice.grid import (
+    FIELDS,
+    Bools,
+    Divided,
+    Listening,
+    MessageGroups,
+    TrafficCounts,
+    count_under,
+)
 
 SEND_COLUMNS = ("node", "epoch_ns", "source", "class", "items", "order", "transport", "destinations",
                 "dimensions", "lower", "upper", "boxes")  # fmt: skip
@@ -114,12 +119,12 @@ def describe_batch(
     return pa.RecordBatch.from_arrays(columns, schema=_GROUPED_SCHEMA)
 
 
-def _plain(batch: pa.RecordBatch, name: str) -> Any:
+def _plain(batch: pa.RecordBatch, name: str) -> pa.Array:
     """Texts may come as a dictionary or not."""
     return batch.column(name).cast(pa.string())
 
 
-def _joined(batch: pa.RecordBatch) -> Any:
+def _joined(batch: pa.RecordBatch) -> pa.Array:
     """Class, items, dimensions and boxes as one text for each row: there are few different ones."""
     parts = [_plain(batch, "class")]
     for name in ("items", "dimensions", "boxes"):
@@ -132,14 +137,14 @@ def _words(text: str) -> list[str]:
     return text.split(_WITHIN) if text else []
 
 
-def _matrix(batch: pa.RecordBatch, name: str, rows: DataFrame, width: int) -> Any:
+def _matrix(batch: pa.RecordBatch, name: str, rows: Ints, width: int) -> Ints:
     if not width:
         return np.zeros((len(rows), 0), np.int64)
     taken = batch.column(name).take(pa.array(rows))
-    return pc.list_flatten(taken).to_numpy(zero_copy_only=False).reshape(len(rows), width)
+    return np.asarray(pc.list_flatten(taken), np.int64).reshape(len(rows), width)
 
 
-def _packed(ranges: Any) -> Any:
+def _packed(ranges: Ints) -> pa.Array:
     """Each row of numbers as the bytes of one value."""
     count, width = len(ranges), 2 * ranges.shape[1]
     if not width:
@@ -148,7 +153,7 @@ def _packed(ranges: Any) -> Any:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, whole]).cast(pa.binary())
 
 
-def _unpacked(values: Any, count: int) -> Any:
+def _unpacked(values: pa.Array, count: int) -> Ints:
     """The other way; all have the same length."""
     taken = pa.concat_arrays([values.cast(pa.binary())])
     first, last = taken.offset, taken.offset + len(taken)
@@ -171,7 +176,7 @@ def counted(
     def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         spaces, cells = model_spaces(model), model_cells(model, more)
         divided = [Divided(one, spaces) for one in settings]
-        totals = [Counts() for _ in settings]
+        totals = [TrafficCounts() for _ in settings]
         for batch in batches:
             for groups in read_groups(batch, listening):
                 found = count_under(groups, listening, divided, cells)
@@ -182,7 +187,7 @@ def counted(
     return counting
 
 
-def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]:
+def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[MessageGroups]:
     """Layout by layout; not what goes by no channel."""
     layouts = _plain(batch, "layout").dictionary_encode()
     codes = layouts.indices.to_numpy(zero_copy_only=False)
@@ -198,7 +203,7 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]
             continue
         rows = np.flatnonzero(codes == code)
         ranges = batch.column("ranges").take(pa.array(rows))
-        yield Groups(
+        yield MessageGroups(
             layout,
             numbers["count"][rows].astype(np.int64),
             numbers["source"][rows].astype(np.int64),
@@ -211,7 +216,7 @@ def read_groups(batch: pa.RecordBatch, listening: Listening) -> Iterator[Groups]
         )
 
 
-def _wanted(batch: pa.RecordBatch, listening: Listening) -> Any:
+def _wanted(batch: pa.RecordBatch, listening: Listening) -> Bools:
     made = np.zeros((len(listening.listeners), batch.num_rows), np.bool_)
     destinations = batch.column("destinations")
     rows = pc.list_parent_indices(destinations).to_numpy(zero_copy_only=False)
@@ -221,7 +226,7 @@ def _wanted(batch: pa.RecordBatch, listening: Listening) -> Any:
     return made
 
 
-def write_counts(totals: Sequence[Counts]) -> pa.RecordBatch:
+def write_counts(totals: Sequence[TrafficCounts]) -> pa.RecordBatch:
     rows = [
         (setting, name, federate, number)
         for setting, total in enumerate(totals)
@@ -233,8 +238,17 @@ def write_counts(totals: Sequence[Counts]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_COUNTED_SCHEMA)
 
 
-def read_counts(rows: Iterable[Mapping[str, Any]], settings: int) -> list[Counts]:
-    totals = [Counts() for _ in range(settings)]
+class CountRow(TypedDict):
+    """Columns of `COUNTED`."""
+
+    setting: int
+    field: str
+    federate: int
+    number: int
+
+
+def read_counts(rows: Iterable[CountRow], settings: int) -> list[TrafficCounts]:
+    totals = [TrafficCounts() for _ in range(settings)]
     for row in rows:
         getattr(totals[row["setting"]], row["field"])[row["federate"]] = row["number"]
     return totals

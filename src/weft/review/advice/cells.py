@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from weft.interest.spaces import Space, Spaces
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Partitions of a dimension that are tried."""
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+Ints = npt.NDArray[np.int64]
 
 
-class Axis:
+class CutAxis:
     """One dimension, cut at every border of the grids given by their numbers of partitions."""
 
     def __init__(self, size: int, counts: Iterable[int]) -> None:
@@ -36,7 +36,7 @@ class Axis:
             found.update(range(0, size, -(-size // count)))
         self.cuts: Ints = np.array(sorted(found), dtype=np.int64)
 
-    def cells(self, numbers: Any) -> Ints:
+    def cells(self, numbers: npt.ArrayLike) -> Ints:
         """The cell that each number lies in; what lies outside the dimension is in the cell next to it."""
         inside = np.clip(np.asarray(numbers, dtype=np.int64), 0, self.size - 1)
         return np.searchsorted(self.cuts, inside, side="right") - 1
@@ -59,7 +59,7 @@ class Cells:
         }
         self.axes = {
             space.number: [
-                Axis(one.size, (*SIZES, *more.get((space.number, at), ())))
+                CutAxis(one.size, (*SIZES, *more.get((space.number, at), ())))
                 for at, one in enumerate(space.dimensions)
             ]
             for space in spaces.all

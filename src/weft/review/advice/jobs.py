@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.interest.ddm_settings import DdmSettings
 from weft.kernel.node.service_table import SERVICES
@@ -24,7 +24,7 @@ from weft.review.advice.batches import (
     model_spaces,
     read_counts,
 )
-from weft.review.advice.grid import Counts, Listening
+from weft.review.advice.grid import Listening, TrafficCounts
 from weft.review.advice.listening import read_listening
 from weft.review.advice.orders import ClassTraffic
 from weft.review.advice.schedule import Measured
@@ -53,7 +53,7 @@ def listening_of(rows: DataFrame, model: Model, more: More) -> Listening:
     return read_listening(found.to_pylist(), model_spaces(model), model_cells(model, more))
 
 
-def grouped_sends(rows: DataFrame, model: Model, more: More, listening: Listening) -> Any:
+def grouped_sends(rows: DataFrame, model: Model, more: More, listening: Listening) -> DataFrame:
     """The histogram: how many messages there were of each kind that a strategy could tell apart."""
     from pyspark.sql import functions as f
 
@@ -85,7 +85,7 @@ def spaces_used(grouped: DataFrame) -> list[int]:
 
 def counts_of(
     grouped: DataFrame, model: Model, more: More, listening: Listening, settings: Sequence[DdmSettings]
-) -> list[Counts]:
+) -> list[TrafficCounts]:
     from pyspark.sql import functions as f
 
     found = (
@@ -247,7 +247,7 @@ def class_traffic(rows: DataFrame) -> dict[str, ClassTraffic]:
     return made
 
 
-def _held(rows: DataFrame) -> Any:
+def _held(rows: DataFrame) -> DataFrame:
     """Of each class how many messages waited at a receiver for others before them, or for their time, and how long."""
     from pyspark.sql import functions as f
 

@@ -21,7 +21,8 @@ from weft.model.handles import AttributeHandle, FederateHandle, Handle, ObjectIn
 from weft.model.records import RangeBounds, Source
 from weft.review.advice.batches import Model, model_cells, model_spaces
 from weft.review.advice.cells import layout_of
-from weft.review.advice.grid import Counts
+from weft.review.advice.grid import TrafficCounts
+from weft.review.kernels.records import RecordedRow
 
 COLUMNS = ("epoch_ns", "node", "seq", "kind", "service", "federate", "source", "class", "object", "items", "region",
            "dimensions", "lower", "upper", "boxes")  # fmt: skip
@@ -31,7 +32,7 @@ FEDERATION = "replay"
 LEAVE = ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
 PROGRESS = 1000  # messages
 
-Row = Mapping[str, Any]
+Row = RecordedRow
 Bounds = tuple[tuple[str, int, int], ...]
 Key = tuple[str, int | None]
 """An object instance by its class and recorded number, or an interaction class."""
@@ -74,7 +75,7 @@ class Replay:
         self.spaces: Spaces = model_spaces(model)
         self.network = network
         self.home = home
-        self.counts = Counts()
+        self.counts = TrafficCounts()
         self.messages = 0
         self.skipped: dict[str, int] = {}
         self._seats: dict[int, _Seat] = {}
@@ -82,7 +83,7 @@ class Replay:
         self._founder = network.at(home).connect()
         self._founder.call("create_federation_execution", (FEDERATION, model, None, ""))
 
-    def run(self, rows: Iterable[Row], say: Callable[[str], None] = lambda text: None) -> Counts:
+    def run(self, rows: Iterable[Row], say: Callable[[str], None] = lambda text: None) -> TrafficCounts:
         for row in rows:
             getattr(self, f"_{row['kind']}")(row)
             if row["kind"] == "send" and self.messages % PROGRESS == 0:
@@ -122,7 +123,7 @@ class Replay:
             if "interaction_class" in service:
                 what = (*what, regions)
             else:
-                what = (*what, [(self._attributes(seat, row["class"], row["items"]), regions)])
+                what = (*what, [(self._attributes(seat, row["class"], row["items"] or ()), regions)])
         elif row["items"] is not None and "attributes" in service:
             what = (*what, self._attributes(seat, row["class"], row["items"]))
         seat.call(service, *what)
@@ -132,15 +133,16 @@ class Replay:
         bounds = _bounds(row)
         if not bounds:  # just created, or deleted
             return
-        self._bounds[row["region"]] = bounds
+        number = row["region"] or 0
+        self._bounds[number] = bounds
         seat = self._seats.get(row["federate"])
-        if seat is not None and row["region"] in seat.regions:
+        if seat is not None and number in seat.regions:
             self.network.settle()
-            self._move(seat, [seat.regions[row["region"]]], [bounds])
+            self._move(seat, [seat.regions[number]], [bounds])
             self.network.settle()
 
     def _send(self, row: Row) -> None:
-        seat = self._seats.get(row["source"])
+        seat = self._seats.get(row["source"] or 0)
         if seat is None:
             self.skipped["of federates whose joining was not recorded"] = (
                 self.skipped.get("of federates whose joining was not recorded", 0) + 1
@@ -223,7 +225,7 @@ class Replay:
         found: dict[str, tuple[int, ...]] = {}
         if row["boxes"]:
             unique: dict[Bounds, int] = {}
-            for item, mask in zip(row["items"], row["boxes"], strict=True):
+            for item, mask in zip(row["items"] or (), row["boxes"], strict=True):
                 layout = layout_of(cells, self.spaces, row["class"], [item], names, [mask])
                 own = [tuple(bounds[at] for at in places if at >= 0) for _, places in layout.boxes]
                 if any(own):
@@ -276,7 +278,7 @@ class Replay:
         seat.call("commit_region_modifications", frozenset(regions))
 
     def _subscribed_region(self, seat: _Seat, row: Row) -> RegionHandle:
-        number = row["region"]
+        number = row["region"] or 0
         if number not in seat.regions:
             bounds = _bounds(row) or self._bounds.get(number, ())
             seat.regions[number] = self._new_region(seat, bounds)
@@ -313,7 +315,7 @@ class Replay:
 
 
 def _bounds(row: Row) -> Bounds:
-    if not row["dimensions"] or not row["lower"]:
+    if not row["dimensions"] or not row["lower"] or not row["upper"]:
         return ()
     return tuple(zip(row["dimensions"], row["lower"], row["upper"], strict=True))
 
@@ -339,7 +341,7 @@ def replay_strategy(
     home: str,
     rid: Source | None,
     say: Callable[[str], None],
-) -> Counts:
+) -> TrafficCounts:
     """What the nodes count under a RID file."""
     network = SimulatedNetwork(_home_first(nodes, home), 1, None, rid)
     return Replay(model, network, home).run(rows, say)

@@ -20,7 +20,7 @@ from weft.review.kernels.overtaking import Overtaking, Stretch
 from weft.review.kernels.pieces import Array, by_value, split
 from weft.review.kernels.records import Violation
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Frame, Part, Work, in_order, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, Work, in_order, read_part, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,7 +195,7 @@ def attach(prefix: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 # By the vectors that were recorded: piece by piece, then what pieces mean for those behind them
 
 
-def judge_part(orders: tuple[str, ...], part: Part) -> Iterator[pa.RecordBatch]:
+def judge_part(orders: tuple[str, ...], part: RunPart) -> Iterator[pa.RecordBatch]:
     return judge_pieces(_bounded(read_part(part, pick.STAMPED, partial(pick.stamped, orders))))
 
 
@@ -269,7 +269,7 @@ def handed(rows: list[dict[str, object]]) -> Iterator[pa.RecordBatch]:
     yield arrow.made_of_rows(rows, arrow.schema_of(FOUND))
 
 
-def late_by_earlier(orders: tuple[str, ...], part: Part, flags: list[_Flag]) -> Iterator[pa.RecordBatch]:
+def late_by_earlier(orders: tuple[str, ...], part: RunPart, flags: list[_Flag]) -> Iterator[pa.RecordBatch]:
     schema = pieces_schema()
     mine = [flag for flag in flags if flag["node"] == part.node]
     for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
@@ -296,7 +296,7 @@ def _own(table: pa.Table, process: Array) -> Array:
 
 
 def delivered_of(
-    orders: tuple[str, ...], part: Part, wanted: set[tuple[int, int, int]]
+    orders: tuple[str, ...], part: RunPart, wanted: set[tuple[int, int, int]]
 ) -> Iterator[pa.RecordBatch]:
     schema = pieces_schema()
     for table in read_part(part, pick.STAMPED, partial(pick.stamped, orders)):
@@ -374,7 +374,7 @@ def _judge_piece(
 # By the log
 
 
-def scan_log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[pa.RecordBatch]:
+def scan_log(orders: tuple[str, ...], parts: list[RunPart]) -> Iterator[pa.RecordBatch]:
     """Everything in one task, in the order of the clock: first whole columns, then one by one what these cannot settle."""
     schema = pieces_schema()
     look = Overtaking()
@@ -391,7 +391,7 @@ def scan_log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[pa.RecordBa
             yield arrow.made_of_rows([row | {"what": LATE} for row in rows], schema)
 
 
-def _log(orders: tuple[str, ...], parts: list[Part]) -> Iterator[pa.Table]:
+def _log(orders: tuple[str, ...], parts: list[RunPart]) -> Iterator[pa.Table]:
     return in_order(parts, pick.LOGGED, partial(pick.logged, orders))
 
 

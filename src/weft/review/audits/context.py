@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from weft.review.audits.survey import ACTING as ACTING
 from weft.review.audits.survey import RTI as RTI
-from weft.review.audits.survey import Seen, Stay, survey
-from weft.review.kernels.records import Figures, Violation
+from weft.review.audits.survey import MemberStay, Seen, survey
+from weft.review.kernels.records import AuditFigures, Violation
 from weft.review.quality import CLOCK, WRONG
 from weft.review.spark import arrow
 from weft.review.spark.reading import Opened
-from weft.review.spark.tasks import Frame, Part, lives_of, parts_of
+from weft.review.spark.tasks import Frame, RunPart, lives_of, parts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,12 +27,12 @@ CLOCKS_DIFFER = 1_000_000_000  # ns that clocks of several machines may differ
 
 
 @dataclass(frozen=True)
-class Member:
+class RecordedMember:
     """A federate, as its rows tell."""
 
     federate: int
     node: str
-    stay: Stay
+    stay: MemberStay
 
     @property
     def left(self) -> bool:
@@ -73,7 +73,7 @@ class Result:
     violations: int
     witnesses: list[Violation]
     unsure: int = 0
-    figures: Figures = field(default_factory=Figures)
+    figures: AuditFigures = field(default_factory=AuditFigures)
     idle: str = field(default="", compare=False)
     """Why no rows were read for it, if none were: what audits before it have read told enough."""
 
@@ -110,7 +110,7 @@ class Context:
         return self.rows
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[RunPart]:
         return parts_of(self.opened.run, self.rows_per_part)
 
     @cached_property
@@ -142,13 +142,15 @@ class Context:
         return any(seen.kinds[kind] for seen in self.survey for kind in kinds)
 
     @cached_property
-    def members(self) -> dict[int, Member]:
+    def members(self) -> dict[int, RecordedMember]:
         """All federates of the run: there are few, so they are known to the driver."""
-        found: dict[int, Member] = {}
+        found: dict[int, RecordedMember] = {}
         for seen in self.survey:
             for federate, stay in seen.members.items():
-                known = found.get(federate, Member(federate, seen.node, Stay()))
-                found[federate] = Member(federate, min(known.node, seen.node), known.stay.joined(stay))
+                known = found.get(federate, RecordedMember(federate, seen.node, MemberStay()))
+                found[federate] = RecordedMember(
+                    federate, min(known.node, seen.node), known.stay.joined(stay)
+                )
         return found
 
     @property
@@ -204,7 +206,7 @@ class Context:
         return sorted({file.node for file in self.opened.run.files})
 
     def result(
-        self, found: Frame, schema: str, order: tuple[str, ...], figures: Figures | None = None
+        self, found: Frame, schema: str, order: tuple[str, ...], figures: AuditFigures | None = None
     ) -> Result:
         """Of a frame of violations, in which a column `unsure` marks those that are none for certain.
 
@@ -222,7 +224,10 @@ class Context:
             key=partial(_place, order),
         )
         return Result(
-            counts[False], [plain(row) for row in shown[: self.witnesses]], counts[True], figures or Figures()
+            counts[False],
+            [plain(row) for row in shown[: self.witnesses]],
+            counts[True],
+            figures or AuditFigures(),
         )
 
 
@@ -298,7 +303,8 @@ def _first_ones(
     )
 
 
-def plain(row: Violation) -> Violation:
-    """What does not apply is left out."""
-    kept = {name: value for name, value in row.items() if value is not None and name != "unsure"}
+def plain(row: Violation, *others: str) -> Violation:
+    """What does not apply is left out, and `others`."""
+    gone = {"unsure", *others}
+    kept = {name: value for name, value in row.items() if value is not None and name not in gone}
     return cast("Violation", kept)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weft.review.audits import pick
 from weft.review.audits.context import RTI, Context
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Frame, Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ def control(context: Context) -> Frame:
     return made
 
 
-def choose(part: Part, time_column: str) -> Iterator[pa.RecordBatch]:
+def choose(part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for table in read_part(part, (*COLUMNS, time_column), _chosen):

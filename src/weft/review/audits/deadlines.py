@@ -13,9 +13,9 @@ from weft.review.audits import pick
 from weft.review.audits.context import Context, Result
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.ranks import percentiles, sample
-from weft.review.kernels.records import ConsumerFigures, Figures, RecordedRow
+from weft.review.kernels.records import AuditFigures, DeadlineFigures, RecordedRow
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import RunPart, read_part, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,8 +54,8 @@ class _Measures(TypedDict):
     busy: str
     missed: int
     count: int
-    least: int | None
-    most: int | None
+    least: int
+    most: int
     total: str
     sample: Array | list[int]
 
@@ -85,14 +85,14 @@ def audit(context: Context) -> Result:
     for row in missed.mapInArrow(consumers, COUNTED).toArrow().to_pylist():
         key = row["node"], row["name"], row["priority"]
         counts[key] = counts.get(key, 0) + row["count"]
-    figures: Figures = {"consumers": _consumers(context, told, counts)}
+    figures: AuditFigures = {"consumers": _consumers(context, told, counts)}
     return context.result(context.trusted(missed, FOUND), FOUND, ORDER, figures)
 
 
 # Misses
 
 
-def misses(part: Part) -> Iterator[pa.RecordBatch]:
+def misses(part: RunPart) -> Iterator[pa.RecordBatch]:
     """What ended after its deadline, or was said to have missed it."""
     import pyarrow as pa
 
@@ -145,7 +145,7 @@ def consumers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 # Figures of each consumer and priority: laxity in ms, misses, utilisation
 
 
-def measure(part: Part) -> Iterator[pa.RecordBatch]:
+def measure(part: RunPart) -> Iterator[pa.RecordBatch]:
     rows = []
     for table in read_part(part, COLUMNS, _working):
         codes, names = arrow.words(table, "name")
@@ -182,8 +182,8 @@ def _measured(done: Array, dispatched: Array, mono: Array, deadline: Array, late
         "busy": str(_sum(mono[done]) - _sum(mono[dispatched])),
         "missed": int(late.sum()),
         "count": len(laxity),
-        "least": int(laxity.min()) if len(laxity) else None,
-        "most": int(laxity.max()) if len(laxity) else None,
+        "least": int(laxity.min()) if len(laxity) else 0,
+        "most": int(laxity.max()) if len(laxity) else 0,
         "total": str(_sum(laxity)),
         "sample": sample(laxity),
     }
@@ -197,7 +197,7 @@ def _sum(values: Array) -> int:
     return int((values - base).sum()) + base * len(values)
 
 
-def _consumers(context: Context, told: list[_Told], missed: dict[Consumer, int]) -> list[ConsumerFigures]:
+def _consumers(context: Context, told: list[_Told], missed: dict[Consumer, int]) -> list[DeadlineFigures]:
     groups: dict[Consumer, list[_Told]] = {}
     for row in told:
         groups.setdefault((row["node"], row["name"], row["priority"]), []).append(row)
@@ -205,7 +205,7 @@ def _consumers(context: Context, told: list[_Told], missed: dict[Consumer, int])
     return [_figures(context, key, groups[key], missed.get(key, 0)) for key in ordered]
 
 
-def _figures(context: Context, key: Consumer, told: list[_Told], missed: int) -> ConsumerFigures:
+def _figures(context: Context, key: Consumer, told: list[_Told], missed: int) -> DeadlineFigures:
     node, name, priority = key
     spans = [seen.mono for seen in context.survey if seen.node == node]
     first, last = min(span[0] for span in spans), max(span[1] for span in spans)

@@ -27,7 +27,7 @@ from weft.review.audits.near import rows_in, time_type
 from weft.review.kernels import sums as kernel
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Frame, Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,7 +170,7 @@ def _overlapping(source: Array, first: Array, last: Array) -> set[tuple[int, int
     return found
 
 
-def sum_part(time_column: str, part: Part) -> Iterator[pa.RecordBatch]:
+def sum_part(time_column: str, part: RunPart) -> Iterator[pa.RecordBatch]:
     """What was sent to whom adds to the sum of its block, what was delivered takes away: with its time, class and items."""
     schema = arrow.schema_of(SUMS)
     reached: dict[tuple[int, int, int], int] = {}

@@ -37,11 +37,11 @@ from weft.review.audits.near import SCHEMA, blocks_of, rows_in, time_type
 from weft.review.kernels import interest as kernel
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import Array, by_value
-from weft.review.kernels.records import Figures
+from weft.review.kernels.records import AuditFigures
 from weft.review.kernels.standing import NO_DIMENSION, boxes_of, pieces_of
 from weft.review.kernels.subscriptions import wanted
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Frame, Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,7 +74,7 @@ def audit(context: Context) -> Result:
         misfits = _by_tiles(context, tiles, stretches, below)
     misfits = misfits.mapInArrow(partial(without, unjudged), MISFITS).persist()
     kinds = set(misfits.mapInArrow(named, "what string").toArrow()["what"].to_pylist())
-    figures: Figures = {"not_judged": sorted(unjudged)}
+    figures: AuditFigures = {"not_judged": sorted(unjudged)}
     deliveries = Deliveries.of(context)
     if not kinds & {MISSED, EXTRA} and not deliveries.blocks:
         return Result(0, [], figures=figures)
@@ -155,7 +155,7 @@ def _by_tiles(context: Context, tiles: list[int], stretches: DataFrame, below: d
     return judged
 
 
-def _reading(context: Context, tile: int) -> tuple[Part, str, str]:
+def _reading(context: Context, tile: int) -> tuple[RunPart, str, str]:
     return context.parts[tile], context.opened.time_column, context.order_column
 
 
@@ -164,7 +164,7 @@ def margin_of(order_column: str) -> int:
 
 
 def judge_part(
-    part: Part, time_column: str, order_column: str, shared: bytes, quiet: bool = False
+    part: RunPart, time_column: str, order_column: str, shared: bytes, quiet: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Messages of a part against all subscriptions of the same time; `quiet`: nothing of who only may have got one."""
     subscribed = arrow.unpacked(shared)
@@ -190,7 +190,7 @@ SENT = (
 )
 
 
-def sent_of(part: Part, time_column: str, order_column: str, tile: int) -> Iterator[pa.RecordBatch]:
+def sent_of(part: RunPart, time_column: str, order_column: str, tile: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     names = [text.split()[0] for text in SENT.split(", ")]
@@ -305,7 +305,9 @@ def judge_tile(order_column: str, sent: pa.Table, subscribed: pa.Table) -> pa.Ta
     return pa.concat_tables(tables)
 
 
-def arrays_of(sent: pa.Table, subscribed: pa.Table, numbered: bool) -> tuple[kernel.Sent, kernel.Subscribed]:
+def arrays_of(
+    sent: pa.Table, subscribed: pa.Table, numbered: bool
+) -> tuple[kernel.SentColumns, kernel.SubscribedColumns]:
     """Columns of both sides, with the same numbers for the same nodes and classes."""
     from weft.review.kernels.subscriptions import ticks
 
@@ -314,7 +316,7 @@ def arrays_of(sent: pa.Table, subscribed: pa.Table, numbered: bool) -> tuple[ker
     addressed, counts = arrow.lists(sent, "destinations")
     addressed_rows = np.repeat(np.arange(len(sent)), counts)
     sent, message = in_pieces(sent)
-    messages = kernel.Sent(
+    messages = kernel.SentColumns(
         _shared(sent, "node", nodes),
         arrow.numbers(sent, "source"),
         _shared(sent, "class", classes),
@@ -333,7 +335,7 @@ def arrays_of(sent: pa.Table, subscribed: pa.Table, numbered: bool) -> tuple[ker
     items = _items(subscribed)
     key = np.stack((federate, region, items.number))
     _, subscription = np.unique(key, axis=1, return_inverse=True)
-    wishes = kernel.Subscribed(
+    wishes = kernel.SubscribedColumns(
         _shared(subscribed, "node", nodes),
         federate,
         _shared(subscribed, "class", classes),

@@ -14,12 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.review.audits import pick
-from weft.review.audits.context import Member
+from weft.review.audits.context import RecordedMember
 from weft.review.audits.control import FORGETS
 from weft.review.kernels.interest import GRACE
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.kernels.records import RecordedRow, Violation
-from weft.review.kernels.standing import IN_NO_PLACE, Message, Piece, Standing, boxes_of, pieces_of
+from weft.review.kernels.standing import (
+    IN_NO_PLACE,
+    AskedMessage,
+    FederateStanding,
+    Piece,
+    boxes_of,
+    pieces_of,
+)
 from weft.review.kernels.subscriptions import ticks
 from weft.review.spark import arrow
 
@@ -42,7 +49,7 @@ MISSED, EXTRA, POSSIBLE = "missed", "extra", "possible"
 class Known:
     """Of federates and nodes: what it takes to say whether something that is not there should be."""
 
-    members: Mapping[int, Member]
+    members: Mapping[int, RecordedMember]
     excused: set[int]
     untold: set[str]
     """Nodes of which rows are missing."""
@@ -69,10 +76,10 @@ class Known:
             rows.sort(key=lambda row: (row["node"], row["seq"]))
         return found
 
-    def standing(self, federate: int) -> Standing:
-        kept: dict[int, Standing] = self.__dict__.setdefault("_standing", {})
+    def standing(self, federate: int) -> FederateStanding:
+        kept: dict[int, FederateStanding] = self.__dict__.setdefault("_standing", {})
         if federate not in kept:
-            kept[federate] = Standing(self._control.get(federate, []))
+            kept[federate] = FederateStanding(self._control.get(federate, []))
         return kept[federate]
 
     @cached_property
@@ -291,7 +298,7 @@ class Judged:
             stands = True
         return self.known.is_gap(federate) if stands else None
 
-    def _could_be_handed(self, member: Member | None, epoch: int) -> bool:
+    def _could_be_handed(self, member: RecordedMember | None, epoch: int) -> bool:
         """Who is constrained gets nothing before it asks for time again: when a run ends, much may be waiting."""
         if member is None or not member.constrained:
             return True
@@ -313,7 +320,7 @@ class Judged:
     def _released(self, key: tuple[int, int, int]) -> bool:
         return any(int(self.federate[row]) == key[2] for row in self._others(key[0], key[1], "release"))
 
-    def _given_up(self, key: tuple[int, int, int], member: Member | None) -> bool:
+    def _given_up(self, key: tuple[int, int, int], member: RecordedMember | None) -> bool:
         """Has somebody said that it would not be delivered: to anybody, at that node, to that federate?"""
         source, message, federate = key
         for row in self._others(source, message, "drop", "filter", "retract"):
@@ -327,7 +334,7 @@ class Judged:
                 return True
         return False
 
-    def _arrived(self, member: Member, row: int) -> int:
+    def _arrived(self, member: RecordedMember, row: int) -> int:
         """The row by which the message came to the federate's node: that of its send, or of its arrival; -1 if it did not."""
         if self.text("node", row) == member.node:
             return row
@@ -336,7 +343,7 @@ class Judged:
                 return other
         return -1
 
-    def _was_there(self, member: Member, row: int) -> bool:
+    def _was_there(self, member: RecordedMember, row: int) -> bool:
         """It came to the federate's node while the federate could be handed it: then it did not get lost on the way."""
         at = self._arrived(member, row)
         order = self.text("order", row)
@@ -357,7 +364,7 @@ class Judged:
         # Who is constrained gets nothing before it asks for time again.
         return not member.constrained or (member.asked_at is not None and member.asked_at > place)
 
-    def _unwanted_by_then(self, member: Member, row: int) -> bool:
+    def _unwanted_by_then(self, member: RecordedMember, row: int) -> bool:
         """A node leaves out what its federate does not want any more when it arrives from another node."""
         if self.text("node", row) == member.node:
             return False
@@ -382,7 +389,7 @@ class Judged:
         at = self._arrived(member, row)
         return at >= 0 and self.known.standing(federate).wants(message, int(self.seq[at]))
 
-    def _asked(self, row: int) -> Message | None:
+    def _asked(self, row: int) -> AskedMessage | None:
         """None: it does not go by subscriptions."""
         service = self.text("service", row) or ""
         name = self.text("class", row)
@@ -400,7 +407,7 @@ class Judged:
             for those, numbers in pieces_of(items, len(boxes), owned)
         )
         tick = int(ticks(self.time[row : row + 1])[0]) if by_time else None
-        return Message(name, pieces, tick, len(boxes) < 2 or bool(owned))
+        return AskedMessage(name, pieces, tick, len(boxes) < 2 or bool(owned))
 
     # Delivered, and not sent, or otherwise
 
@@ -505,7 +512,7 @@ class Judged:
             self._interaction(key, row, items, asked, standing, places, names, got[0])
 
     def _interaction(
-        self, key: tuple[int, int, int], row: int, items: set[str], asked: Message, standing: Standing,
+        self, key: tuple[int, int, int], row: int, items: set[str], asked: AskedMessage, standing: FederateStanding,
         places: list[int], names: set[str | None], at: int,
     ) -> None:  # fmt: skip
         """It is received at the most specific class that is subscribed to."""
@@ -527,7 +534,7 @@ class Judged:
             self._tell(EXTRA_ITEMS, key, row, detail=", ".join(sorted(items - sent)), at=at)
 
     def _attributes(
-        self, key: tuple[int, int, int], row: int, items: set[str], asked: Message, standing: Standing,
+        self, key: tuple[int, int, int], row: int, items: set[str], asked: AskedMessage, standing: FederateStanding,
         places: list[int], at: int,
     ) -> None:  # fmt: skip
         """All that it was subscribed to all the time, and nothing that it was not at any."""

@@ -16,7 +16,7 @@ from weft.review.audits import pick
 from weft.review.audits.context import Context
 from weft.review.kernels.pieces import Array
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Frame, Part, read_part, spread
+from weft.review.spark.tasks import Frame, RunPart, read_part, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,7 +99,7 @@ class Blocks:
         return found
 
 
-def choose(part: Part, wanted: Blocks, time_column: str) -> Iterator[pa.RecordBatch]:
+def choose(part: RunPart, wanted: Blocks, time_column: str) -> Iterator[pa.RecordBatch]:
     for table in read_part(part, (*COLUMNS, time_column), partial(_chosen, wanted)):
         if len(table):
             yield from as_rows(table, time_column).to_batches()

@@ -16,7 +16,7 @@ import numpy as np
 
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, read_part, spread
+from weft.review.spark.tasks import RunPart, read_part, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +46,7 @@ ADVANCED = ("time_advance_grant", "flush_queue_grant")
 
 
 @dataclass
-class Stay:
+class MemberStay:
     """Of a federate, as far as a part tells; places are numbers of rows at its node."""
 
     left: bool = False  # it resigned or was lost
@@ -60,10 +60,10 @@ class Stay:
     sent_before: int = 0
     """Its last message before the recording began, if it was joined then: of those there are no sends."""
 
-    def joined(self, later: Stay) -> Stay:
+    def joined(self, later: MemberStay) -> MemberStay:
         known = [time for time in (self.granted, later.granted) if time is not None]
         asked = self if later.asked_at is None else later
-        return Stay(
+        return MemberStay(
             self.left or later.left,
             max(known, default=None),
             later.left_at if self.left_at is None else self.left_at,
@@ -81,7 +81,7 @@ class Seen:
 
     node: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
-    members: dict[int, Stay] = field(default_factory=dict)
+    members: dict[int, MemberStay] = field(default_factory=dict)
     gone: list[tuple[int, int, int]] = field(default_factory=list)
     """Who left, the number of the command by which it did, and when the row was written."""
     after_leaving: list[tuple[int, int]] = field(default_factory=list)
@@ -109,14 +109,14 @@ class Seen:
         return self.sent if column == "epoch_ns" else self.commands
 
 
-def survey(session: SparkSession | None, parts: list[Part], time_column: str) -> list[Seen]:
+def survey(session: SparkSession | None, parts: list[RunPart], time_column: str) -> list[Seen]:
     """Of every part, in their order."""
     works = [partial(look, number, part, time_column) for number, part in enumerate(parts)]
     found = spread(session, works, "number int, seen string").toArrow().to_pylist()
     return [_read(row["seen"]) for row in sorted(found, key=lambda row: row["number"])]
 
 
-def look(number: int, part: Part, time_column: str) -> Iterator[pa.RecordBatch]:
+def look(number: int, part: RunPart, time_column: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     seen = Seen(part.node)
@@ -136,7 +136,7 @@ def _read(text: str) -> Seen:
     told = json.loads(text)
     for name in ("kinds", "stamped", "unstamped"):
         told[name] = Counter(told[name])
-    told["members"] = {int(name): Stay(**value) for name, value in told["members"].items()}
+    told["members"] = {int(name): MemberStay(**value) for name, value in told["members"].items()}
     return Seen(**told)
 
 
@@ -212,7 +212,7 @@ def _add_members(seen: Seen, table: pa.Table, time_column: str) -> None:
         inside = rows[places]
         gone, times = inside[leaves[inside]], time[inside[granted[inside]]]
         requests, got = inside[asked[inside]], inside[delivered[inside]]
-        stay = Stay(
+        stay = MemberStay(
             bool(len(gone)),
             times.max().item() if len(times) else None,
             int(seq[gone[0]]) if len(gone) else None,
@@ -222,7 +222,7 @@ def _add_members(seen: Seen, table: pa.Table, time_column: str) -> None:
             (int(seq[got[-1]]), int(source[got[-1]]), int(block[got[-1]])) if len(got) else None,
             int(message[inside[joins[inside]]].max(initial=0)),
         )
-        stay = seen.members.get(int(who), Stay()).joined(stay)
+        stay = seen.members.get(int(who), MemberStay()).joined(stay)
         seen.members[int(who)] = stay
         if stay.left_at is not None:
             late = got[seq[got] > stay.left_at]

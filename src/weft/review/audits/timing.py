@@ -18,7 +18,7 @@ from weft.review.kernels import steps
 from weft.review.kernels import timing as kernel
 from weft.review.kernels.pieces import Array, by_value
 from weft.review.spark import arrow
-from weft.review.spark.tasks import Part, Work, lives_of, merged, read_part, rising, spread
+from weft.review.spark.tasks import RunPart, Work, lives_of, merged, read_part, rising, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,7 +101,7 @@ def _ordered(context: Context) -> list[Work]:
     return works
 
 
-def _before(context: Context, parts: list[Part]) -> list[bytes]:
+def _before(context: Context, parts: list[RunPart]) -> list[bytes]:
     """For each part the rows that say what was before it."""
     import pyarrow as pa
 
@@ -123,7 +123,7 @@ def _before(context: Context, parts: list[Part]) -> list[bytes]:
     return made
 
 
-def tail_part(number: int, time: str, columns: tuple[str, str], part: Part) -> Iterator[pa.RecordBatch]:
+def tail_part(number: int, time: str, columns: tuple[str, str], part: RunPart) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     schema = arrow.schema_of(STEPS.format(time=time))
@@ -172,7 +172,7 @@ def ordered(columns: tuple[str, str], table: pa.Table) -> pa.Table:
     )
 
 
-def judge_part(time: str, columns: tuple[str, str], part: Part, before: bytes) -> Iterator[pa.RecordBatch]:
+def judge_part(time: str, columns: tuple[str, str], part: RunPart, before: bytes) -> Iterator[pa.RecordBatch]:
     """What is wrong with the steps of a federate, piece by piece, each behind what was before it."""
     import pyarrow as pa
 
@@ -227,7 +227,7 @@ class Clocks(NamedTuple):
 
 
 def early_grants(
-    time: str, clocks: Clocks, columns: tuple[str, str], gone: Mapping[int, Leaving], parts: list[Part]
+    time: str, clocks: Clocks, columns: tuple[str, str], gone: Mapping[int, Leaving], parts: list[RunPart]
 ) -> Iterator[pa.RecordBatch]:
     """All requests and grants in one task, in the order of the clock; there are few beside the messages."""
     schema = arrow.schema_of(FOUND.format(time=time))
@@ -236,8 +236,8 @@ def early_grants(
     for life in lives_of(parts):
         changes = read_part(life, names, partial(changes_of, columns))
         streams.append(rising(_to_its_end(life, changes)))
-        for own in compared(clocks.slack):
-            streams.append(rising(read_part(life, names, partial(checks_of, columns, clocks, own))))
+        checks = [partial(checks_of, columns, clocks, own) for own in compared(clocks.slack)]
+        streams += [rising(read_part(life, names, check)) for check in checks]
     left = _left_since([part for part in parts if part.node == clocks.home], gone)
     for batch in check_grants(time, left, merged(streams)):
         yield arrow.made_of_rows([row | {"unsure": False} for row in batch.to_pylist()], schema)
@@ -248,7 +248,7 @@ def compared(slack: int) -> tuple[int, ...]:
     return (kernel.OWN_NODE, kernel.OTHER_NODES) if slack else (0,)
 
 
-def _left_since(home: Sequence[Part], gone: Mapping[int, Leaving]) -> dict[int, kernel.Left]:
+def _left_since(home: Sequence[RunPart], gone: Mapping[int, Leaving]) -> dict[int, kernel.Departed]:
     """Who left, and since when a grant may rest on that: not before what the home did before with an earlier number."""
     numbers = np.array(sorted({one.command for one in gone.values()}), np.int64)
     last = np.zeros(len(numbers), np.int64)
@@ -260,7 +260,7 @@ def _left_since(home: Sequence[Part], gone: Mapping[int, Leaving]) -> dict[int, 
             last = np.maximum(last, before)
     known = dict(zip(numbers.tolist(), last.tolist(), strict=True))
     return {
-        who: kernel.Left(one.command, max(one.told - kernel.NEAR, known[one.command]))
+        who: kernel.Departed(one.command, max(one.told - kernel.NEAR, known[one.command]))
         for who, one in gone.items()
     }
 
@@ -271,7 +271,7 @@ def _numbered(table: pa.Table) -> pa.Table:
     return pick.filtered(table, arrow.present(table, "command") & ~own)
 
 
-def _to_its_end(life: Part, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def _to_its_end(life: RunPart, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """After the last row of a life nobody knows what its federates promised: a crash takes the last second of rows with it."""
     import pyarrow as pa
 
@@ -384,10 +384,10 @@ def check_grants(
         yield arrow.made_of_rows(rows, schema)
 
 
-def _steps_of(batch: pa.RecordBatch, dtype: np.dtype[np.generic], nodes: dict[str, int]) -> kernel.Steps:
+def _steps_of(batch: pa.RecordBatch, dtype: np.dtype[np.generic], nodes: dict[str, int]) -> kernel.GrantSteps:
     """As columns; `nodes` are numbered as they come."""
     codes, names = arrow.words(batch, "node")
-    return kernel.Steps(
+    return kernel.GrantSteps(
         arrow.numbers(batch, "federate"),
         arrow.numbers(batch, "promise").astype(dtype),
         arrow.present(batch, "promise") & ~arrow.numbers(batch, "leaves", False),

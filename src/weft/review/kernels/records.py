@@ -23,7 +23,7 @@ RecordedRow = TypedDict(
         "object": int | None,
         "items": list[str] | None,
         "order": str | None,
-        "region": int,
+        "region": int | None,
         "dimensions": list[str] | None,
         "lower": list[int] | None,
         "upper": list[int] | None,
@@ -76,7 +76,7 @@ Violation = TypedDict(
 """Something that is wrong: whose fault it is and which message or row it is about, as far as they apply."""
 
 
-class ConsumerFigures(TypedDict):
+class DeadlineFigures(TypedDict):
     """How well a consumer of events did."""
 
     node: str
@@ -88,9 +88,9 @@ class ConsumerFigures(TypedDict):
     utilisation: float | None
 
 
-class Figures(TypedDict, total=False):
+class AuditFigures(TypedDict, total=False):
     """What audits tell besides violations."""
 
     by_order: dict[str, int]
     not_judged: list[int]
-    consumers: list[ConsumerFigures]
+    consumers: list[DeadlineFigures]

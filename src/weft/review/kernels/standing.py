@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     boxes: Boxes  # empty: sent without a region
 
 
-class Message(NamedTuple):
+class AskedMessage(NamedTuple):
     """What subscriptions are asked about."""
 
     class_name: str
@@ -79,7 +79,7 @@ def pieces_of(
     ]
 
 
-class Standing:
+class FederateStanding:
     """Of one federate: all stretches of its subscriptions, by place."""
 
     def __init__(self, rows: Iterable[RecordedRow]) -> None:
@@ -102,10 +102,10 @@ class Standing:
         """All places in [first, last] at which something else may hold."""
         return [first, *(seq for seq, _ in self.clock if first < seq <= last)]
 
-    def wants(self, message: Message, place: int) -> bool:
+    def wants(self, message: AskedMessage, place: int) -> bool:
         return any(True for _ in self.fitting(message, place))
 
-    def fitting(self, message: Message, place: int) -> Iterator[Wanted]:
+    def fitting(self, message: AskedMessage, place: int) -> Iterator[Wanted]:
         """What of its subscriptions, as of that place, the message is for; of attributes only those that it has."""
         by_time = message.tick is not None
         for one in self._wanted:
@@ -137,9 +137,9 @@ __all__ = [
     "ALWAYS",
     "NEVER",
     "NO_DIMENSION",
-    "Message",
+    "AskedMessage",
+    "FederateStanding",
     "Piece",
-    "Standing",
     "below",
     "boxes_of",
     "pieces_of",

@@ -98,7 +98,7 @@ def _read(histories: _Histories, order: int, row: RecordedRow) -> None:
         if bounds is not None or gone:
             histories.timed |= tick is not None
             change = _Change(order, at, tick, bounds or NOWHERE)
-            histories.regions.setdefault(row["region"], []).append(change)
+            histories.regions.setdefault(row["region"] or 0, []).append(change)
     elif "subscribe" in service and "directed" not in service:
         histories.timed |= tick is not None
         change = _Change(order, at, tick, not service.startswith("unsubscribe"))
@@ -120,7 +120,7 @@ def _named(histories: _Histories, row: RecordedRow, service: str) -> list[Subscr
 
 
 def _bounds(row: RecordedRow) -> Bounds | None:
-    if not row["dimensions"] or not row["lower"]:
+    if not row["dimensions"] or not row["lower"] or not row["upper"]:
         return None  # one that was created has dimensions, and no bounds before they are committed
     return tuple(sorted(zip(row["dimensions"], row["lower"], row["upper"], strict=True)))
 

@@ -37,7 +37,7 @@ AHEAD = 1  # commands by which a node may be ahead of a grant that rests on what
 _HISTORY = 64  # commands for which it is known what a federate promised then
 
 
-class Left(NamedTuple):
+class Departed(NamedTuple):
     """Of a federate that resigned or was lost."""
 
     command: int
@@ -46,11 +46,11 @@ class Left(NamedTuple):
     """Wall clock: the home cannot have carried it out before."""
 
 
-Gone = Mapping[int, Left]
-_STAYS = Left(np.iinfo(np.int64).max, np.iinfo(np.int64).max)
+Gone = Mapping[int, Departed]
+_STAYS = Departed(np.iinfo(np.int64).max, np.iinfo(np.int64).max)
 
 
-class Steps(NamedTuple):
+class GrantSteps(NamedTuple):
     """Rows that change what a federate promises, or (is_check) are grants to be compared with what the others do."""
 
     federate: Array
@@ -67,8 +67,8 @@ class Steps(NamedTuple):
     own: Array
     """Of grants: are only federates of the same node to be compared with, or (if clocks differ) only those of others?  0: all."""
 
-    def part(self, rows: slice) -> Steps:
-        return Steps(*(column[rows] for column in self))
+    def part(self, rows: slice) -> GrantSteps:
+        return GrantSteps(*(column[rows] for column in self))
 
 
 class Found(NamedTuple):
@@ -160,7 +160,7 @@ class Promises:
         self._history: list[list[tuple[int, Number]]] = []
         """By federate the last promise at each of the last commands, in order."""
 
-    def feed(self, steps: Steps) -> list[Excess]:
+    def feed(self, steps: GrantSteps) -> list[Excess]:
         for who, first in zip(*np.unique(steps.federate, return_index=True), strict=True):
             if int(who) not in self._places:
                 self._places[int(who)] = len(self._federates)
@@ -175,7 +175,7 @@ class Promises:
             found += self._block(begin, steps.part(slice(begin, begin + size)))
         return found
 
-    def _block(self, begin: int, steps: Steps) -> list[Excess]:
+    def _block(self, begin: int, steps: GrantSteps) -> list[Excess]:
         column = np.array([self._places[who] for who in steps.federate.tolist()], np.int64)
         promise = np.where(steps.regulates, steps.promise, self._never)
         changes, checks = np.flatnonzero(~steps.is_check), np.flatnonzero(steps.is_check)
@@ -197,7 +197,7 @@ class Promises:
         ]
 
     def _as_of_command(
-        self, promised: Array, rows: Array, steps: Steps, promise: Array, checks: Array
+        self, promised: Array, rows: Array, steps: GrantSteps, promise: Array, checks: Array
     ) -> None:
         """What was promised by a node that was too far ahead is not behind a grant: what was promised before is."""
         latest = np.where(
@@ -228,7 +228,7 @@ class Promises:
             history.append((int(command[place]), promise[place]))
             del history[:-_HISTORY]
 
-    def _left_out(self, steps: Steps, checks: Array) -> Array:
+    def _left_out(self, steps: GrantSteps, checks: Array) -> Array:
         """For each grant, of all federates: who had left, or is not to be compared with."""
         command, at, own = (column[checks][:, None] for column in (steps.command, steps.since, steps.own))
         number, since = (

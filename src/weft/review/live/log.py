@@ -7,16 +7,18 @@ more: when everybody has got that far.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.review.audits import causal, timing
 from weft.review.audits.context import RTI
-from weft.review.kernels.timing import NEAR, Left
-from weft.review.live.columns import Waiting, of_kinds
-from weft.review.live.ordered import Finding, service_in
+from weft.review.kernels.records import Violation
+from weft.review.kernels.timing import NEAR, Departed
+from weft.review.live.columns import WaitingRows, of_kinds
+from weft.review.live.ordered import service_in
 from weft.review.spark import arrow
+from weft.review.spark.tasks import OfBatches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +27,14 @@ if TYPE_CHECKING:
 class _Endless:
     """A function of an iterator of batches, one answer for each, as something that is fed."""
 
-    def __init__(self, function: Callable[[Iterator[Any]], Iterator[Any]]) -> None:
-        self._given: deque[Any] = deque()
+    def __init__(self, function: OfBatches) -> None:
+        self._given: deque[pa.Table | None] = deque()
         self._answers = function(iter(self._given.popleft, None))
 
-    def feed(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    def feed(self, batch: pa.Table | None) -> list[Violation]:
         """None: that was the last one."""
         self._given.append(batch)
-        found: list[dict[str, Any]] = next(self._answers).to_pylist()
+        found: list[Violation] = next(self._answers).to_pylist()
         return found
 
 
@@ -42,10 +44,10 @@ class Grants:
     def __init__(self, time_column: str, lookahead_column: str) -> None:
         self._columns = (time_column, lookahead_column)
         kind = "bigint" if time_column == "time_int" else "double"
-        self._gone: dict[int, Left] = {}
+        self._gone: dict[int, Departed] = {}
         self._check = _Endless(partial(timing.check_grants, kind, self._gone))
         self._schema: pa.Schema | None = None
-        self._waiting = Waiting()
+        self._waiting = WaitingRows()
 
     @property
     def rows(self) -> int:
@@ -55,7 +57,7 @@ class Grants:
         left = of_kinds(table, "resign", "lost").select(["federate", "command", "epoch_ns"])
         for federate, command, at in zip(*left.to_pydict().values(), strict=True):
             if command is not None:
-                told = Left(command, at - NEAR)
+                told = Departed(command, at - NEAR)
                 self._gone[federate] = min(told, self._gone.get(federate, told))
         clocks = timing.Clocks("", clocks_differ)
         parts = [timing.changes_of(self._columns, table)]
@@ -76,7 +78,7 @@ class Grants:
             rows = [row | {"federate": federate} for federate in federates]
             self._waiting.add(pa.Table.from_pylist(rows, schema=self._schema))
 
-    def settle(self, before: int) -> Iterator[Finding]:
+    def settle(self, before: int) -> Iterator[Violation]:
         ready = self._waiting.take("at", before)
         if ready is None:
             return
@@ -91,7 +93,7 @@ class Scan:
     def __init__(self, orders: Sequence[str]) -> None:
         self._orders = tuple(orders)
         self._scan = _Endless(partial(causal.scan, patience=causal.PATIENCE))
-        self._waiting = Waiting()
+        self._waiting = WaitingRows()
 
     @property
     def rows(self) -> int:
@@ -116,7 +118,7 @@ class Scan:
         )
         self._waiting.add(made.filter(pc.or_(is_send, judged)))
 
-    def settle(self, before: int) -> Iterator[Finding]:
+    def settle(self, before: int) -> Iterator[Violation]:
         ready = self._waiting.take("epoch_ns", before)
         if ready is None:
             return
@@ -125,7 +127,7 @@ class Scan:
         for row in self._scan.feed(ready.sort_by(order).combine_chunks()):
             yield {"audit": "causal", **row, "epoch_ns": last}
 
-    def end(self) -> Iterator[Finding]:
+    def end(self) -> Iterator[Violation]:
         """Nobody writes any more: what still waits for something goes on without it."""
         for row in self._scan.feed(None):
             yield {"audit": "causal", **row, "epoch_ns": 0}

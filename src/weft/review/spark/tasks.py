@@ -37,7 +37,7 @@ OfBatches = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 """For `mapInArrow`."""
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """What one task reads."""
 
     node: str
@@ -48,17 +48,17 @@ class Part(NamedTuple):
         return sum(file.rows for file in self.files)
 
 
-def parts_of(run: Run, rows_per_part: int = 0) -> list[Part]:
+def parts_of(run: Run, rows_per_part: int = 0) -> list[RunPart]:
     """`rows_per_part`: 0 chooses by the number of rows."""
     most = rows_per_part or min(ROWS_PER_PART, max(LEAST_ROWS, run.rows // LEAST_PARTS))
-    parts: list[Part] = []
+    parts: list[RunPart] = []
     gathered: list[RowFile] = []
     for file in run.files:
         if gathered and (gathered[0].node != file.node or sum(one.rows for one in gathered) >= most):
-            parts.append(Part(gathered[0].node, tuple(gathered)))
+            parts.append(RunPart(gathered[0].node, tuple(gathered)))
             gathered = []
         gathered.append(file)
-    return [*parts, Part(gathered[0].node, tuple(gathered))] if gathered else parts
+    return [*parts, RunPart(gathered[0].node, tuple(gathered))] if gathered else parts
 
 
 class Frame(Protocol):
@@ -120,7 +120,7 @@ def _work(works: list[Work], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
                 yield from works[number]()
 
 
-def read_part(part: Part, columns: Sequence[str], pick: Pick | None = None) -> Iterator[pa.Table]:
+def read_part(part: RunPart, columns: Sequence[str], pick: Pick | None = None) -> Iterator[pa.Table]:
     """Tables of the part's rows, in order; `pick` chooses from them as they are read."""
     import pyarrow as pa
 
@@ -163,7 +163,7 @@ def _read(file: RowFile, columns: Sequence[str]) -> pa.Table:
 # All nodes in the order of the clock
 
 
-def in_order(parts: Sequence[Part], columns: Sequence[str], *picks: Pick) -> Iterator[pa.Table]:
+def in_order(parts: Sequence[RunPart], columns: Sequence[str], *picks: Pick) -> Iterator[pa.Table]:
     """Tables of what is picked from all nodes, sorted by `at`, `late`, node and seq, which every pick gives.
 
     A clock may be set back.  What a node wrote later happened later, so its `at` never falls.
@@ -172,16 +172,16 @@ def in_order(parts: Sequence[Part], columns: Sequence[str], *picks: Pick) -> Ite
     return merged([rising(_picked(parts, node, columns, pick)) for node in nodes for pick in picks])
 
 
-def lives_of(parts: Sequence[Part]) -> list[Part]:
+def lives_of(parts: Sequence[RunPart]) -> list[RunPart]:
     """What each process of a node wrote: a node that crashed and was started again has had two."""
     found: dict[tuple[str, str], list[RowFile]] = {}
     for part in parts:
         for file in part.files:
             found.setdefault((part.node, file.path.name.partition("-")[0]), []).append(file)
-    return [Part(node, tuple(files)) for (node, _), files in found.items()]
+    return [RunPart(node, tuple(files)) for (node, _), files in found.items()]
 
 
-def _picked(parts: Sequence[Part], node: str, columns: Sequence[str], pick: Pick) -> Iterator[pa.Table]:
+def _picked(parts: Sequence[RunPart], node: str, columns: Sequence[str], pick: Pick) -> Iterator[pa.Table]:
     for part in parts:
         if part.node == node:
             yield from read_part(part, columns, pick)
