@@ -18,18 +18,10 @@ from weft.interest.ddm_settings import EXACT, GRID, MULTICAST, DdmSettings, read
 from weft.interest.spaces import Spaces
 from weft.model.errors import DomainsError
 from weft.model.records import Source
-from weft.review.advice import (
-    domains as advice_domains,
-)
-from weft.review.advice import (
-    jobs,
-)
-from weft.review.advice import (
-    orders as advice_orders,
-)
-from weft.review.advice import (
-    schedule as advice_schedule,
-)
+from weft.review.advice import domains as advice_domains
+from weft.review.advice import jobs
+from weft.review.advice import orders as advice_orders
+from weft.review.advice import schedule as advice_schedule
 from weft.review.advice.batches import Model, More, model_spaces
 from weft.review.advice.domains import NodeTraffic
 from weft.review.advice.domains_file import write_domains_file

@@ -330,8 +330,7 @@ def as_topology(servers: Sequence[str], tree: Tree) -> Topology:
     """Domains D1, D2, … in the order of their first servers, which are in the order of the file."""
     groups = sorted(sorted(domain) for domain in tree)
     return Topology(
-        tuple(servers),
-        {f"D{at}": tuple(servers[one] for one in group) for at, group in enumerate(groups, 1)},
+        tuple(servers), {f"D{at}": tuple(servers[one] for one in group) for at, group in enumerate(groups, 1)}
     )
 
 

@@ -34,28 +34,6 @@ class RecordedMember:
     node: str
     stay: MemberStay
 
-    @property
-    def left(self) -> bool:
-        """It resigned or was lost."""
-        return self.stay.left
-
-    @property
-    def granted(self) -> float | None:
-        """The last grant, or None."""
-        return self.stay.granted
-
-    @property
-    def left_at(self) -> int | None:
-        return self.stay.left_at
-
-    @property
-    def asked_at(self) -> int | None:
-        return self.stay.asked_at
-
-    @property
-    def constrained(self) -> bool:
-        return self.stay.constrained
-
 
 class Leaving(NamedTuple):
     """How a federate left."""
@@ -158,7 +136,7 @@ class Context:
         """Blocks (source, block) of messages that somebody got after it had left."""
         found = {(one, block) for seen in self.survey for one, block in seen.after_leaving}
         for member in self.members.values():
-            last, left = member.stay.last, member.left_at
+            last, left = member.stay.last, member.stay.left_at
             if last is not None and left is not None and last[0] > left and member.node not in self.crashed:
                 found.add((last[1], last[2]))
         return found
@@ -188,7 +166,7 @@ class Context:
     def excused(self) -> set[int]:
         """Federates that may have gone, or whose node may have been cut off, before something could reach them."""
         ended = {name for name, node in self.opened.run.nodes.items() if node.get("ended_ns") is not None}
-        return {one.federate for one in self.members.values() if one.left or one.node not in ended}
+        return {one.federate for one in self.members.values() if one.stay.left or one.node not in ended}
 
     @cached_property
     def crashed(self) -> set[str]:

@@ -16,13 +16,7 @@ import numpy as np
 from weft.review.audits import pick
 from weft.review.audits.context import NUMBER, Context, Result
 from weft.review.audits.control import control
-from weft.review.audits.judging import AFTER_RESIGNATION as AFTER_RESIGNATION
-from weft.review.audits.judging import DUPLICATE as DUPLICATE
-from weft.review.audits.judging import FOUND, KEY, Known, judge_batches
-from weft.review.audits.judging import LOST as LOST
-from weft.review.audits.judging import OTHER_TIME as OTHER_TIME
-from weft.review.audits.judging import TWICE as TWICE
-from weft.review.audits.judging import UNSENT as UNSENT
+from weft.review.audits.judging import DUPLICATE, FOUND, KEY, LOST, TWICE, UNSENT, Known, judge_batches
 from weft.review.audits.near import rows_in, time_type
 from weft.review.kernels import sums as kernel
 from weft.review.kernels.pieces import Array, by_value
@@ -34,17 +28,8 @@ if TYPE_CHECKING:
 
 SUMS = "what int, source bigint, key bigint, count bigint, sum bigint"
 SUMMED = (
-    "kind",
-    "source",
-    "message",
-    "federate",
-    "destinations",
-    "order",
-    "class",
-    "items",
-    "seq",
-    "transport",
-)
+    "kind", "source", "message", "federate", "destinations", "order", "class", "items", "seq", "transport",
+)  # fmt: skip
 BLOCK, REACHED, SENT, SPAN, AGAIN = 0, 1, 2, 3, 4
 """`key` is a block; a federate that got messages in an order (`sum`) up to `count`; nothing, the source sent up to `count`;
 the first message of a source in this part, `count` the last; a block in which a number came twice."""

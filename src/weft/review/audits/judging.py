@@ -281,7 +281,7 @@ class Judged:
         instance = self.table["object"][row].as_py()
         if instance is not None and self.known.may_not_know(federate, instance, int(self.at[row]), addressed):
             return None
-        order, granted = self.text("order", row), None if member is None else member.granted
+        order, granted = self.text("order", row), None if member is None else member.stay.granted
         stamped = order == "TSO" and bool(self.timed[row]) and granted is not None
         time = self.time[row]
         if stamped and not time < granted:
@@ -300,7 +300,7 @@ class Judged:
 
     def _could_be_handed(self, member: RecordedMember | None, epoch: int) -> bool:
         """Who is constrained gets nothing before it asks for time again: when a run ends, much may be waiting."""
-        if member is None or not member.constrained:
+        if member is None or not member.stay.constrained:
             return True
         return member.stay.asked_ns is not None and member.stay.asked_ns > epoch
 
@@ -352,7 +352,7 @@ class Judged:
         if at < 0 or member.node in self.known.crashed:
             return False
         place = int(self.seq[at])
-        if member.left_at is not None and place >= member.left_at:
+        if member.stay.left_at is not None and place >= member.stay.left_at:
             return False
         for other in self._others(int(self.source[row]), int(self.message[row]), "hold"):
             if int(self.federate[other]) == member.federate:
@@ -362,7 +362,9 @@ class Judged:
         ):
             return True  # it is released when it comes, and only then waits for the federate
         # Who is constrained gets nothing before it asks for time again.
-        return not member.constrained or (member.asked_at is not None and member.asked_at > place)
+        return not member.stay.constrained or (
+            member.stay.asked_at is not None and member.stay.asked_at > place
+        )
 
     def _unwanted_by_then(self, member: RecordedMember, row: int) -> bool:
         """A node leaves out what its federate does not want any more when it arrives from another node."""
@@ -465,10 +467,10 @@ class Judged:
 
     def _after_resignation(self) -> None:
         for member in self.known.members.values():
-            if member.left_at is None or member.node in self.known.crashed:
+            if member.stay.left_at is None or member.node in self.known.crashed:
                 continue
             rows = self.deliveries[self.federate[self.deliveries] == member.federate]
-            for row in rows[self.seq[rows] > member.left_at].tolist():
+            for row in rows[self.seq[rows] > member.stay.left_at].tolist():
                 if self.text("node", row) == member.node:
                     key = (int(self.source[row]), int(self.message[row]), member.federate)
                     self._tell(AFTER_RESIGNATION, key, row, at=row)

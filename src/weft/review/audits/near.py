@@ -23,22 +23,9 @@ if TYPE_CHECKING:
 
 KINDS = ("send", "arrive", "hold", "release", "deliver", "drop", "filter", "retract")
 COLUMNS = (
-    *(
-        "kind",
-        "node",
-        "seq",
-        "service",
-        "source",
-        "message",
-        "federate",
-        "destinations",
-        "class",
-        "order",
-        "epoch_ns",
-        "command",
-    ),
-    *("object", "transport", "items", "dimensions", "lower", "upper", "boxes"),
-)
+    "kind", "node", "seq", "service", "source", "message", "federate", "destinations", "class", "order",
+    "epoch_ns", "command", "object", "transport", "items", "dimensions", "lower", "upper", "boxes",
+)  # fmt: skip
 SCHEMA = (
     "kind string, node string, seq bigint, service string, source bigint, message bigint, federate bigint, "
     "destinations array<bigint>, class string, order string, epoch_ns bigint, command bigint, object bigint, transport string, "

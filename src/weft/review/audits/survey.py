@@ -25,20 +25,9 @@ if TYPE_CHECKING:
 RTI = 0  # the number of the RTI itself, as a source or federate
 ACTING = ("join", "send", "deliver", "request", "grant", "resign", "lost")  # rows at a federate's own node
 COLUMNS = (
-    "kind",
-    "service",
-    "seq",
-    "federate",
-    "source",
-    "message",
-    "order",
-    "class",
-    "epoch_ns",
-    "command",
-    "mono_ns",
-    "vector",
-    "link",
-)
+    "kind", "service", "seq", "federate", "source", "message", "order", "class", "epoch_ns", "command",
+    "mono_ns", "vector", "link",
+)  # fmt: skip
 BLOCK_BITS = 8
 CLOCK_FIRST, CLOCK_EACH = 64, 4096  # messages by which clocks are compared: the first, then one of so many
 CONSTRAINED = "time_constrained_enabled"

@@ -12,7 +12,8 @@ from weft.host.recording.runs import read_rows
 from weft.model.json_types import JsonObject
 from weft.review.audits import pick
 from weft.review.audits.context import Context, Leaving, Result
-from weft.review.audits.delivery import AFTER_RESIGNATION, LOST, OTHER_TIME, Deliveries
+from weft.review.audits.delivery import Deliveries
+from weft.review.audits.judging import AFTER_RESIGNATION, LOST, OTHER_TIME
 from weft.review.audits.near import time_type
 from weft.review.kernels import steps
 from weft.review.kernels import timing as kernel

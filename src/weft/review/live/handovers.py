@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.review.audits.context import RTI, plain
-from weft.review.audits.delivery import DUPLICATE, LOST, UNSENT
-from weft.review.audits.judging import EXTRA, MISSED
+from weft.review.audits.judging import DUPLICATE, EXTRA, LOST, MISSED, UNSENT
 from weft.review.kernels.pieces import Array
 from weft.review.kernels.records import RecordedRow, Violation
 from weft.review.live.columns import Sorted, WaitingRows, Words, hashed, of_kinds

@@ -11,12 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from weft.review.audits import causal, timing
-from weft.review.audits.context import RTI
+from weft.review.audits import causal, pick, timing
 from weft.review.kernels.records import Violation
 from weft.review.kernels.timing import NEAR, Departed
 from weft.review.live.columns import WaitingRows, of_kinds
-from weft.review.live.ordered import service_in
 from weft.review.spark import arrow
 from weft.review.spark.tasks import OfBatches
 
@@ -100,23 +98,7 @@ class Scan:
         return self._waiting.rows
 
     def feed(self, table: pa.Table) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        rows = of_kinds(table, "send", "deliver")
-        rows = rows.filter(pc.not_equal(pc.fill_null(rows.column("source"), RTI), RTI))
-        is_send = pc.equal(rows.column("kind"), "send")
-        judged = service_in(rows.column("order"), self._orders)
-        fan_out = pc.if_else(judged, pc.fill_null(pc.list_value_length(rows.column("destinations")), -1), 0)
-        made = pa.table(
-            {
-                "federate": pc.if_else(is_send, rows.column("source"), rows.column("federate")),
-                **{name: rows.column(name) for name in ("source", "message", "epoch_ns", "node", "seq")},
-                "is_send": is_send,
-                "fan_out": pc.if_else(is_send, fan_out, 0),
-            }
-        )
-        self._waiting.add(made.filter(pc.or_(is_send, judged)))
+        self._waiting.add(pick.logged(self._orders, table))
 
     def settle(self, before: int) -> Iterator[Violation]:
         ready = self._waiting.take("epoch_ns", before)

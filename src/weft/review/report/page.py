@@ -10,9 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.recorder.timeline import (
-    SCRIPT as TIME_LINE_SCRIPT,
-)
+from weft.recorder.timeline import SCRIPT as TIME_LINE_SCRIPT
 from weft.recorder.timeline import (
     TIP,
     TIPS,

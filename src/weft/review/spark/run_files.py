@@ -146,13 +146,9 @@ def mask(table: pa.Table, name: str, operator: str, values: Sequence[int | str])
         column = column.cast(pa.string())
     if operator == "in":
         return pc.is_in(column, value_set=pa.array(list(values), column.type))
-    compare = {
-        "==": pc.equal,
-        ">": pc.greater,
-        ">=": pc.greater_equal,
-        "<": pc.less,
-        "<=": pc.less_equal,
-    }[operator]
+    compare = {"==": pc.equal, ">": pc.greater, ">=": pc.greater_equal, "<": pc.less, "<=": pc.less_equal}[
+        operator
+    ]
     return pc.fill_null(compare(column, values[0]), False)
 
 
