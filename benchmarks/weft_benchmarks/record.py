@@ -21,7 +21,7 @@ from weft.host.recording.recording import RunWriter
 from weft.host.recording.runs import find_runs, open_run
 from weft.host.recording.writers import Writer
 from weft.kernel.federation.founding import found
-from weft.recorder import Batch, Book
+from weft.recorder import Book, BookBatch
 from weft_benchmarks import fedpro
 from weft_benchmarks.embedded import _FOM, federation
 from weft_benchmarks.runner import COMPILED, PURE, say
@@ -128,7 +128,7 @@ def writer() -> dict[str, float]:
     return {"writer_rows_per_s": rows / took, "writer_us": spent / rows * 1e6, "bytes_per_row": size / rows}
 
 
-def _batch(number: int) -> Batch:
+def _batch(number: int) -> BookBatch:
     book = Book(most_entries=1 << 40, most_bytes=1 << 40)
     common = (("service", "send_interaction"), ("source", 1), ("class", "HLAinteractionRoot.Ping"))
     first = (("kind", "send"), ("federate", 1), ("items", ("Payload",)), ("destinations", (2,)), *common)

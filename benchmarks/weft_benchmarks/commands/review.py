@@ -122,7 +122,7 @@ def _review(
     from weft.review import synthetic
 
     plans = {
-        EVEN: synthetic.Plan(),
+        EVEN: synthetic.SyntheticPlan(),
         "hot": synthetic.HOT,
         "one-class": synthetic.ONE_CLASS,
         "one-box": synthetic.ONE_BOX,

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, WaterMarks, PushWork, WorkQueue
+from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, PushWork, WaterMarks, WorkQueue
 from weft.channel.dispatchers import check_marks
 from weft.channel.proxies import ProxyPushSupplier
 from weft.channel.record import DROP

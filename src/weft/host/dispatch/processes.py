@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 
-from weft.channel import DISCARD_OLDEST, Event, WaterMarks, PushWork
+from weft.channel import DISCARD_OLDEST, Event, PushWork, WaterMarks
 from weft.channel.proxies import ProxyPushSupplier
 from weft.host.dispatch import messages
 from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher

@@ -11,7 +11,7 @@ from bisect import insort
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from weft.channel import WaterMarks, PushWork
+from weft.channel import PushWork, WaterMarks
 from weft.host.dispatch.desks import PATIENCE, D, Desk, HostDispatcher
 from weft.host.dispatch.standing import FIRST_LEVEL, Standing, take
 
