@@ -7,7 +7,7 @@ only its number and what is different each time.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 Pattern = tuple[tuple[str, Any], ...]
 """What rows of a shape have in common: columns and values, lists as tuples.  Only hashable values."""
@@ -39,6 +39,29 @@ def spread(patterns: tuple[Pattern, ...]) -> list[dict[str, Any]]:
 def _rows_of(pattern: Pattern) -> list[Pattern]:
     last = pattern[-1]
     return [one + pattern[:-1] for one in last[1]] if last[0] == EACH else [pattern]
+
+
+class ChannelEntry(Protocol):
+    """What an event channel has noticed."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def mono_ns(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def priority(self) -> int | None: ...
+    @property
+    def sub_priority(self) -> int | None: ...
+    @property
+    def deadline_ns(self) -> int: ...
+    @property
+    def queue(self) -> int: ...
+    @property
+    def detail(self) -> str: ...
 
 
 class Recorder:
@@ -74,7 +97,12 @@ class Recorder:
         raise NotImplementedError
 
     def add(
-        self, cause_source: int, cause: int, time: object, control: int, more: dict[str, object] | None
+        self,
+        cause_source: int,
+        cause: int,
+        time: int | float | None,
+        control: int,
+        more: dict[str, object] | None,
     ) -> None:
         """What most entries do not have, once, of the one made last: 0 and None for nothing."""
         raise NotImplementedError
@@ -87,11 +115,8 @@ class Recorder:
         """From now on the node knows what the command of that number has changed (`Federation.sequence`)."""
         raise NotImplementedError
 
-    def happened(self, happening: object) -> None:
-        """An event channel has noticed something (its `record`); may come from any thread, and late.
-
-        A happening has kind, mono_ns, name, operation, priority, sub_priority, deadline_ns, queue and detail.
-        """
+    def happened(self, happening: ChannelEntry) -> None:
+        """An event channel has noticed something (its `record`); may come from any thread, and late."""
         raise NotImplementedError
 
     def took_part(self, node: str) -> None:

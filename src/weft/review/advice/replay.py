@@ -98,7 +98,9 @@ class Replay:
     def _join(self, row: Row) -> None:
         connection = self.network.at(row["node"]).connect()
         joining = (FEDERATION, "replay", str(row["federate"]), ())
-        handle, _ = connection.call("join_federation_execution", joining)
+        answer = connection.call("join_federation_execution", joining)
+        assert isinstance(answer, tuple)
+        handle = answer[0]
         self._seats[row["federate"]] = _Seat(connection, row["node"], handle)
         self.network.settle()
 
