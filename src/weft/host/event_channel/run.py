@@ -90,7 +90,7 @@ def read_run(path: str | Path, progress: Callable[[int, int], None] | None = Non
     return found
 
 
-def _table(schema: pa.Schema, rows: list[Happened], first: int, shift: int | None) -> pa.Table:
+def _table(schema: pa.Schema, rows: list[Timed], first: int, shift: int | None) -> pa.Table:
     import pyarrow as pa
 
     columns: dict[str, list[object]] = {name: [getattr(row, name) for row in rows] for name in WRITTEN}
