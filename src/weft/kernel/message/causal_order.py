@@ -48,8 +48,7 @@ from weft.model.enums import OrderType
 from weft.model.errors import OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle
 from weft.model.packed import PackedValues
-from weft.ordering import Message as Stamped
-from weft.ordering import Mses, Tag, decode_tag, encode_tags
+from weft.ordering import Mses, Tag, TaggedMessage, decode_tag, encode_tags
 
 ORDERS_USED = "orders_used"
 """The command that says: messages of such orders are sent, though the object model names none."""
@@ -230,7 +229,7 @@ class CausalOrder(OrderState):
         if step.federation.recorder is not None and process.number != SEQUENCER:
             self._record(step, process, way, parcel, tag, control)
         for number in way.here:
-            self._admit(step, number, Stamped(parcel, tag))
+            self._admit(step, number, TaggedMessage(parcel, tag))
 
     def _record(
         self, step: Step, process: Process, way: Way, parcel: Ordered, tag: Tag, control: int
@@ -295,7 +294,7 @@ class CausalOrder(OrderState):
         for number in tag.destinations:
             node = places[number] if number < known else ""
             if node == step.node:
-                self._admit(step, number, Stamped(parcel, tag), forwarded)
+                self._admit(step, number, TaggedMessage(parcel, tag), forwarded)
             elif node:
                 elsewhere = True
         if elsewhere and not forwarded and tag.view == self.view:
@@ -304,7 +303,7 @@ class CausalOrder(OrderState):
                 kept = self.recent[tag.source] = deque(maxlen=KEPT)
             kept.append(parcel)
 
-    def _admit(self, step: Step, number: int, stamped: Stamped, forwarded: bool = False) -> None:
+    def _admit(self, step: Step, number: int, stamped: TaggedMessage, forwarded: bool = False) -> None:
         process = self._process(step, number)
         tag = stamped.tag
         if process is None or tag is None:
@@ -323,7 +322,7 @@ class CausalOrder(OrderState):
             for released in ready:
                 self._deliver(step, process, released)
 
-    def _record_wait(self, step: Step, process: Process, kind: str, stamped: Stamped) -> None:
+    def _record_wait(self, step: Step, process: Process, kind: str, stamped: TaggedMessage) -> None:
         recorder = step.federation.recorder
         member = step.federation.members.get(process.handle)
         parcel = stamped.payload
@@ -332,7 +331,7 @@ class CausalOrder(OrderState):
 
     # --- to a federate here -----------------------------------------------------------------------------------
 
-    def _deliver(self, step: Step, process: Process, stamped: Stamped) -> None:
+    def _deliver(self, step: Step, process: Process, stamped: TaggedMessage) -> None:
         self.counts.delivered += 1
         federation = step.federation
         parcel = stamped.payload

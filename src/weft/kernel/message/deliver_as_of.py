@@ -348,12 +348,12 @@ def subscriptions(member: Member, among: Any = None) -> list[tuple[Any, Attribut
     for object_class, held in declared.subscribed_at.items():
         for attribute, regions in held.items():
             found.update({(object_class, attribute, region): None for region in regions})
-    for kind, timed in declared.timed.of.items():
-        found.update({(kind, attribute, region): None for attribute, region in timed})
+    for object_class, timed in declared.timed.of.items():
+        found.update({(object_class, attribute, region): None for attribute, region in timed})
     for interaction, heard in declared.receives_at.items():
         found.update({(interaction, None, region): None for region in heard})
-    for kind, received in declared.timed_receives.of.items():
-        found.update({(kind, None, region): None for _, region in received})
+    for interaction, received in declared.timed_receives.of.items():
+        found.update({(interaction, None, region): None for _, region in received})
     chosen = None if among is None else frozenset(among)
     return [one for one in found if chosen is None or one[2] in chosen]
 

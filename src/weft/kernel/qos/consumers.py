@@ -29,9 +29,9 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.deliveries import (
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Removal,
     delivery_from,
     values_of,
@@ -149,7 +149,7 @@ class Qos:
     def class_of(self, delivery: Delivery) -> InteractionClassEntry | ObjectClassEntry | None:
         """The class that a message is received at, or its object is known as; None if that is gone."""
         federation = self.federation
-        if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction)):
+        if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
             return federation.catalog.interaction_classes.get(delivery.interaction_class)
         about = delivery.object_instance()
         if about is None:

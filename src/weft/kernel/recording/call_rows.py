@@ -21,7 +21,7 @@ from weft.model.handles import (
 )
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
-SENDS: Final = frozenset(
+SENDS: Final[frozenset[str]] = frozenset(
     [
         "send_interaction",
         "send_interaction_with_regions",

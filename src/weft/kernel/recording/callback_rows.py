@@ -13,10 +13,10 @@ from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.deliveries import (
     AttributeValues,
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
     ParameterValues,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Reflection,
     Removal,
     checked,
@@ -102,7 +102,7 @@ def _removed(step: Step, recorder: Recorder, member: Member, removal: Removal, n
 
 
 def _transportation_of(delivery: Delivery) -> TransportationTypeHandle:
-    if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction, Reflection)):
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction, Reflection)):
         return delivery.transportation
     raise TypeError(f"{delivery!r} has no transportation")
 
@@ -112,7 +112,7 @@ def _kind_of(federation: Federation, delivery: Delivery) -> tuple[object, ...]:
     if isinstance(delivery, Reflection):
         of = federation.class_of(delivery.instance)
         return (None if of is None else of.handle), delivery.transportation, *_items(delivery.values)
-    if isinstance(delivery, (ReceivedInteraction, ReceivedDirectedInteraction)):
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
         return delivery.interaction_class, delivery.transportation, *_items(delivery.values)
     return ()
 

@@ -21,10 +21,10 @@ from weft.kernel.state.rate_state import Held
 from weft.kernel.state.step import Step
 from weft.model.deliveries import (
     AttributeValues,
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
     Delivery,
     ParameterValues,
-    ReceivedDirectedInteraction,
-    ReceivedInteraction,
     Reflection,
 )
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 def names_of(federation: Federation, content: Message | Delivery) -> tuple[str, tuple[str, ...], int]:
     """Of a message, sent or delivered: the name of its class, those of its items, and the number of its instance."""
-    if isinstance(content, (Interaction, ReceivedInteraction)):
+    if isinstance(content, (Interaction, DeliveredInteraction)):
         name, items = _interaction_names(federation, content.interaction_class, content.values)
         return name, items, NO_OBJECT
-    if isinstance(content, (DirectedInteraction, ReceivedDirectedInteraction)):
+    if isinstance(content, (DirectedInteraction, DeliveredDirectedInteraction)):
         name, items = _interaction_names(federation, content.interaction_class, content.values)
         return name, items, content.target.number
     if isinstance(content, (Update, Reflection)):

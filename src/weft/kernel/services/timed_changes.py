@@ -33,7 +33,7 @@ from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, NMRA
 from weft.kernel.state.topics import NEVER, Change, Condition, Logged
 from weft.kernel.time import galt_exchange, grants, stamps
-from weft.model.deliveries import Delivery, ParameterValues, ReceivedInteraction, Reflection
+from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValues, Reflection
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
 from weft.model.handles import AttributeHandle, FederateHandle
 from weft.model.packed import PackedValues
@@ -252,7 +252,7 @@ def _still(federation: Federation, member: Member, message: Stamped) -> Delivery
     """What of it the federate wants now; None: nothing."""
     content = message.content
     condition: Condition = message.condition
-    if isinstance(content, ReceivedInteraction):
+    if isinstance(content, DeliveredInteraction):
         assert condition.sent_class is not None
         classes = federation.catalog.interaction_classes
         entry = classes[condition.sent_class]

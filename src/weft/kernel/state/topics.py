@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from weft.interest import Axis, CellInterest, CellUpdate, Extent, Grid, Placed, Subscribed
+from weft.interest import CellAxis, CellInterest, CellUpdate, Extent, Grid, Placed, Subscribed
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Logged:
         # Who has it: of an update the attributes, of an interaction the class at which it is received.
         self.attributes: dict[FederateHandle, dict[AttributeHandle, None]] = {}
         self.classes: dict[FederateHandle, InteractionClassHandle] = {}
-        self.entered: list[tuple[Topic, CellUpdate]] = []
+        self.entered: list[tuple[Topic, CellUpdate[int, Logged]]] = []
 
     def forget(self, federate: FederateHandle) -> None:
         self.attributes.pop(federate, None)
@@ -90,8 +90,8 @@ class Topic:
         self.name = name
         self.dimensions = [number for number, _ in dimensions]
         each = max(2, round(CELLS ** (1 / len(dimensions))))
-        axes = [Axis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
-        self.interest = CellInterest(TopicGrid(axes))
+        axes = [CellAxis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
+        self.interest: CellInterest[int, Sent] = CellInterest(TopicGrid(axes))
 
     def box(self, extent: Extent) -> Box:
         return tuple([extent.bounds(number) for number in self.dimensions])
