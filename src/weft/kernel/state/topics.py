@@ -91,7 +91,7 @@ class Topic:
         self.dimensions = [number for number, _ in dimensions]
         each = max(2, round(CELLS ** (1 / len(dimensions))))
         axes = [CellAxis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
-        self.interest: CellInterest[int, Sent] = CellInterest(TopicGrid(axes))
+        self.interest: CellInterest[int, Logged] = CellInterest(TopicGrid(axes))
 
     def box(self, extent: Extent) -> Box:
         return tuple([extent.bounds(number) for number in self.dimensions])
