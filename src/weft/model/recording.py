@@ -7,6 +7,7 @@ only its number and what is different each time.
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any, Final, Protocol
 
 Pattern = tuple[tuple[str, Any], ...]
@@ -84,6 +85,18 @@ class Recorder:
     def next_shape(self) -> int:
         """The number that the next shape gets; a recorder that follows this one begins there, as numbers are remembered."""
         raise NotImplementedError
+
+    def __enter__(self) -> Recorder:
+        """What is recorded inside may fail (`fail`)."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.fail(error)
+        return True
 
     def learn(self, key: object, rows: tuple[Pattern, ...]) -> int:
         """The number of a shape that is to be known by that key."""
