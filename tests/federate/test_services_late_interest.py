@@ -1,4 +1,5 @@
-"""Delay Subscription Evaluation for messages that wait for logical time, at one node and over three (10.53; docs/time.md)."""
+"""Delay Subscription Evaluation for messages that wait for logical time, at one node and over three (10.53;
+docs/explanation/time.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Weft's own orders through the ambassador: chosen by the object model, by services and by a single call (docs/ordering.md)."""
+"""Weft's own orders through the ambassador: chosen by the object model, by services and by a single call
+(docs/explanation/ordering.md)."""
 
 from __future__ import annotations
 

@@ -197,13 +197,14 @@ AT_SERVERS = {
 def test_refusals_that_are_not_of_the_standard(
     service: str, error: str, provoke: Callable[[RTIambassador], Any]
 ) -> None:
-    """docs/exceptions.md names them, too."""
+    """docs/reference/exceptions.md names them, too."""
     with federation(2) as f, refused(getattr(errors, error)):
         provoke(f.rti[0])
 
 
 def test_the_reference_names_what_is_provoked_and_nothing_else() -> None:
-    """Issue 9, errors: who raises what, of `weft errors` and docs/exceptions.md, is what these tests see raised, both ways."""
+    """Issue 9, errors: who raises what, of `weft errors` and docs/reference/exceptions.md, is what these tests see
+    raised, both ways."""
     provoked = {(case.service, case.error) for case in REFUSALS} | {(one[0], one[1]) for one in BEYOND}
     provoked |= AT_SERVERS | set(TIME_CANNOT_RAISE)  # over nodes: tests/host/test_time_nodes.py
     provoked |= {(s, "SaveInProgress") for s in REFUSED_IN_SAVE} | {

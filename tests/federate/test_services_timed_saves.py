@@ -1,4 +1,4 @@
-"""A federation save at a logical time, also with federates on three nodes (clauses 4.19, 4.20; docs/time.md)."""
+"""A federation save at a logical time, also with federates on three nodes (clauses 4.19, 4.20; docs/explanation/time.md)."""
 
 from __future__ import annotations
 

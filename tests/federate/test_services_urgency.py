@@ -1,4 +1,4 @@
-"""Issue 7, item 7: a federate as a consumer with QoS (docs/urgency.md), through the ambassador."""
+"""Issue 7, item 7: a federate as a consumer with QoS (docs/explanation/urgency.md), through the ambassador."""
 
 from __future__ import annotations
 

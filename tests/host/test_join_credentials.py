@@ -1,4 +1,4 @@
-"""`weft.join` at servers that ask for a password (docs/tls.md): it gets in wherever `connect` does, or says what to do."""
+"""`weft.join` at servers that ask for a password (docs/how-to/tls.md): it gets in wherever `connect` does, or says what to do."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Who gets it: what federates declared, regions of data distribution, and who is therefore concerned; also as of a logical time.
 
 `weft.interest.matching` is the engine behind regions: which boxes overlap, of many at once or while they move.
-For regions that change as of a logical time (docs/ddm-sync.md) read `distribution` first, then `cells` above it and `receiving`
-at the other end.
+For regions that change as of a logical time (docs/explanation/ddm-sync.md) read `distribution` first, then `cells` above
+it and `receiving` at the other end.
 """
 
 from weft.interest.cells import Axis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed

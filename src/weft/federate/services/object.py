@@ -70,7 +70,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.10; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.10; `order` is for this message alone (docs/explanation/ordering.md)."""
         if order is not None:
             arguments = (object_instance, as_dict(attribute_values), user_supplied_tag, time, order)
             ordered: MessageRetractionReturn | None = self._call("update_attribute_values", arguments)
@@ -95,7 +95,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.12; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.12; `order` is for this message alone (docs/explanation/ordering.md)."""
         if order is not None:
             arguments = (interaction_class, as_dict(parameter_values), user_supplied_tag, time, order)
             ordered: MessageRetractionReturn | None = self._call("send_interaction", arguments)
@@ -120,7 +120,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.14; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.14; `order` is for this message alone (docs/explanation/ordering.md)."""
         if order is not None:
             arguments = (
                 interaction_class,
@@ -152,7 +152,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.16; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.16; `order` is for this message alone (docs/explanation/ordering.md)."""
         if order is not None:
             arguments = (object_instance, user_supplied_tag, time, order)
             ordered: MessageRetractionReturn | None = self._call("delete_object_instance", arguments)
