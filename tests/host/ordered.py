@@ -20,6 +20,7 @@ from host.mesh import NAME, Seat, handles
 from weft import OrderType
 from weft.host.simulated.simulated import PendingCall, SimulatedNetwork
 from weft.kernel.federation import founding
+from weft.kernel.state.step import Step
 from weft.model.errors import NotConnected, RTIexception
 from weft.ordering import Message
 
@@ -40,11 +41,9 @@ def noting(patch: pytest.MonkeyPatch) -> Arrivals:
     base: Any = vars(founding)["Causal"]  # or a mutant of it
 
     class Noting(base):  # type: ignore[misc]
-        def _admit(
-            self, turn: Any, federation: Any, number: int, message: Message, forwarded: bool = False
-        ) -> None:
+        def _admit(self, step: Step, number: int, message: Message, forwarded: bool = False) -> None:
             arrivals.tell(number, message.payload)
-            super()._admit(turn, federation, number, message, forwarded)
+            super()._admit(step, number, message, forwarded)
 
     patch.setattr(founding, "Causal", Noting)
     return arrivals

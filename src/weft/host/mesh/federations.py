@@ -50,6 +50,7 @@ from weft.kernel.state.parcels import (
     Request,
     Welcome,
 )
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.kernel.time.stamps import is_stamped
 from weft.model.errors import RTIinternalError
@@ -150,8 +151,8 @@ class MeshedNode:
     def _record_loss(self, node: str, parcel: Data, reliable: bool) -> None:
         federation = self.node.federations.get(parcel.federation)
         if federation is not None:
-            turn = Turn(self.node.name, self.now)
-            order_rows.lost(turn, federation, parcel, node, reliable, "there was no way to that node")
+            step = Step(Turn(self.node.name, self.now), federation, federation.rti)
+            order_rows.lost(step, parcel, node, reliable, "there was no way to that node")
 
     def _cast(self, effect: Cast) -> None:
         """What is held back from one of the nodes goes to each by itself."""

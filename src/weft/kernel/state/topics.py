@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weft.kernel.state.federation import Federation, Instance, Member
     from weft.kernel.state.parcels import Data
     from weft.kernel.state.region_state import Extents
-    from weft.kernel.state.turn import Turn
+    from weft.kernel.state.step import Step
 
 CELLS: Final = 64
 """A topic has about so many cells, whatever the number of its dimensions."""
@@ -203,9 +203,7 @@ class Distribution:
 
     def sends(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         entry: InteractionClassEntry,
         values: Any,
         tag: bytes,
@@ -216,9 +214,7 @@ class Distribution:
 
     def updates(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         instance: Instance,
         values: Any,
         sent: list[Any],
@@ -227,5 +223,5 @@ class Distribution:
     ) -> tuple[str, ...]:
         raise NotImplementedError
 
-    def arrives(self, turn: Turn, federation: Federation, message: Data, sender: Member) -> bool:
+    def arrives(self, step: Step, message: Data, sender: Member) -> bool:
         raise NotImplementedError
