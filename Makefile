@@ -77,9 +77,9 @@ bench: build ## the benchmark table of docs/benchmarks.md
 
 SITE := WEFT_PURE=1 $(BIN)/sphinx-build -q -W --keep-going -d build/doctrees docs build/site
 
-docs: setup ## the documentation as a site, in build/site; docs/services.md and docs/exceptions.md anew
-	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/services.md
-	@WEFT_PURE=1 $(BIN)/weft errors --markdown > docs/exceptions.md
+docs: setup ## the documentation as a site, in build/site; docs/reference/services.md and docs/reference/exceptions.md anew
+	@WEFT_PURE=1 $(BIN)/weft services --markdown > docs/reference/services.md
+	@WEFT_PURE=1 $(BIN)/weft errors --markdown > docs/reference/exceptions.md
 	@$(SITE)
 	@echo "weft: the site is there, open build/site/index.html"
 

@@ -402,4 +402,4 @@ def test_metrics_of_a_running_console_with_the_token_that_may_only_look(running:
 
 
 def test_the_table_of_metrics_is_the_code() -> None:
-    assert markdown() in (ROOT / "docs" / "metrics.md").read_text()
+    assert markdown() in (ROOT / "docs" / "reference" / "metrics.md").read_text()

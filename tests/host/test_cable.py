@@ -1,7 +1,7 @@
 """A cable is pulled: no connection is closed, nobody says anything.  Real connections between network namespaces.
 
-docs/serving.md, "If the connection breaks": who is gone is found out, and told by name to those who wait; what it held is free
-again in the end.  If the cable is plugged in before, nothing is lost.
+docs/how-to/serving.md, "If the connection breaks": who is gone is found out, and told by name to those who wait; what it
+held is free again in the end.  If the cable is plugged in before, nothing is lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may steer a federation of a server: whoever can read its operator key (issue 9, "Steer"; docs/steering.md)."""
+"""Who may steer a federation of a server: whoever can read its operator key (issue 9, "Steer"; docs/how-to/steering.md)."""
 
 from __future__ import annotations
 

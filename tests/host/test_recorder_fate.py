@@ -185,7 +185,7 @@ def test_recorded_or_not_a_run_is_the_same(unrecorded: Any) -> None:
 def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/recording.md: rows that were dropped are counted where a reader of the run, or of `weft status`, sees them."""
+    """docs/how-to/recording.md: rows that were dropped are counted where a reader of the run, or of `weft status`, sees them."""
 
     def planted(*_: Any) -> None:
         raise Planted("planted")

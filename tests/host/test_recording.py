@@ -506,7 +506,7 @@ def test_weft_runs_and_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_the_documented_schema_is_the_schema() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "recording.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "recording.md").read_text()
     for column in COLUMNS:
         assert f"| `{column.name}` | {column.type} | {column.meaning} |" in text
     for kind, meaning in KINDS.items():

@@ -1,4 +1,4 @@
-"""Issue 7, item 7, through a server: Weft's own client sorts, for others the server does (docs/urgency.md)."""
+"""Issue 7, item 7, through a server: Weft's own client sorts, for others the server does (docs/explanation/urgency.md)."""
 
 from __future__ import annotations
 

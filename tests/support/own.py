@@ -115,24 +115,12 @@ class OwnSite:
         return Peaceful(self._nodes, self._nodes.nodes[self._name].connect())
 
 
-_running: list[tuple[OwnNodes, TemporaryDirectory[str]]] = []
-
-
 @contextlib.contextmanager
-def cleaned_up() -> Iterator[None]:
-    """The nodes that a test made are stopped after it."""
-    try:
-        yield
-    finally:
-        while _running:
-            nodes, folder = _running.pop()
+def sites(count: int) -> Iterator[list[OwnSite]]:
+    """As `support.spread.sites`; the nodes are stopped at the end."""
+    with TemporaryDirectory() as folder:
+        nodes = OwnNodes(Path(folder))
+        try:
+            yield [OwnSite(nodes, TWO_DOMAINS.servers[-(number % 3) - 1]) for number in range(count)]
+        finally:
             nodes.stop()
-            folder.cleanup()
-
-
-def sites(count: int) -> list[OwnSite]:
-    """As `support.spread.sites`."""
-    folder = TemporaryDirectory()
-    nodes = OwnNodes(Path(folder.name))
-    _running.append((nodes, folder))
-    return [OwnSite(nodes, TWO_DOMAINS.servers[-(number % 3) - 1]) for number in range(count)]

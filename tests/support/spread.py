@@ -1,7 +1,6 @@
-"""The same tests at one embedded node and with federates spread over three nodes of two domains.
+"""Federates at three simulated nodes of two domains.
 
-The tests of services run several times (tests/conftest.py).  Spread, each call is followed by peace on the
-network, as tests for one node expect it.
+Each call is followed by peace on the network, as tests for one node expect it.
 """
 
 from __future__ import annotations
@@ -16,12 +15,6 @@ from weft.kernel import Node
 
 TWO_DOMAINS = Topology(("S1", "S2", "S3"), {"A": ("S1", "S2"), "B": ("S2", "S3")})
 LINKS = FabricProfile(delay=0.005, jitter=0.01, repeat=0.1, commit=0.002)  # best effort, too, is to arrive
-
-SIMULATED = "three nodes of two domains"
-OWN = "three nodes inside this process"
-
-over = ""
-"""What federations are to be spread over now, if at all."""
 
 
 class Peaceful(SimulatedConnection):

@@ -76,7 +76,7 @@ def real(minimum: float) -> Callable[[str], float]:
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
-    """Whether runs are recorded, and where (docs/recording.md)."""
+    """Whether runs are recorded, and where (docs/how-to/recording.md)."""
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--record", metavar="DIR", help="where runs are recorded (default runs)")
     either.add_argument("--no-record", action="store_true", help="do not record runs")
@@ -91,18 +91,18 @@ def record_flags(arguments: argparse.Namespace) -> dict[str, object]:
 
 
 def add_log(parser: argparse.ArgumentParser, shown: str = "") -> None:
-    """How the log is written, and spans of calls (docs/logs.md).  `shown`: what else the form does."""
+    """How the log is written, and spans of calls (docs/how-to/logs.md).  `shown`: what else the form does."""
     from weft.host.log import FORMS  # which commands that have no log need not wait for
 
     parser.add_argument(
         "--log",
         choices=FORMS,
-        help=f"how the log is written: text, or json for programs{shown} (docs/logs.md)",
+        help=f"how the log is written: text, or json for programs{shown} (docs/how-to/logs.md)",
     )
     parser.add_argument(
         "--otel",
         action="store_true",
-        help="spans of calls for OpenTelemetry (docs/logs.md); needs weft[otel]",
+        help="spans of calls for OpenTelemetry (docs/how-to/logs.md); needs weft[otel]",
     )
 
 
@@ -112,8 +112,8 @@ def log_flags(arguments: argparse.Namespace) -> dict[str, object]:
 
 
 def add_console(parser: argparse.ArgumentParser) -> None:
-    """Whether there is a console, and where (docs/console.md)."""
-    group = parser.add_argument_group("the console (see docs/console.md)")
+    """Whether there is a console, and where (docs/how-to/console.md)."""
+    group = parser.add_argument_group("the console (see docs/how-to/console.md)")
     group.add_argument("--no-console", action="store_true", help="do not start it")
     group.add_argument(
         "--console-port", type=whole(0), metavar="PORT", help="its port (default: any that is free)"

@@ -2,7 +2,7 @@
 
 Names follow its conventions: prefix `weft_`, base units (seconds, bytes) at the end, `_total` for what is counted.  Labels
 are `node`, `federation`, `federate`, and `peer` for the other end of a link.  A fact that a node did not tell is left out:
-no sample is better than a zero.  docs/metrics.md has the table; a test compares the two.
+no sample is better than a zero.  docs/reference/metrics.md has the table; a test compares the two.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _help(text: str) -> str:
 
 
 def markdown() -> str:
-    """The table of docs/metrics.md."""
+    """The table of docs/reference/metrics.md."""
     lines = ["| metric | type | labels | |", "|---|---|---|---|"]
     lines += [f"| `{one.name}` | {one.kind} | {', '.join(one.labels)} | {one.help} |" for one in METRICS]
     return "\n".join(lines)

@@ -244,7 +244,7 @@ def description(url: str) -> JsonObject:
         "info": {
             "title": "Weft console",
             "version": weft.__version__,
-            "description": "What nodes do, and what an operator may do about it. docs/console.md says more.",
+            "description": "What nodes do, and what an operator may do about it. docs/how-to/console.md says more.",
         },
         "servers": [{"url": url}],
         "security": [{"cookie": []}, {"bearer": []}],

@@ -93,7 +93,7 @@ def _shown(run: Run) -> JsonObject:
     }
 
 
-REVIEWED = (0, 1, 3)  # nothing, or something, is violated; it cannot be told (docs/errors.md)
+REVIEWED = (0, 1, 3)  # nothing, or something, is violated; it cannot be told (docs/reference/errors.md)
 
 
 @dataclass

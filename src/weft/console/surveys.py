@@ -1,6 +1,6 @@
 """What nodes tell of themselves: surveys and pictures as types, and parts of what has come as JSON.
 
-The types are what docs/survey.md says, as far as texts and screens show it; everything may be absent, unless it is `Required`.
+The types are what docs/reference/survey.md says, as far as texts and screens show it; everything may be absent, unless it is `Required`.
 What comes from another node is read by the functions below: what is not of the expected kind counts as absent.
 """
 
@@ -122,7 +122,7 @@ class FederateFacts(TypedDict, total=False):
 
 
 class PauseFacts(TypedDict, total=False):
-    """How a federation's time is paused (docs/steering.md)."""
+    """How a federation's time is paused (docs/how-to/steering.md)."""
 
     by: str
     since: float

@@ -274,14 +274,16 @@ class RTIambassador(
         return self._ask(list, "query_status")
 
     def query_survey(self, sections: Sequence[str] = ()) -> dict[str, Any]:
-        """Not of the standard: what the node knows of itself and its federations just now, as plain data (docs/survey.md).
+        """Not of the standard: what the node knows of itself and its federations just now, as plain data
+        (docs/reference/survey.md).
 
         `sections`: some of federates, classes, regions, consumers, fabric, server, recording; none named: all.
         """
         return self._ask(dict, "survey", list(sections))
 
     def steer(self, action: str, federation_name: str, target: str | int | None = None) -> dict[str, Any]:
-        """Not of the standard: "pause", "resume", "step" (`target`: how many) or "resign" (`target`: whom); docs/steering.md.
+        """Not of the standard: "pause", "resume", "step" (`target`: how many) or "resign" (`target`: whom);
+        docs/how-to/steering.md.
 
         A server allows it to an operator only: connect with `Credentials("WeftOperator", key)`.
         """

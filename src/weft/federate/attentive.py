@@ -1,4 +1,4 @@
-"""What a `Federate` says of urgency and deadlines, and what it wants to hear in groups (docs/urgency.md)."""
+"""What a `Federate` says of urgency and deadlines, and what it wants to hear in groups (docs/explanation/urgency.md)."""
 
 from __future__ import annotations
 

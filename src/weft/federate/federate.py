@@ -223,7 +223,7 @@ class Federate:
 
         `rate` is an update rate of the object model: of each attribute no more values come than that, and the newest always.
         `where`: only to what is sent there; of an object class to those attributes that have the regions' dimensions.
-        `time`, with `where`: as of that logical time (docs/ddm-sync.md).
+        `time`, with `where`: as of that logical time (docs/explanation/ddm-sync.md).
         `urgency` and `deadline`: as for `qos`.
         """
         if urgency is not None or deadline:
@@ -328,7 +328,7 @@ class Federate:
     def moving(self, *, time: LogicalTime | None = None) -> contextlib.AbstractContextManager[None]:
         """A block at whose end all regions that move in it do so at once; if it fails, none does.
 
-        `time`: as of that logical time (docs/ddm-sync.md).
+        `time`: as of that logical time (docs/explanation/ddm-sync.md).
         """
         return self._regions.moving(time)
 
@@ -407,7 +407,8 @@ class Federate:
     # --- how urgently -----------------------------------------------------------------------------------------
 
     def qos(self, name: str, urgency: int | Urgency | None = None, deadline: float = 0.0) -> None:
-        """How urgent a class is for this federate, and by when it should have dealt with each message of it (docs/urgency.md).
+        """How urgent a class is for this federate, and by when it should have dealt with each message of it
+        (docs/explanation/urgency.md).
 
         `urgency`: 0 is the most urgent, None less urgent than all numbers.  `deadline` is in seconds; 0: none.
         """
@@ -422,7 +423,7 @@ class Federate:
     def correlate(self, dependency: Dependency, handler: Callable[[list[Happened]], object]) -> None:
         """Call the function with several interactions and updates at once; subscribes to them.
 
-        `all_of(heard("Fire"), heard("Tank", "Position"))`, for example; docs/urgency.md has the rules.
+        `all_of(heard("Fire"), heard("Tank", "Position"))`, for example; docs/explanation/urgency.md has the rules.
         """
         self._attention.correlate(dependency, handler)
 
@@ -678,10 +679,11 @@ def join(
 
     `rti` is the address of a server ("host:port", "tls://host:port", "ws://…"), or the server of a domains file that this process
     itself is ("mesh://S3@domains.toml"); without one, the RTI is inside this process and alone.
-    `user` and `password`: for a server with a password file (docs/tls.md); or `credentials` of any type, as `connect` takes them.
+    `user` and `password`: for a server with a password file (docs/how-to/tls.md); or `credentials` of any type, as
+    `connect` takes them.
     `wait`: for so many seconds a server is waited for that does not run yet, or a node of the mesh that was taken for gone, so
     that the order of starting does not matter.
-    `causal`: messages come in causal order, of all federates that ask for it (docs/ordering.md, "As middleware").
+    `causal`: messages come in causal order, of all federates that ask for it (docs/explanation/ordering.md, "As middleware").
     """
     return Federate(
         federation,

@@ -38,8 +38,8 @@ class ServeSettings:
     run_directory: str = "runs"  # where the server's log and recordings go
     save_directory: str = ""  # none: saves in the run directory, where the next run finds them
     module_directory: str = ""  # object models for federates that send only an address; none: refused
-    log: str = "text"  # or json: an object for each line (docs/logs.md)
-    otel: bool = False  # spans of OpenTelemetry (docs/logs.md)
+    log: str = "text"  # or json: an object for each line (docs/how-to/logs.md)
+    otel: bool = False  # spans of OpenTelemetry (docs/how-to/logs.md)
 
     def __post_init__(self) -> None:
         if self.log not in FORMS:
@@ -101,7 +101,7 @@ class SecuritySettings:
 
 @dataclass(frozen=True)
 class FabricSettings:
-    """Links to other nodes, and the journal; see docs/domains.md."""
+    """Links to other nodes, and the journal; see docs/explanation/domains.md."""
 
     lost_seconds: float = 10.0  # without a connection, until a node counts as lost
     queue_bytes: int = 64 << 20  # of reliable messages that a neighbour has not taken, until the link is cut
@@ -126,7 +126,7 @@ class FabricSettings:
 
 @dataclass(frozen=True)
 class DdmSettings:
-    """Data distribution management between nodes; see docs/ddm.md."""
+    """Data distribution management between nodes; see docs/explanation/ddm.md."""
 
     rid: str = ""  # a RID file: strategy, partitions and channels of the federations that are created here
     multicast_port: int = (
@@ -143,7 +143,7 @@ class DdmSettings:
 
 @dataclass(frozen=True)
 class ChannelSettings:
-    """How urgently callbacks are handed over; see docs/urgency.md."""
+    """How urgently callbacks are handed over; see docs/explanation/urgency.md."""
 
     schedule: str = ""  # a schedule file: how urgent classes are for federates that join here
     deadlines: bool = (
@@ -158,7 +158,7 @@ class ChannelSettings:
 
 @dataclass(frozen=True)
 class RecordSettings:
-    """Recording of runs; see docs/recording.md."""
+    """Recording of runs; see docs/how-to/recording.md."""
 
     on: bool = True  # record what the node does
     directory: str = ""  # where runs are recorded; none: the run directory of [serve]

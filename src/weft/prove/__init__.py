@@ -1,4 +1,4 @@
-"""The proving ground: one script of calls by several federates, in many worlds (docs/proving.md).
+"""The proving ground: one script of calls by several federates, in many worlds (docs/how-to/proving.md).
 
 A script is written from a seed by an author that runs it at an embedded node; played again at a server, over several nodes, or
 after a save and a restore, it must lead to the same results, exceptions and callbacks wherever the standard leaves no choice.

@@ -1,4 +1,4 @@
-"""The review of a recorded run, on Spark (docs/review.md): all that imports pyspark, and only when it is used."""
+"""The review of a recorded run, on Spark (docs/how-to/review.md): all that imports pyspark, and only when it is used."""
 
 from typing import TYPE_CHECKING
 

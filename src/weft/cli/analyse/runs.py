@@ -1,4 +1,4 @@
-"""`weft runs [DIR]`: what has been recorded (docs/recording.md)."""
+"""`weft runs [DIR]`: what has been recorded (docs/how-to/recording.md)."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _named(found: list[TimelineLane], names: str | None) -> list[TimelineLane]:
 def _nothing(run: str, read: RunRows) -> str:
     return (
         f"{run}: none of its {read.total:,} rows is a push or a dispatch. They come from event channels with a record "
-        "(docs/timeline.md) and from federates that have deadlines; record such a run"
+        "(docs/how-to/timeline.md) and from federates that have deadlines; record such a run"
     )
 
 

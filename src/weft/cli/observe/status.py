@@ -1,4 +1,4 @@
-"""`weft status`: what running nodes and their federations do, and who blocks whom; once (docs/status.md)."""
+"""`weft status`: what running nodes and their federations do, and who blocks whom; once (docs/how-to/status.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "synchronization points, saves, recording. Several nodes are merged into one picture.",
     )
     add_nodes(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON (docs/status.md has its keys)")
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/how-to/status.md has its keys)")
     parser.add_argument(
         "--check",
         action="store_true",

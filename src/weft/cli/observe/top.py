@@ -1,4 +1,4 @@
-"""`weft top`: nodes and federations, live in a terminal (docs/status.md).
+"""`weft top`: nodes and federations, live in a terminal (docs/how-to/status.md).
 
 Each node is asked by a thread of its own, twice a second, so that one that hangs holds up nobody; the main thread waits for keys,
 answers and changes of the window's size at once, and draws.  Without a terminal of POSIX there is one plain frame.

@@ -61,18 +61,24 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--new-journal", action="store_true", help="begin with empty journals; what they held is set aside"
     )
     parser.add_argument("--restart", action="store_true", help="start a node again that has died")
-    parser.add_argument("--rid", metavar="FILE", help="how federations distribute data (see docs/ddm.md)")
+    parser.add_argument(
+        "--rid", metavar="FILE", help="how federations distribute data (see docs/explanation/ddm.md)"
+    )
     parser.add_argument(
         "--modules",
         metavar="DIR",
         help="object models for federates that send only an address, by the last name in it (default: none)",
     )
-    parser.add_argument("--schedule", metavar="FILE", help="how urgent classes are (see docs/urgency.md)")
+    parser.add_argument(
+        "--schedule", metavar="FILE", help="how urgent classes are (see docs/explanation/urgency.md)"
+    )
     add_record(parser)
     add_console(parser)
     add_log(parser, "; here it also shows what all nodes report")
     parser.add_argument(
-        "--settings", metavar="FILE", help="settings file for all nodes (TOML; see docs/settings.md)"
+        "--settings",
+        metavar="FILE",
+        help="settings file for all nodes (TOML; see docs/reference/settings.md)",
     )
     parser.add_argument("--seconds", type=real(0.1), metavar="SECONDS", help="stop after so long")
     parser.add_argument("--quiet", type=real(0.1), metavar="SECONDS",

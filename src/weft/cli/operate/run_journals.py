@@ -1,8 +1,8 @@
 """Journals of a mesh whose domains have changed, before `weft run` starts its nodes.
 
 A journal belongs to its domains: its clocks and queues count their members.  With other domains all servers begin with empty
-ones (docs/domains.md).  Here all are at hand, so that is done if nothing is lost by it: no message under way, no state of an
-agent.  Else it is for the user to say.
+ones (docs/explanation/domains.md).  Here all are at hand, so that is done if nothing is lost by it: no message under
+way, no state of an agent.  Else it is for the user to say.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`weft errors`: what an exception means, what leads to it, what to do, and which services raise it; docs/exceptions.md is its
-`--markdown`.
+"""`weft errors`: what an exception means, what leads to it, what to do, and which services raise it;
+docs/reference/exceptions.md is its `--markdown`.
 
 Meaning and remedy are the exception's docstring, the services come from `weft.federate.refusals`, the causes are written by hand
 (`reference.errors_told`).
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import re
 import textwrap
 from collections.abc import Sequence
 from importlib import import_module
@@ -31,6 +32,8 @@ _ELSEWHERE: Final = {
     "WireError": "weft.wire.protobuf",
 }
 """Where those are that `weft.errors` has not."""
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(\.\./([^)]+)\)")
+"""From one page of the reference to a page of another kind; a terminal shows the file's name."""
 _ALL_BUT: Final = 12
 """Of what nearly all services raise, those that do not are listed, if they are no more than these."""
 
@@ -63,7 +66,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("name", nargs="?", help="an exception or a service (default: list all exceptions)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print all of it as JSON")
-    how.add_argument("--markdown", action="store_true", help="print all as docs/exceptions.md has it")
+    how.add_argument(
+        "--markdown", action="store_true", help="print all as docs/reference/exceptions.md has it"
+    )
     parser.set_defaults(func=run)
 
 
@@ -140,7 +145,8 @@ def _in_full(one: ExceptionEntry) -> str:
     parts += [f"In practice: {one.cause}"] if one.cause else []
     parts += [f"What to do: {one.remedy}"] if one.remedy else []
     parts += [f"Raised by {raisers(one)}."] if one.services else []
-    return "\n".join(textwrap.fill(part.replace("`", ""), 100, subsequent_indent="  ") for part in parts)
+    plain = (_LINK.sub(r"\1 (docs/\2)", part).replace("`", "") for part in parts)
+    return "\n".join(textwrap.fill(part, 100, subsequent_indent="  ") for part in plain)
 
 
 def markdown(told: list[ExceptionEntry]) -> str:

@@ -1,4 +1,4 @@
-"""`weft prove`: random scripts of calls, the same in several worlds, compared and judged (docs/proving.md)."""
+"""`weft prove`: random scripts of calls, the same in several worlds, compared and judged (docs/how-to/proving.md)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     rti = weft.CausalRTIambassador()      # the only change to a federate
 
 Interactions, directed interactions, updates and deletions without a time stamp carry a stamp in front of the user's tag; who gets
-one before its causes gets it when they have come.  All else passes through.  See docs/ordering.md, "As middleware".
+one before its causes gets it when they have come.  All else passes through.  See docs/explanation/ordering.md, "As middleware".
 """
 
 from __future__ import annotations

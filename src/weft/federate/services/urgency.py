@@ -1,4 +1,4 @@
-"""The RTI ambassador's services of Weft's own for urgency, deadlines and groups of messages (docs/urgency.md).
+"""The RTI ambassador's services of Weft's own for urgency, deadlines and groups of messages (docs/explanation/urgency.md).
 
 Another vendor's RTI refuses these calls.
 """

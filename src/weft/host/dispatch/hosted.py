@@ -75,7 +75,8 @@ class Hosted(ABC):
         return self._running.wait_idle(timeout)
 
     def urgently(self) -> AbstractContextManager[Standing]:
-        """The calling thread stands with those of the channel meanwhile, above all consumers (see docs/realtime.md)."""
+        """The calling thread stands with those of the channel meanwhile, above all consumers (see
+        docs/explanation/realtime.md)."""
         return self._running.urgently()
 
     def must_yield(self) -> bool:

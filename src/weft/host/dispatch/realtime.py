@@ -1,5 +1,5 @@
 """An event channel in real time: any number of threads may use it, timers run by themselves, and consumers are dispatched by
-threads or processes (docs/realtime.md).
+threads or processes (docs/explanation/realtime.md).
 
 The clock is the monotonic clock of the machine.  One lock guards the channel; consumers run without it, except where there is no
 dispatching: then they run in the thread of the supplier, one at a time.

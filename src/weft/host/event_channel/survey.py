@@ -1,4 +1,5 @@
-"""What a node says of the event channels that are joined to others over it (docs/channel.md), and of their consumers."""
+"""What a node says of the event channels that are joined to others over it (docs/explanation/channel.md), and of their
+consumers."""
 
 from __future__ import annotations
 

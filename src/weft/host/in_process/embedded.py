@@ -44,7 +44,7 @@ class EmbeddedNode:
     """One node; everything that connects to the same object can meet in a federation.
 
     Saves go to `save_directory`, which is made when the first one is asked for.  `schedule`: how urgent classes are for federates
-    that join here, a plan or its file (docs/urgency.md).
+    that join here, a plan or its file (docs/explanation/urgency.md).
     """
 
     def __init__(
@@ -271,7 +271,7 @@ def shared_node() -> EmbeddedNode:
 
 
 def record(directory: str | Path = "runs", *, payloads: bool = True) -> None:
-    """Record all federations of this process's own node from now on, below that folder (docs/recording.md)."""
+    """Record all federations of this process's own node from now on, below that folder (docs/how-to/recording.md)."""
     shared_node().record(directory, payloads=payloads)
 
 

@@ -1,5 +1,5 @@
-"""What hosts add to a node's survey (`weft.kernel.survey.survey`, docs/survey.md): the process, its sessions, its links, its
-recording.
+"""What hosts add to a node's survey (`weft.kernel.survey.survey`, docs/reference/survey.md): the process, its sessions,
+its links, its recording.
 
 All of it is read off where it is kept anyway, when somebody asks.
 """

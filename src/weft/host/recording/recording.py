@@ -1,4 +1,4 @@
-"""Recording: what happens at a node, as files of a run (docs/recording.md).
+"""Recording: what happens at a node, as files of a run (docs/how-to/recording.md).
 
 The kernel enters rows into a book for each federation (`weft.recorder.Book`); that is all it does and all that a federate may
 wait for.  Full books, and every second those that have something, are handed to one thread, which makes files of them.

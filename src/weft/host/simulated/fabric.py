@@ -1,4 +1,4 @@
-"""A simulated network whose nodes are servers in domains of causality (docs/domains.md), with real causal channels.
+"""A simulated network whose nodes are servers in domains of causality (docs/explanation/domains.md), with real causal channels.
 
 As `simulated.simulated`, of which this has clock, seed, sites and connections.  What differs:
 

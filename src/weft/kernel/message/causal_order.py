@@ -1,4 +1,4 @@
-"""Causal, total and priority order in the way of a message (S0-1 … S0-6, S0-16; docs/ordering.md).
+"""Causal, total and priority order in the way of a message (S0-1 … S0-6, S0-16; docs/explanation/ordering.md).
 
 `message.pipeline` asks here, once a message is validated, whether it has causal or total order; if so, it goes on from here.
 

@@ -1,5 +1,5 @@
 """A federate as a consumer with QoS: how urgent its classes are, by when it should have dealt with them, and which messages it
-wants in groups (docs/urgency.md).
+wants in groups (docs/explanation/urgency.md).
 
 Kept at the federate's own node; a member that has asked for nothing has none (`Member.qos`), and its messages do not come here.
 A class stands for itself and all below it, and what is said of the nearest class counts: first what the federate has said, then

@@ -1,4 +1,4 @@
-"""What of a node's doings is recorded, and where (docs/recording.md).
+"""What of a node's doings is recorded, and where (docs/how-to/recording.md).
 
     send, arrive    where a message begins its way at a node: `message.pipeline`, `message.causal_order`,
                     `message.deliver_as_of`.  If it is handed on as it is, the deliveries are entered with it, as one shape;

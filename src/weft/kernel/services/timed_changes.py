@@ -1,4 +1,5 @@
-"""Changes of regions and subscriptions as of a logical time (docs/ddm-sync.md): how a federate makes one, and what it leads to.
+"""Changes of regions and subscriptions as of a logical time (docs/explanation/ddm-sync.md): how a federate makes one,
+and what it leads to.
 
 A federate that regulates time may say from when on a region, or a subscription with regions, is to be what; no earlier
 than it could send a message.  That is a command like the change without a time.

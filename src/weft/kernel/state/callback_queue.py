@@ -1,4 +1,4 @@
-"""The last mile: in which order a federate takes the callbacks that wait for it (docs/urgency.md).
+"""The last mile: in which order a federate takes the callbacks that wait for it (docs/explanation/urgency.md).
 
 The most urgent first; of equals the first to come.  But for any two callbacks x before y, as they came, x stays before y
 

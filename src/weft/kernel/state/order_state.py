@@ -1,4 +1,4 @@
-"""What a node keeps for the orders of Weft's own: causal, total and priority order (docs/ordering.md).
+"""What a node keeps for the orders of Weft's own: causal, total and priority order (docs/explanation/ordering.md).
 
 `message.causal_order` sends and delivers, `message.causal_views` begins and ends views.  Here is the state.
 

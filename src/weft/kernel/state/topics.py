@@ -1,4 +1,5 @@
-"""What a node keeps to send as of a logical time: topics with their distribution lists, and the log (docs/ddm-sync.md).
+"""What a node keeps to send as of a logical time: topics with their distribution lists, and the log
+(docs/explanation/ddm-sync.md).
 
 A *topic* is an attribute or an interaction class that has dimensions.  It has the distribution lists of its cells
 (`weft.interest.cells`), which say who may want a message of a certain time and place; `ddm.matching_at_time` then says who does.

@@ -1,4 +1,4 @@
-"""The time line of a recorded run: who pushed and ran when, with laxity and misses (docs/timeline.md)."""
+"""The time line of a recorded run: who pushed and ran when, with laxity and misses (docs/how-to/timeline.md)."""
 
 from weft.recorder.timeline.figures import (
     Figures,

@@ -1,4 +1,4 @@
-"""What should change before the next run: each advice with its file and what it is predicted to gain (docs/tuning.md).
+"""What should change before the next run: each advice with its file and what it is predicted to gain (docs/how-to/tuning.md).
 
 The numbers come from `advice.jobs` (Spark), what follows from them from the plain modules `advice.grid`, `advice.domains`,
 `advice.schedule` and `advice.orders`.

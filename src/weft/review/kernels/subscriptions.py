@@ -5,7 +5,7 @@ the next; each such stretch is a box.  Messages are points in time, so "who want
 what orders calls and messages: the number of a command, the place in a node's record, or the wall clock where rows have neither.
 
 With changes *as of a logical time*, messages in time stamp order go by what holds at their time stamp, whenever the change
-was made (docs/ddm-sync.md); all others still go by `at`.  A federate that uses this has boxes of both
+was made (docs/explanation/ddm-sync.md); all others still go by `at`.  A federate that uses this has boxes of both
 modes.  After a change without a time that follows one with a time, what holds when depends on what was under way; from then on
 nothing is held against anybody (`sure` is False).
 """
