@@ -1,6 +1,7 @@
 """What nodes tell of themselves: surveys and pictures as types, and parts of what has come as JSON.
 
-The types are what docs/reference/survey.md says, as far as texts and screens show it; everything may be absent, unless it is `Required`.
+The types are what docs/reference/survey.md says, as far as texts and screens show it.  Everything may be absent, unless it is
+`Required`.
 What comes from another node is read by the functions below: what is not of the expected kind counts as absent.
 """
 

@@ -175,7 +175,7 @@ class RecordSettings:
 
 @dataclass(frozen=True)
 class ConsoleSettings:
-    """Pages that show what nodes do; see docs/console.md."""
+    """Pages that show what nodes do; see docs/how-to/console.md."""
 
     on: bool = True  # whether `weft serve` and `weft run` start one
     host: str = "127.0.0.1"  # the address to listen on; another only with TLS, or `insecure`

@@ -1,7 +1,7 @@
 """Who gets it: what federates declared, regions of data distribution, and who is therefore concerned; also as of a logical time.
 
 `weft.interest.matching` is the engine behind regions: which boxes overlap, of many at once or while they move.
-For regions that change as of a logical time (docs/ddm-sync.md) read `distribution` first, then `cells` above it.
+For regions that change as of a logical time (docs/explanation/ddm-sync.md) read `distribution` first, then `cells` above it.
 """
 
 from weft.interest.cells import CellAxis, CellInterest, CellUpdate, Grid, Modified, Placed, Subscribed
@@ -15,7 +15,7 @@ from weft.interest.spacetime import SpaceTime
 from weft.interest.strategies import StaticGridPartitioned, Strategy, make_strategy
 
 Axis = CellAxis
-"""The name under which docs/ddm-sync.md has it."""
+"""The name under which docs/explanation/ddm-sync.md has it."""
 
 __all__ = [
     "DEFAULT_REGION",

@@ -38,7 +38,7 @@ class DataDistributionManagement(Calls):
     def commit_region_modifications(
         self, regions: Set[RegionHandle], *, time: LogicalTime | None = None
     ) -> None:
-        """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/ddm-sync.md)."""
+        """Clause 9.3.  `time`, not of the standard: as of that logical time (docs/explanation/ddm-sync.md)."""
         self._call("commit_region_modifications", with_last((as_set(regions),), time))
 
     def delete_region(self, region: RegionHandle) -> None:
@@ -157,7 +157,7 @@ class DataDistributionManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 9.12; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 9.12; `order` is for this message alone (docs/explanation/ordering.md)."""
         arguments = (interaction_class, as_dict(parameter_values), as_set(regions), user_supplied_tag)
         return self._send_message("send_interaction_with_regions", arguments, time, order)
 

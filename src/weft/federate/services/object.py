@@ -66,7 +66,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.10; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.10; `order` is for this message alone (docs/explanation/ordering.md)."""
         values = attribute_values if type(attribute_values) is dict else as_dict(attribute_values)
         arguments = (object_instance, values, user_supplied_tag)
         if self._awaited.wanted:
@@ -84,7 +84,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.12; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.12; `order` is for this message alone (docs/explanation/ordering.md)."""
         values = parameter_values if type(parameter_values) is dict else as_dict(parameter_values)
         arguments = (interaction_class, values, user_supplied_tag)
         if time is None and order is None:
@@ -101,7 +101,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.14; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.14; `order` is for this message alone (docs/explanation/ordering.md)."""
         arguments = (interaction_class, object_instance, as_dict(parameter_values), user_supplied_tag)
         return self._send_message("send_directed_interaction", arguments, time, order)
 
@@ -113,7 +113,7 @@ class ObjectManagement(Calls):
         *,
         order: OrderType | None = None,
     ) -> MessageRetractionReturn | None:
-        """Clause 6.16; `order` is for this message alone (docs/ordering.md)."""
+        """Clause 6.16; `order` is for this message alone (docs/explanation/ordering.md)."""
         arguments = (object_instance, user_supplied_tag)
         if self._awaited.wanted:
             self._refuse_unprivileged(object_instance)
