@@ -21,8 +21,9 @@ from weft import OrderType
 from weft.host.effects import PendingCall
 from weft.host.simulated.simulated import SimulatedNetwork
 from weft.kernel.federation import founding
+from weft.kernel.state.step import Step
 from weft.model.errors import NotConnected, RTIexception
-from weft.ordering import Message
+from weft.ordering import TaggedMessage
 
 CAUSAL, TOTAL, RECEIVE = OrderType.CAUSAL, OrderType.TOTAL, OrderType.RECEIVE
 HEARD = ("receive_interaction", "reflect_attribute_values")
@@ -41,11 +42,9 @@ def noting(patch: pytest.MonkeyPatch) -> Arrivals:
     base: Any = vars(founding)["Causal"]  # or a mutant of it
 
     class Noting(base):  # type: ignore[misc]
-        def _admit(
-            self, turn: Any, federation: Any, number: int, message: Message, forwarded: bool = False
-        ) -> None:
+        def _admit(self, step: Step, number: int, message: TaggedMessage, forwarded: bool = False) -> None:
             arrivals.tell(number, message.payload)
-            super()._admit(turn, federation, number, message, forwarded)
+            super()._admit(step, number, message, forwarded)
 
     patch.setattr(founding, "Causal", Noting)
     return arrivals

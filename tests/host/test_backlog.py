@@ -35,7 +35,7 @@ class Author(Agent):
 
 
 def in_memory(channel: Channel) -> int:
-    return sum(len(queue) for side in channel.sides.values() for queue in side.out)
+    return sum(len(queue) for state in channel.states.values() for queue in state.out)
 
 
 class Sender:

@@ -17,7 +17,7 @@ from host.process import Process
 from host.served import WAIT, Cutter, Talker, eventually, serving
 from host.test_serving import _certificate
 from weft import HLAfloat64Time, ResignAction
-from weft.cli.terminal.facts import Answer, picture_of
+from weft.cli.terminal.facts import SurveyAnswer, picture_of
 from weft.cli.terminal.facts_lines import headline, state_texts
 from weft.host.client.settings import ClientSettings
 from weft.host.client.streams import open_stream
@@ -176,7 +176,7 @@ def test_those_who_wait_are_told_who_is_gone_since_when_and_until_when() -> None
                 FederateNameAlreadyInUse, match=r"'Rhino' of 'F' lost its connection .* resigns in"
             ):
                 other.rti.join_federation_execution("Rhino", "tank", "F")
-            picture = picture_of([Answer("here", waiter.rti.query_survey())])
+            picture = picture_of([SurveyAnswer("here", waiter.rti.query_survey())])
             one = picture["federations"]["F"]["federates"]["Rhino"]
             away = one["absence"]
             assert away["why"] == "lost"

@@ -16,7 +16,7 @@ from weft.host.server.unpacking import ModuleLimits
 from weft.kernel import Effect
 from weft.kernel.state.parcels import Data
 from weft.model.records import Credentials, RtiConfiguration
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 from weft.wire.codec.packed import WireValues
 from weft.wire.session.client import ClientSession
 from weft.wire.session.frames import CALL_RESPONSE
@@ -131,7 +131,7 @@ class Client:
         self.pair = pair
         self.site = site
         self.wire = ClientSession(0.0)
-        self.codec = Codec()
+        self.codec = ServiceCodec()
         self.line = MemoryLine()
         self.callbacks: list[tuple[str, tuple[Any, ...]]] = []
         self.answer: Any = None

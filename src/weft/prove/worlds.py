@@ -123,7 +123,7 @@ def round_trip(federates: Sequence[RTIambassador]) -> list[RTIexception]:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ServerCertificate:
     cert: str
     key: str
 
@@ -153,7 +153,7 @@ class AtAddress(LocalWorld):
         self._clean()
 
 
-class Served(AtAddress):
+class AtServer(AtAddress):
     """A server in a thread of this process.  `kind`: tcp, ws, tls or wss; `waits`: for the answers to updates, too."""
 
     def __init__(
@@ -161,7 +161,7 @@ class Served(AtAddress):
         kind: str = "tcp",
         waits: bool = True,
         record: Path | None = None,
-        certificate: Certificate | None = None,
+        certificate: ServerCertificate | None = None,
     ) -> None:
         super().__init__("", "", f"server, {kind}" if waits else f"server, {kind}, asyncUpdates")
         self.runs = record

@@ -44,7 +44,7 @@ from weft.model.records import (
 )
 from weft.model.time import time_factory
 from weft.wire.codec.callbacks import CALLBACK_SUCCEEDED
-from weft.wire.codec.codec import Codec
+from weft.wire.codec.codec import ServiceCodec
 from weft.wire.codec.hot import EMPTY_SEND_RESPONSE, EMPTY_UPDATE_RESPONSE, SEND, UPDATE
 from weft.wire.codec.hot_callbacks import HotCallbacks
 from weft.wire.codec.packed import advance_number, encode_advance, encode_hot_call
@@ -146,7 +146,7 @@ class RemoteConnection:
         self._settings = settings
         self.result = ConfigurationResult()  # what the RTI answered to connect
         self.most: Most | None = None  # bytes of a call, if the RTI says so
-        self._codec = Codec()
+        self._codec = ServiceCodec()
         self._hot = HotCallbacks()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, WaterMarks, Work, WorkQueue
+from weft.channel import DISCARD_NEWEST, DISCARD_OLDEST, PushWork, WaterMarks, WorkQueue
 from weft.channel.dispatchers import check_marks
 from weft.channel.proxies import ProxyPushSupplier
 from weft.channel.record import DROP
@@ -37,7 +37,7 @@ class Desk:
     def __init__(self, key: Hashable, aged: bool) -> None:
         self.key = key
         self.queue = WorkQueue(aged)
-        self.running: Work | None = None
+        self.running: PushWork | None = None
         self.since = 0.0  # when that began
         self.reported = False  # as hanging
 
@@ -148,7 +148,7 @@ class HostDispatcher(ABC, Generic[D]):
 
     # As a dispatcher
 
-    def dispatch(self, work: Work) -> None:
+    def dispatch(self, work: PushWork) -> None:
         if _is_for_gateway(work):
             self._at_once(work)
             return
@@ -175,10 +175,10 @@ class HostDispatcher(ABC, Generic[D]):
     def run_one(self) -> bool:
         return False
 
-    def hand_over(self, successor: Dispatcher) -> list[Work]:
+    def hand_over(self, successor: Dispatcher) -> list[PushWork]:
         self._successor = successor
         self.replaced.set()
-        found: list[Work] = []
+        found: list[PushWork] = []
         for desk in self._in_order():
             while desk.queue.length:
                 work = self._take(desk)
@@ -187,7 +187,7 @@ class HostDispatcher(ABC, Generic[D]):
         self._settle()
         return found
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         self._successor = None
         self.replaced.clear()
         for one in work:
@@ -205,7 +205,7 @@ class HostDispatcher(ABC, Generic[D]):
             if self.started:
                 self._serve(desk)
 
-    def _at_once(self, work: Work) -> None:
+    def _at_once(self, work: PushWork) -> None:
         before = self.clock()
         if not work.begun:
             work.starts(before, 0)
@@ -215,11 +215,11 @@ class HostDispatcher(ABC, Generic[D]):
 
     # For those who serve desks; all with the lock
 
-    def _key(self, work: Work) -> Hashable:
+    def _key(self, work: PushWork) -> Hashable:
         return work.preemption
 
     @abstractmethod
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> D: ...
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> D: ...
 
     @abstractmethod
     def _serve(self, desk: D) -> None:
@@ -236,7 +236,7 @@ class HostDispatcher(ABC, Generic[D]):
     def _in_order(self) -> list[D]:
         """All desks, the most urgent first."""
 
-    def _desk(self, work: Work) -> D:
+    def _desk(self, work: PushWork) -> D:
         key = self._key(work)
         desk = self._desks.get(key)
         if desk is None:
@@ -245,16 +245,16 @@ class HostDispatcher(ABC, Generic[D]):
             self._desks[key] = desk
         return desk
 
-    def _put(self, desk: D, work: Work) -> None:
+    def _put(self, desk: D, work: PushWork) -> None:
         self._arrived += 1
         work.number = self._arrived
         desk.queue.put(work)
         self._pending += 1
 
-    def _take(self, desk: D) -> Work | None:
+    def _take(self, desk: D) -> PushWork | None:
         """The first whose consumer is still connected; None if there is none."""
         queue = desk.queue
-        found: Work | None = None
+        found: PushWork | None = None
         while queue.length and found is None:
             work = queue.take()
             self._pending -= 1
@@ -267,7 +267,7 @@ class HostDispatcher(ABC, Generic[D]):
             self._room.notify_all()
         return found
 
-    def _begins(self, desk: D, work: Work, now: float) -> None:
+    def _begins(self, desk: D, work: PushWork, now: float) -> None:
         desk.running = work
         desk.since = now
         desk.reported = False
@@ -312,7 +312,7 @@ class HostDispatcher(ABC, Generic[D]):
         return not self.closing
 
 
-def _is_for_gateway(work: Work) -> bool:
+def _is_for_gateway(work: PushWork) -> bool:
     return isinstance(work.receiver, ProxyPushSupplier) and work.receiver.is_gateway
 
 

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 
-from weft.channel import DISCARD_OLDEST, Event, WaterMarks, Work
+from weft.channel import DISCARD_OLDEST, Event, PushWork, WaterMarks
 from weft.channel.proxies import ProxyPushSupplier
 from weft.host.dispatch import messages
 from weft.host.dispatch.desks import PATIENCE, ConsumerDied, Desk, HostDispatcher
@@ -153,7 +153,7 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
             os.close(self._wake_in)
             os.close(self._wake_out)
 
-    def take_over(self, work: list[Work]) -> None:
+    def take_over(self, work: list[PushWork]) -> None:
         """What has begun goes on here, to its end: what it has done so far is in this process."""
         super().take_over([one for one in work if not one.begun])
         for one in work:
@@ -162,7 +162,7 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
 
     # Desks
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> _ProcessDesk:
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> _ProcessDesk:
         return _ProcessDesk(work.preemption, aged)
 
     def _in_order(self) -> list[_ProcessDesk]:
@@ -196,7 +196,7 @@ class Preemptive(HostDispatcher[_ProcessDesk]):
         desk.known = set()
         self._selector.register(desk.end, selectors.EVENT_READ, desk)
 
-    def _hand(self, desk: _ProcessDesk, work: Work) -> bool:
+    def _hand(self, desk: _ProcessDesk, work: PushWork) -> bool:
         """Could it be sent?"""
         receiver = work.receiver
         assert isinstance(receiver, ProxyPushSupplier)

@@ -11,7 +11,7 @@ from bisect import insort
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from weft.channel import WaterMarks, Work
+from weft.channel import PushWork, WaterMarks
 from weft.host.dispatch.desks import PATIENCE, D, Desk, HostDispatcher
 from weft.host.dispatch.standing import FIRST_LEVEL, Standing, take
 
@@ -39,10 +39,10 @@ class WithThreads(HostDispatcher[D]):
             finally:
                 self._own.discard(threading.get_ident())
 
-    def _interrupts(self, work: Work) -> bool:
+    def _interrupts(self, work: PushWork) -> bool:
         return False
 
-    def _carry_out(self, desk: D, work: Work) -> None:
+    def _carry_out(self, desk: D, work: PushWork) -> None:
         """Called with the lock, which is given back while the consumer runs."""
         before = self.clock()
         if not work.begun:
@@ -82,7 +82,7 @@ class OneThread(WithThreads[Desk]):
         super().__init__(marks, patience, realtime)
         self.cooperative = cooperative
         self._priorities: list[int] = []
-        self._running: Work | None = None
+        self._running: PushWork | None = None
 
     def attach(self, lock: threading.RLock) -> None:
         super().attach(lock)
@@ -97,7 +97,7 @@ class OneThread(WithThreads[Desk]):
         running = self._running
         return self.cooperative and running is not None and self._first(running.preemption) is not None
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> Desk:
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> Desk:
         insort(self._priorities, work.preemption)
         return Desk(key, aged)
 
@@ -126,7 +126,7 @@ class OneThread(WithThreads[Desk]):
             finally:
                 self._running = None
 
-    def _interrupts(self, work: Work) -> bool:
+    def _interrupts(self, work: PushWork) -> bool:
         if not self.cooperative:
             return False
         return self._successor is not None or self._first(work.preemption) is not None
@@ -143,7 +143,7 @@ class OneThread(WithThreads[Desk]):
 
 
 class _OwnDesk(Desk):
-    def __init__(self, key: Hashable, aged: bool, work: Work, lock: threading.RLock) -> None:
+    def __init__(self, key: Hashable, aged: bool, work: PushWork, lock: threading.RLock) -> None:
         super().__init__(key, aged)
         self.name = work.receiver.name
         self.work = threading.Condition(lock)
@@ -167,10 +167,10 @@ class ThreadPerConsumer(WithThreads[_OwnDesk]):
                 desk.gone = True
                 desk.work.notify_all()
 
-    def _key(self, work: Work) -> Hashable:
+    def _key(self, work: PushWork) -> Hashable:
         return work.receiver
 
-    def _new_desk(self, key: Hashable, work: Work, aged: bool) -> _OwnDesk:
+    def _new_desk(self, key: Hashable, work: PushWork, aged: bool) -> _OwnDesk:
         return _OwnDesk(key, aged, work, self.lock)
 
     def _in_order(self) -> list[_OwnDesk]:
@@ -200,7 +200,7 @@ class ThreadPerConsumer(WithThreads[_OwnDesk]):
         self._settle()
 
 
-def _advance(work: Work) -> bool:
+def _advance(work: PushWork) -> bool:
     """One step.  What would end a thread (SystemExit) ends the push and no more."""
     try:
         return work.advance()

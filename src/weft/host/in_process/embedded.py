@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.channel import Plan
+from weft.channel import SchedulePlan
 from weft.host.effects import EffectRunner, Inbox
 from weft.host.files.saves import DEFAULT_DIRECTORY, SaveDirectory, carry_out
 from weft.host.files.schedules import class_schedule, read_schedule
@@ -52,12 +52,12 @@ class EmbeddedNode:
         name: str = "embedded",
         save_directory: str | Path = DEFAULT_DIRECTORY,
         run_directory: str = "runs",
-        schedule: str | Path | Plan = "",
+        schedule: str | Path | SchedulePlan = "",
     ) -> None:
         run = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"  # made only if something is written there
         self._node = Node(name, reports=str(Path(run_directory).absolute() / "embedded" / run))
         self._node.schedule = (
-            class_schedule(schedule) if isinstance(schedule, Plan) else read_schedule(schedule)
+            class_schedule(schedule) if isinstance(schedule, SchedulePlan) else read_schedule(schedule)
         )
         self._reports = ReportFiles(lambda text: print(f"weft: {text}", file=sys.stderr))
         self.saves = Path(save_directory)

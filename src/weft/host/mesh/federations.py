@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from weft.fabric import Release, Topology
+from weft.fabric import ReleaseRule, Topology
 from weft.host.carrier import STOPPED, Carrier, Port, ServiceClass
 from weft.host.files import cbor
 from weft.host.mesh.release_control import ReleaseControl
@@ -50,6 +50,7 @@ from weft.kernel.state.parcels import (
     Request,
     Welcome,
 )
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.kernel.time.stamps import is_stamped
 from weft.model.errors import RTIinternalError
@@ -152,8 +153,8 @@ class MeshedNode:
     def _record_loss(self, node: str, parcel: Data, reliable: bool) -> None:
         federation = self.node.federations.get(parcel.federation)
         if federation is not None:
-            turn = Turn(self.node.name, self.now)
-            order_rows.lost(turn, federation, parcel, node, reliable, "there was no way to that node")
+            step = Step(Turn(self.node.name, self.now), federation, federation.rti)
+            order_rows.lost(step, parcel, node, reliable, "there was no way to that node")
 
     def _cast(self, effect: Cast) -> None:
         """What is held back from one of the nodes goes to each by itself."""
@@ -292,7 +293,7 @@ def meshed_node(
     carrier: Carrier,
     perform: Callable[[list[Effect], float], None],
     topology: Topology | None = None,
-    rules: Iterable[Release] = (),
+    rules: Iterable[ReleaseRule] = (),
     reports: str = "",
     rid: Source | None = None,
 ) -> MeshedNode:

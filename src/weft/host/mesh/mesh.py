@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from weft.fabric import Batch, Channel, Delivery, Domains, Topology, decode_packet, encode_packet
+from weft.fabric import Batch, CausalDelivery, Channel, Domains, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.files.cbor import encode
 from weft.host.links.items import DATA, DATAGRAM, REACH, DataItem, decode_acks, decode_data, encode_data
@@ -94,7 +94,7 @@ class Mesh:
         self.received = 0  # … and for them
         self.failed: asyncio.Future[str] | None = None
         self._residents: dict[int, Resident] = {}
-        self._deliveries: dict[int, deque[Delivery]] = {port: deque() for port in Port}
+        self._deliveries: dict[int, deque[CausalDelivery]] = {port: deque() for port in Port}
         self._kept: dict[str, bytes | None] = {}
         self._memory: dict[str, bytes] = {}  # in place of a journal's
         self._outbox: list[tuple[int, DataItem]] = []

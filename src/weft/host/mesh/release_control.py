@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.fabric import Release, Topology, kept_back, kept_names
+from weft.fabric import ReleaseRule, Topology, kept_back, kept_names
 from weft.kernel.federation.plain import callback_from_plain, callback_to_plain
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.parcels import Data, Ordered, Share
@@ -22,7 +22,7 @@ _VALUES = {"receive_interaction": 1, "reflect_attribute_values": 1, "receive_dir
 
 
 class ReleaseControl:
-    def __init__(self, topology: Topology, rules: Iterable[Release], own: str) -> None:
+    def __init__(self, topology: Topology, rules: Iterable[ReleaseRule], own: str) -> None:
         self._kept: dict[str, frozenset[str]] = {}  # by destination
         rules = tuple(rules)
         for node in topology.servers if rules else ():
@@ -88,7 +88,7 @@ class ReleaseControl:
         return found
 
 
-def _kept_on_way(topology: Topology, rules: tuple[Release, ...], start: str, end: str) -> frozenset[str]:
+def _kept_on_way(topology: Topology, rules: tuple[ReleaseRule, ...], start: str, end: str) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     came_by = ""
     for hop in topology.route(start, end):

@@ -26,7 +26,7 @@ from weft.host.recording.parquet import (
     parquet_file,
 )
 from weft.model.recording import rows_in, spread
-from weft.recorder import COLUMNS, Batch
+from weft.recorder import COLUMNS, BookBatch
 from weft.recorder.book import FLOAT, PACKED, SIZED, TIMED, VALUES
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ _Extra = tuple[list[int], list[Cell]]
 class _Rows:
     """Which entry and which pattern each row is of."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: BookBatch) -> None:
         entries = np.frombuffer(batch.entries, _ENTRY)
         shape = entries["shape"]
         used = np.flatnonzero(np.bincount(shape))
@@ -104,7 +104,7 @@ class _Rows:
         return self.each(np.ascontiguousarray(self.entries[field]))
 
 
-def to_group(batch: Batch, sequence: int, offset_ns: int) -> RowGroup:
+def to_group(batch: BookBatch, sequence: int, offset_ns: int) -> RowGroup:
     """Only the columns that have something; `sequence`: of its first row; `offset_ns`: from the monotonic to the wall clock."""
     rows = _Rows(batch)
     columns = _own_columns(batch, rows, sequence, offset_ns)
@@ -118,7 +118,7 @@ def to_group(batch: Batch, sequence: int, offset_ns: int) -> RowGroup:
     return RowGroup(rows.count, {name: data for name, data in columns.items() if data is not None})
 
 
-def to_table(batch: Batch, sequence: int, offset_ns: int) -> pa.Table:
+def to_table(batch: BookBatch, sequence: int, offset_ns: int) -> pa.Table:
     """As Arrow reads it from a file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -132,7 +132,7 @@ def _numbers(values: NDArray[np.int64] | NDArray[np.float64], is_valid: NDArray[
     return Numbers(values, is_valid) if is_valid.any() else None
 
 
-def _own_columns(batch: Batch, rows: _Rows, sequence: int, offset_ns: int) -> dict[str, Data | None]:
+def _own_columns(batch: BookBatch, rows: _Rows, sequence: int, offset_ns: int) -> dict[str, Data | None]:
     """Those that are in the entries themselves."""
     flags = rows.entries["flags"]
     some = int(np.bitwise_or.reduce(flags))
@@ -164,7 +164,7 @@ def _own_columns(batch: Batch, rows: _Rows, sequence: int, offset_ns: int) -> di
     return made
 
 
-def _commands(batch: Batch, rows: _Rows) -> Data:
+def _commands(batch: BookBatch, rows: _Rows) -> Data:
     begins = [begin for begin, _ in batch.commands]
     counts = np.diff([*begins, len(rows.entries)])
     return Coded(
@@ -204,14 +204,14 @@ def _scattered(count: int, at: NDArray[np.int64], values: NDArray[np.int64]) -> 
     return Numbers(found, is_valid)
 
 
-def _values(batch: Batch, rows: _Rows, flags: NDArray[np.int32]) -> Data:
+def _values(batch: BookBatch, rows: _Rows, flags: NDArray[np.int32]) -> Data:
     is_valid = rows.is_first & rows.each((flags & VALUES) > 0)
     items = np.array([len(pattern.get("items", ())) for pattern in rows.patterns], np.int64)
     counts = np.where(is_valid, items[rows.pattern], 0)
     return PieceLists(batch.values, np.frombuffer(batch.sizes, "<i4"), counts, is_valid)
 
 
-def _extra(batch: Batch, additions: NDArray[np.void], rows: _Rows) -> dict[str, _Extra]:
+def _extra(batch: BookBatch, additions: NDArray[np.void], rows: _Rows) -> dict[str, _Extra]:
     """By column: the rows that have something of their own there, and what."""
     found: dict[str, _Extra] = {}
     if batch.more:

@@ -43,7 +43,7 @@ from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import NO_OBJECT, Recorder
 from weft.model.records import Source
-from weft.recorder import VERSION, Batch, Book
+from weft.recorder import VERSION, Book, BookBatch
 
 QUEUE_BYTES = 64 << 20
 INTERVAL = 1.0
@@ -66,7 +66,7 @@ class RunWriter:
         self.federation = federation.name
         self.node = node
         self.began_ns = time.time_ns()
-        self.waiting: deque[Batch | int] = deque()  # a number: so many rows were dropped here
+        self.waiting: deque[BookBatch | int] = deque()  # a number: so many rows were dropped here
         self.rows = 0
         self.dropped = 0
         self.ended = False  # nothing more comes
@@ -110,7 +110,7 @@ class RunWriter:
             self._note("start", {"detail": f"schema {VERSION}"})
         return self._files
 
-    def write(self, batches: list[Batch | int], settings: Mapping[str, object]) -> None:
+    def write(self, batches: list[BookBatch | int], settings: Mapping[str, object]) -> None:
         """As one more file; raises OSError, and nothing of them is written then."""
         files = self.open(settings)
         parts: list[Part] = []
@@ -194,7 +194,7 @@ def clock_offset(
     return min(found)[1]
 
 
-def _special(kind: str, more: dict[str, object]) -> Batch:
+def _special(kind: str, more: dict[str, object]) -> BookBatch:
     """A row of the recorder's own."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
@@ -230,7 +230,7 @@ class NodeRecordings(Recordings):
         interval: float = INTERVAL,
         queue_bytes: int = QUEUE_BYTES,
         settings: Mapping[str, object] | None = None,
-        write: Callable[[RunWriter, list[Batch | int]], None] | None = None,
+        write: Callable[[RunWriter, list[BookBatch | int]], None] | None = None,
         writer: Writer | None = None,
     ) -> None:
         """`writer`: who makes files of batches, if not a process of its own.  `write`: in place of writing files, for tests."""
@@ -369,7 +369,7 @@ class NodeRecordings(Recordings):
             if ended:
                 self._finish(run)
 
-    def _write(self, run: RunWriter, batches: list[Batch | int]) -> None:
+    def _write(self, run: RunWriter, batches: list[BookBatch | int]) -> None:
         taken = sum(batch.size for batch in batches if not isinstance(batch, int))
         try:
             self._write_files(run, batches)
@@ -383,7 +383,7 @@ class NodeRecordings(Recordings):
             with self._lock:
                 self._queued -= taken
 
-    def _to_files(self, run: RunWriter, batches: list[Batch | int]) -> None:
+    def _to_files(self, run: RunWriter, batches: list[BookBatch | int]) -> None:
         before = run.rows
         run.write(batches, self._settings)
         self._rows += run.rows - before
@@ -391,7 +391,7 @@ class NodeRecordings(Recordings):
             self.folders.append(run.folder)
         run.tell()
 
-    def _failed(self, run: RunWriter, batches: list[Batch | int], error: Exception) -> None:
+    def _failed(self, run: RunWriter, batches: list[BookBatch | int], error: Exception) -> None:
         """Whatever the reason, the run goes on; what could not be written is counted as dropped."""
         if not run.failing:
             run.failing = True

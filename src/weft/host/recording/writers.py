@@ -26,7 +26,7 @@ from typing import IO, Any, NamedTuple
 
 from weft.host.recording.files import write_file
 from weft.model.recording import Pattern, rows_in
-from weft.recorder import Batch
+from weft.recorder import BookBatch
 from weft.recorder.book import ROWS
 
 _HEAD = 4
@@ -60,7 +60,7 @@ class _Told(NamedTuple):
 class Part(NamedTuple):
     """A batch, and the number of its first row."""
 
-    batch: Batch
+    batch: BookBatch
     sequence: int
 
 
@@ -223,7 +223,7 @@ def _close(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def _pieces(batch: Batch) -> tuple[_Bytes, ...]:
+def _pieces(batch: BookBatch) -> tuple[_Bytes, ...]:
     return batch.entries, batch.additions, batch.values, batch.sizes, batch.packed, batch.tags
 
 
@@ -324,7 +324,7 @@ def _carry_out(asked: IO[bytes], shared: _Shared | None, shapes: _Shapes) -> tup
         known += fresh
         pieces = [_exactly(asked, size) if shared is None else shared.take(size) for size in sizes]
         entries, additions, values, lengths, packed, tags = pieces
-        batch = Batch(entries, additions, values, lengths, packed, tags, more, commands, known, rows)
+        batch = BookBatch(entries, additions, values, lengths, packed, tags, more, commands, known, rows)
         parts.append(Part(batch, sequence))
     for which in forgotten:
         del shapes[which]

@@ -21,7 +21,7 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from weft.fabric import Packet, Release, Saved, Topology, decode_packet, encode_packet
+from weft.fabric import Packet, ReleaseRule, Saved, Topology, decode_packet, encode_packet
 from weft.host.carrier import Port, Resident, ServiceClass
 from weft.host.mesh.causal_channels import CausalChannels
 from weft.host.mesh.federations import MeshedNode, meshed_node
@@ -173,7 +173,7 @@ class FabricNetwork(SimulatedNetwork):
         topology: Topology,
         seed: int = 0,
         profile: FabricProfile | None = None,
-        rules: Iterable[Release] = (),
+        rules: Iterable[ReleaseRule] = (),
         lost_seconds: float = 1.0,
         rid: Source | None = None,
     ) -> None:

@@ -41,6 +41,7 @@ from weft.kernel import (
 from weft.kernel.node.faults import INTERNAL_ERROR
 from weft.kernel.recording import order_rows
 from weft.kernel.state.parcels import Data
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.errors import NotConnected, RTIinternalError
 from weft.model.records import Source
@@ -290,9 +291,9 @@ class SimulatedNetwork:
         if node is not None and isinstance(parcel, Data):
             federation = node.federations.get(parcel.federation)
             if federation is not None:
-                turn = Turn(sender, self.clock.now)
+                step = Step(Turn(sender, self.clock.now), federation, federation.rti)
                 why = "the network lost it"
-                order_rows.lost(turn, federation, parcel, effect.node, effect.reliable, why)
+                order_rows.lost(step, parcel, effect.node, effect.reliable, why)
 
     def _delay(self, link: _Link) -> float:
         return link.profile.delay + self.random.random() * link.profile.jitter
