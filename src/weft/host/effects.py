@@ -84,12 +84,11 @@ class Inbox:
         self.last_method = ""
         self.last_at = 0.0
 
-    def put(self, callback: Callback, now: float = 0.0) -> None:
+    def put(self, callback: Callback) -> None:
         if self._urgent is None and isinstance(callback, UrgentCallback):
             self._urgent = LastMile()
         self.callbacks += 1
         self.last_method = callback.method
-        self.last_at = now
         self._arrived.append(callback)
         if self.asleep:
             self.wake()
@@ -194,11 +193,11 @@ class EffectRunner:
             if isinstance(effect, Callback):
                 inbox = inboxes.get(effect.session)
                 if inbox is not None:
-                    inbox.put(effect, now)
+                    inbox.last_at = now
+                    inbox.put(effect)
             elif isinstance(effect, (Reply, Refuse)):
-                call = self.calls.pop(effect.number, None) if self.calls else None
-                if call is not None:
-                    call.answer = effect
+                if self.calls:
+                    self._answer(effect)
             elif isinstance(effect, Carried):
                 self._host.carry(effect)
             elif isinstance(effect, Alarm):
@@ -209,3 +208,8 @@ class EffectRunner:
                 self._host.keep(effect)
             elif isinstance(effect, Notice):
                 self._host.tell(effect)
+
+    def _answer(self, effect: Reply | Refuse) -> None:
+        call = self.calls.pop(effect.number, None)
+        if call is not None:
+            call.answer = effect

@@ -190,7 +190,7 @@ class OwnNode:
         now = time.monotonic()
         self.failure = why
         for session, inbox in list(self.inboxes.items()):
-            inbox.put(Callback(session, "connection_lost", (why,)), now)
+            inbox.put(Callback(session, "connection_lost", (why,)))
             self._effects.perform(self._node.session_lost(session, now, why), now)
         self.inboxes.clear()
         for number, call in self._effects.calls.items():
