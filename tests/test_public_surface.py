@@ -28,9 +28,9 @@ PUBLIC = {
     ],
     "weft.review": ["AUDITS", "Review", "ReviewError", "Verdict", "follow", "judge", "register", "review"],
     "weft.prove": [
-        "AtAddress", "Campaign", "Certificate", "Embedded", "Finding", "MakeWorld", "MeshedServers", "Outcome", "OwnNodes",
-        "Played", "Script", "Served", "Simulated", "Stage", "Step", "Words", "World", "judged", "proving_model", "read_script",
-        "shrunk", "words_of",
+        "AtAddress", "AtServer", "Campaign", "CampaignOutcome", "Embedded", "Finding", "MakeWorld", "MeshedServers", "ModelWords",
+        "OwnNodes", "Played", "Script", "ScriptedCall", "ServerCertificate", "Simulated", "Stage", "World", "judged",
+        "proving_model", "read_script", "shrunk", "words_of",
     ],
     "weft.review.report": ["Evidence", "gather", "html_report"],
     "weft.host": [

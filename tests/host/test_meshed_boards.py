@@ -7,13 +7,14 @@ from typing import Any
 
 from host.mesh import FOM, NAME, handles
 from weft.host.carrier import Port, Resident, ServiceClass
-from weft.host.mesh.federations import MeshedNode, meshed_node
+from weft.host.mesh.federations import meshed_node
 from weft.host.parcels.codec import decode_parcel
 from weft.host.server.guard import OpenGuard
 from weft.host.server.serving import Switchboard
 from weft.host.server.session import Served
 from weft.host.server.unpacking import ModuleLimits
 from weft.kernel import Effect
+from weft.kernel.state.messages import Interaction
 from weft.kernel.state.parcels import Data
 from weft.model.records import Credentials, RtiConfiguration
 from weft.wire.codec.codec import ServiceCodec
@@ -98,7 +99,7 @@ class Site:
             self.meshed.node, OpenGuard(), limits, self.reports.append, 0, lambda _: None, meshed=self.meshed
         )
 
-    def _perform(self, meshed: MeshedNode, effects: list[Effect]) -> None:
+    def _perform(self, effects: list[Effect], now: float) -> None:
         self.board.perform(effects)
 
 
@@ -191,7 +192,8 @@ def test_served_federates_of_two_nodes() -> None:
     assert kind is ServiceClass.RELIABLE
     _, parcel = decode_parcel(payload)
     assert isinstance(parcel, Data)
-    assert isinstance(parcel.arguments[1], WireValues)
+    assert isinstance(parcel.message, Interaction)
+    assert isinstance(parcel.message.values, WireValues)
     assert not any(site.reports for site in pair.sites)
 
 

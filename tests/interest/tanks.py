@@ -4,7 +4,7 @@ Tanks move about a square.  At each step a tank, granted t, says where it looks 
 position with that time stamp, and asks for t + 1.  Where everybody is at what time follows from the seed of the world alone;
 the seed of the network only changes how far the federates are apart in wall-clock time and what overtakes what.
 
-Synchronized, it works as docs/ddm-sync.md proposes:
+Synchronized, it works as docs/explanation/ddm-sync.md proposes:
 
 * a change of a subscription goes to the home, which puts all in one order and passes them on to every node;
 * each node keeps the lists of all subscribers, and the log of its own updates; what is late it sends itself;

@@ -1,4 +1,4 @@
-"""Every vector of S2-9 … S2-16, with the corrections; docs/ddm.md lists where the paper itself is wrong."""
+"""Every vector of S2-9 … S2-16, with the corrections; docs/explanation/ddm.md lists where the paper itself is wrong."""
 
 from __future__ import annotations
 

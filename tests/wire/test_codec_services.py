@@ -89,7 +89,7 @@ SAMPLES: dict[Any, list[Any]] = {
     RangeBounds: [BOUNDS],
     FederationExecutionInformation: [FederationExecutionInformation("F", "HLAfloat64Time")],
     FederationExecutionMemberInformation: [FederationExecutionMemberInformation("f", "")],
-    Any: [
+    FederateRestoreStatus: [
         FederateRestoreStatus(FEDERATE, handles.FederateHandle.of(2), enums.RestoreStatus.FEDERATE_RESTORING)
     ],
 }
@@ -142,10 +142,14 @@ def ambassador_calls() -> list[tuple[str, tuple[Any, ...]]]:
     rti.join_federation_execution("type", "F")  # from here on there is a kind of logical time
     for name, method in inspect.getmembers(RTIambassador, inspect.isfunction):
         special = name in ("connect", "disconnect", *OWN) or "federation_execution" in name
-        asks = re.search(r"\._(call|call_once|advance)\(", inspect.getsource(method))
+        asks = re.search(r"\._(call\w*|ask\w*|send_\w+|advance|acquire)\(", inspect.getsource(method))
         if asks and not name.startswith("_") and not special:
             for arguments in argument_lists(method):
-                method(rti, *arguments)
+                try:
+                    method(rti, *arguments)
+                except errors.RTIinternalError as error:
+                    if "the RTI answered" not in str(error):  # the notebook answers all alike
+                        raise
                 rti._awaited = Awaited()  # as if it had been told
     for modules, time in itertools.product((MODULES, MODULES[:1], ()), ("", "HLAinteger64Time")):
         rti.create_federation_execution("F", modules, time)

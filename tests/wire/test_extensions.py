@@ -97,7 +97,7 @@ def test_nonsense_in_a_group_is_a_wire_error(nonsense: list[object]) -> None:
 
 
 def test_the_status_of_many_federates_comes_whole() -> None:
-    """A thousand federates take more than any small limit; frames have theirs (docs/serving.md)."""
+    """A thousand federates take more than any small limit; frames have theirs (docs/how-to/serving.md)."""
     codec = ServiceCodec()
     status = [
         {"federates": [{"name": f"federate {n}", "type": "x" * 100, "node": "S1"} for n in range(1000)]}

@@ -1,4 +1,4 @@
-"""How urgently: the real-time event channel.  Filter, correlate, dispatch by priority (docs/channel.md)."""
+"""How urgently: the real-time event channel.  Filter, correlate, dispatch by priority (docs/explanation/channel.md)."""
 
 from weft.channel.channel import ConsumerAdmin, EventChannel, SupplierAdmin
 from weft.channel.configuration import BROADCAST, FULL, NO_CORRELATION, NO_DISPATCHING, Configuration

@@ -1,4 +1,4 @@
-"""How object models name the orders of messages: the two of the standard, and Weft's own (docs/ordering.md).
+"""How object models name the orders of messages: the two of the standard, and Weft's own (docs/explanation/ordering.md).
 
 Spelled in any case, and with or without HLA before it.  `Priority(3)`, or `Priority:3` in FED files, also says how urgent: 0,
 which is also meant where nothing is said, is the most urgent.

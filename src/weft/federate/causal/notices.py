@@ -41,7 +41,7 @@ PRESENT: Final = 1
 GONE: Final = 2
 
 
-class Notice(NamedTuple):
+class GroupNotice(NamedTuple):
     """Fields that a kind does not have are empty."""
 
     sender: bytes
@@ -53,7 +53,7 @@ class Notice(NamedTuple):
     others: tuple[bytes, ...] = ()
 
 
-def write_notice(notice: Notice) -> bytes:
+def write_notice(notice: GroupNotice) -> bytes:
     out: list[int] = [*notice.sender, notice.kind]
     if notice.kind in (HELLO, HERE, BYE, ABOUT):
         write_number(out, notice.number)
@@ -71,7 +71,7 @@ def write_notice(notice: Notice) -> bytes:
     return bytes(out)
 
 
-def read_notice(data: bytes) -> Notice:
+def read_notice(data: bytes) -> GroupNotice:
     """Refuses, with an OrderingError, what no member can have written."""
     reader = TagReader(data)
     sender, kind = reader.take(ID_SIZE), reader.take(1)[0]
@@ -84,7 +84,7 @@ def read_notice(data: bytes) -> Notice:
     stamps: tuple[GroupStamp, ...] = ()
     if kind in (NOTES, ABOUT, LOST, ALSO):
         stamps = tuple(read_stamp(reader) for _ in range(reader.count()))
-    return Notice(sender, kind, number, names, subject, stamps, others)
+    return GroupNotice(sender, kind, number, names, subject, stamps, others)
 
 
 def _write_names(out: list[int], names: Iterable[str]) -> None:

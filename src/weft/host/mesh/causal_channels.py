@@ -18,7 +18,7 @@ from weft.host.carrier import Port
 from weft.model.errors import FabricError
 
 
-class Channels:
+class CausalChannels:
     def __init__(
         self,
         topology: Topology,

@@ -36,6 +36,7 @@ from weft.wire.session.state import (
     ACCEPTED,
     CLIENT_STEPS,
     FOREVER,
+    INVALID_SESSION,
     NEW_SESSION_REASONS,
     PROTOCOL_VERSION,
     RESUME_STATUSES,
@@ -55,6 +56,11 @@ _TERMINATING: Final = State.TERMINATING
 _TERMINATED: Final = State.TERMINATED
 
 DEFAULTS: Final = SessionSettings()
+_FORGOTTEN: Final = (
+    ": the server does not have it (any more).  It was started anew, it waited for this client for too long, or its machine is "
+    "so busy that nobody connected in the session within its limits.greeting_seconds (10 s unless it says otherwise): connect "
+    "again, and on a slow machine with a larger limit"
+)
 
 
 class ClientSession(FrameSession):
@@ -170,9 +176,8 @@ class ClientSession(FrameSession):
             raise ProtocolError(f"the server sent CTRL_RESUME_STATUS {status}; expected 0, 1, 2 or 99")
         if status != RESUMED:
             self.refusal = status
-            self._step(
-                SessionStep.REFUSE, f"the server refused to resume the session: {RESUME_STATUSES[status]}"
-            )
+            why = RESUME_STATUSES[status] + (_FORGOTTEN if status == INVALID_SESSION else "")
+            self._step(SessionStep.REFUSE, f"the server refused to resume the session: {why}")
             return
         if received != NONE and (received < 0 or (self._number - received) & LAST_NUMBER >= HALF):
             raise ProtocolError(f"the server says it received {received}; the last sent was {self._number}")
