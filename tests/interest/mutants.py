@@ -86,7 +86,7 @@ class Module:
         self.DistributionList = names["DistributionList"]
         self.DistributionLists = names["DistributionLists"]
         self.Logged = names["Logged"]
-        self.Axis = names["Axis"]
+        self.Axis = names["CellAxis"]
         self.Grid = names["Grid"]
         self.CellInterest = names["CellInterest"]
 
