@@ -60,12 +60,13 @@ test: build browser ## run all tests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
 	WEFT_PURE=1 $(BIN)/pytest -n 2 -m "not soak" tests/kernel tests/federate tests/host/test_own_errors.py tests/host/test_recorder_fate.py
 
-check: build ## ruff, mypy --strict, import-linter, the public surface, the site
+check: build ## ruff, mypy --strict, import-linter, the public surface, the figures of the house, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	PYTHONPATH=benchmarks $(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/test_public_surface.py
+	$(BIN)/python tests/support/house.py
 	$(SITE)
 
 soak: build ## the long tests

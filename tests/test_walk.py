@@ -29,7 +29,7 @@ HEADS = {
     "recorded": "## Follow one recorded row",
 }
 _QUOTED = re.compile(r"`([^`\n]+)`")
-_PATH = re.compile(rf"(?:src/weft/|src/)?(?:{PACKAGES}|tests|docs|requirements)/[\w./*-]+")
+_PATH = re.compile(rf"(?:src/weft/|src/)?(?:{PACKAGES}|tests|docs|requirements|benchmarks)/[\w./*-]+")
 _MODULE = re.compile(rf"weft\.(?:{PACKAGES})(?:\.\w+)*")
 
 
@@ -104,7 +104,7 @@ def test_a_message_takes_the_walk(world: str) -> None:
     """A real one: the first passes all stops in their order, the next all but those that are for the first only."""
     done = subprocess.run(
         [sys.executable, "-m", "support.hops", world, "--json"],
-        env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": str(ROOT / "tests")},
+        env={**os.environ, "WEFT_PURE": "1", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"},
         capture_output=True,
         text=True,
         check=False,
@@ -157,7 +157,7 @@ def _is_found(dotted: str) -> bool:
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design.md"])
 def test_source_files_that_are_named_alone_are_there(page: str) -> None:
     """`recipients.py`, where its folder was named before."""
-    known = {one.name for folder in ("src", "tests") for one in (ROOT / folder).rglob("*.py")}
+    known = {one.name for folder in ("src", "benchmarks", "tests") for one in (ROOT / folder).rglob("*.py")}
     named = {one for one in _QUOTED.findall((ROOT / page).read_text()) if re.fullmatch(r"\w+\.py", one)}
     assert named <= known | {"setup.py", "conf.py"}, f"{page} names {named - known}"
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from weft.cli import main
-from weft.cli.bench_commands import crowd as bench_crowd
-from weft.cli.benchmarks import crowd, fedpro
-from weft.cli.benchmarks.runner import PURE
+from weft_benchmarks import crowd, fedpro
+from weft_benchmarks.commands import crowd as bench_crowd
+from weft_benchmarks.runner import PURE
 
 
 @pytest.fixture(autouse=True)

@@ -28,8 +28,8 @@ MUTANTS = {
     "ways outlive what they were found from": ("            self.ways.clear()\n", "            pass\n"),
     "total order goes straight": ("is not None and order is OrderType.TOTAL:", "is None:"),
     "a filtered message does not count": (
-        "            if node == turn.node:\n                self._admit(",
-        f"            if node == turn.node and {HEARD}:\n                self._admit(",
+        "            if node == step.node:\n                self._admit(",
+        f"            if node == step.node and {HEARD}:\n                self._admit(",
     ),
     "views in between are forgotten": ("            if view > ended[0]:\n", "            if False:\n"),
     "what waits at the end of a view is dropped": (
@@ -43,7 +43,7 @@ MUTANTS = {
     "processes outlive their view": ("        process.current = process.sending\n", "        process.current.view = self.view\n"),
     "ghosts are not kept": ("            self.ghosts[instance.handle] = Ghost(", "            Ghost("),
     "a lost removal is not told": ("            if ghost.view < self.view:", "            if False:"),
-    "nothing is passed on for the lost": ("self._forward(turn, federation, parcel)\n", "pass\n"),
+    "nothing is passed on for the lost": ("self._forward(step, parcel)\n", "pass\n"),
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from host.test_ordered_cases import (
 )
 from host.test_ordered_storm import crashes
 from weft.kernel.message import causal_views
+from weft.kernel.state.step import Step
 from weft.model.errors import OrderingError
 
 
@@ -77,11 +78,11 @@ def test_a_flush_without_marks_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """What survivors have sent one another is lost if the view ends before it has come."""
     real = causal_views.go_on
 
-    def hasty(turn: object, federation: object) -> bool:
-        flush = federation.orders.flush  # type: ignore[attr-defined]
+    def hasty(step: Step) -> bool:
+        flush = step.federation.orders.flush
         if flush is not None:
             flush.marks.update(dict.fromkeys(flush.nodes))
-        return real(turn, federation)  # type: ignore[arg-type]
+        return real(step)
 
     monkeypatch.setattr(causal_views, "go_on", hasty)
     assert fails(slow_survivor)

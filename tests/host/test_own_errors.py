@@ -174,7 +174,7 @@ def test_a_node_that_cannot_carry_out_what_all_do_loses_that_federation_only(
     plant.into(
         command_log.Commands,
         "_carry_out",
-        lambda at, *rest: at is there and rest[4] == "publish_interaction_class",
+        lambda at, *rest: at is there and rest[3] == "publish_interaction_class",
     )
     found = answer(lambda: second.publish_interaction_class(second.get_interaction_class_handle("Event")))
     assert isinstance(found, RTIinternalError), found

@@ -198,7 +198,7 @@ def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
         assert "dropped" in line
         facts = server.ask(lambda found: found.recordings.facts())
         assert facts["dropped"] >= 1
-        shown = recording_texts({"nodes": {"S": {"recording": facts}}})
+        shown = recording_texts({"nodes": {"S": {"state": "up", "recording": facts}}, "federations": {}})
         assert any("dropped" in one for one in shown), shown
         rti.resign_federation_execution(ResignAction.NO_ACTION)
         rti.disconnect()

@@ -155,7 +155,7 @@ def test_rows_are_counted_if_no_process_lives_long_enough(
     recordings = NodeRecordings(tmp_path, reports.append, made.node._guarded, interval=0.01, writer=writer)
     made.node._node.record(recordings, 0.0)
     made.send(0, "Event", tag=b"first")
-    assert eventually(lambda: recordings.facts()["rows"] > 0)
+    assert eventually(lambda: bool(recordings.facts()["rows"]))
     works = writers._START
     monkeypatch.setattr(writers, "_START", "raise SystemExit(3)")
     kill(writer)

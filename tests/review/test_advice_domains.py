@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabric.topologies import is_forest, route_cost
 from support.tuned import FED, NODES, Story
-from weft.fabric import Topology, is_forest, parse_domains, parts, route_cost
+from weft.fabric import Topology, parse_domains, parts
 from weft.model.records import Source
 from weft.review.advice.domains import (
     PLANS,

@@ -16,7 +16,7 @@ class _Prompt(RTIambassador):
     What it asked for before is then pending only if the RTI has not decided (`federate/test_pending.py` has all else).
     """
 
-    def _pending(self) -> Awaited | None:
+    def _pending(self) -> Awaited:
         take_all(self)
         return super()._pending()
 

@@ -15,7 +15,7 @@ from typing import Any
 from host.mesh_nodes import loopback
 from support.spread import TWO_DOMAINS
 from weft.host.in_process.mesh_node import OwnConnection, OwnNode
-from weft.host.settings import Fabric, Serve, Settings
+from weft.host.settings import FabricSettings, ServeSettings, Settings
 from weft.kernel import Node
 
 WAIT = 240.0
@@ -31,8 +31,8 @@ class OwnNodes:
         self._folder = folder
         self._journals = journals
         self._settings = Settings(
-            serve=Serve(run_directory=str(folder)),
-            fabric=Fabric(lost_seconds=lost_seconds, retry_seconds=0.02, retry_most_seconds=0.1),
+            serve=ServeSettings(run_directory=str(folder)),
+            fabric=FabricSettings(lost_seconds=lost_seconds, retry_seconds=0.02, retry_most_seconds=0.1),
         )
         try:
             for name in reversed(TWO_DOMAINS.servers):  # who is dialed first, so that nobody has to try again

@@ -7,7 +7,6 @@ network, as tests for one node expect it.
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from weft.fabric import Topology
 from weft.host import NodeHost
@@ -33,7 +32,7 @@ class Peaceful(SimulatedConnection):
 
     driving: threading.RLock
 
-    def call(self, service: str, arguments: tuple[Any, ...]) -> Any:
+    def call(self, service: str, arguments: tuple[object, ...]) -> object:
         with self.driving:
             try:
                 return super().call(service, arguments)
@@ -62,7 +61,6 @@ class Site:
     def connect(self) -> SimulatedConnection:
         made = Peaceful(self._network, self._node, self._network.node(self._node).open_session())
         made.driving = self._driving
-        self._network.adopt(made)
         return made
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from typing import Any
 
 LOCAL = "127.0.0.1:15164"
 
@@ -83,7 +82,7 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     either.add_argument("--no-record", action="store_true", help="do not record runs")
 
 
-def record_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+def record_flags(arguments: argparse.Namespace) -> dict[str, object]:
     """As settings take it: who names a folder wants it recorded."""
     return {
         "record.on": False if arguments.no_record else True if arguments.record else None,
@@ -107,7 +106,7 @@ def add_log(parser: argparse.ArgumentParser, shown: str = "") -> None:
     )
 
 
-def log_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+def log_flags(arguments: argparse.Namespace) -> dict[str, object]:
     """As settings take it."""
     return {"serve.log": arguments.log, "serve.otel": True if arguments.otel else None}
 
@@ -129,7 +128,7 @@ def add_console(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def console_flags(arguments: argparse.Namespace) -> dict[str, Any]:
+def console_flags(arguments: argparse.Namespace) -> dict[str, object]:
     """As settings take it."""
     return {
         "console.on": False if arguments.no_console else None,

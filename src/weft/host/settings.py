@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from weft.fom import parse_rid
 from weft.host.log import FORMS
@@ -28,7 +27,7 @@ def _check_port(place: str, port: int, none: str) -> None:
 
 
 @dataclass(frozen=True)
-class Serve:
+class ServeSettings:
     host: str = "127.0.0.1"  # the address to listen on; this machine only
     port: int = 15164  # TCP; 0 takes a free one
     tls_port: int = 0  # TLS 1.3, with cert and key; 0: no TLS
@@ -59,7 +58,7 @@ class Serve:
 
 
 @dataclass(frozen=True)
-class Limits:
+class LimitSettings:
     frame_bytes: int = 64 << 20  # the largest message from a federate
     sessions: int = 4096  # federates connected at once
     half_open: int = 256  # connections of one address in which nobody has connected yet
@@ -94,14 +93,14 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Security:
+class SecuritySettings:
     password_file: str = ""  # who may connect, made by `weft passwd`; none: everybody
     clear_text_passwords: bool = False  # accept passwords without TLS
     guard: str = ""  # one's own, as module:name of a class of guards or of something that makes one
 
 
 @dataclass(frozen=True)
-class Fabric:
+class FabricSettings:
     """Links to other nodes, and the journal; see docs/domains.md."""
 
     lost_seconds: float = 10.0  # without a connection, until a node counts as lost
@@ -126,7 +125,7 @@ class Fabric:
 
 
 @dataclass(frozen=True)
-class Ddm:
+class DdmSettings:
     """Data distribution management between nodes; see docs/ddm.md."""
 
     rid: str = ""  # a RID file: strategy, partitions and channels of the federations that are created here
@@ -143,7 +142,7 @@ class Ddm:
 
 
 @dataclass(frozen=True)
-class Channel:
+class ChannelSettings:
     """How urgently callbacks are handed over; see docs/urgency.md."""
 
     schedule: str = ""  # a schedule file: how urgent classes are for federates that join here
@@ -158,7 +157,7 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordSettings:
     """Recording of runs; see docs/recording.md."""
 
     on: bool = True  # record what the node does
@@ -175,7 +174,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Console:
+class ConsoleSettings:
     """Pages that show what nodes do; see docs/console.md."""
 
     on: bool = True  # whether `weft serve` and `weft run` start one
@@ -192,14 +191,14 @@ class Console:
 
 @dataclass(frozen=True)
 class Settings:
-    serve: Serve = field(default_factory=Serve)
-    limits: Limits = field(default_factory=Limits)
-    security: Security = field(default_factory=Security)
-    fabric: Fabric = field(default_factory=Fabric)
-    ddm: Ddm = field(default_factory=Ddm)
-    channel: Channel = field(default_factory=Channel)
-    record: Record = field(default_factory=Record)
-    console: Console = field(default_factory=Console)
+    serve: ServeSettings = field(default_factory=ServeSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    security: SecuritySettings = field(default_factory=SecuritySettings)
+    fabric: FabricSettings = field(default_factory=FabricSettings)
+    ddm: DdmSettings = field(default_factory=DdmSettings)
+    channel: ChannelSettings = field(default_factory=ChannelSettings)
+    record: RecordSettings = field(default_factory=RecordSettings)
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
 
     @property
     def recordings(self) -> str:
@@ -208,41 +207,32 @@ class Settings:
 
 
 _SECTIONS: dict[str, type] = {
-    "serve": Serve,
-    "limits": Limits,
-    "security": Security,
-    "fabric": Fabric,
-    "ddm": Ddm,
-    "channel": Channel,
-    "record": Record,
-    "console": Console,
+    "serve": ServeSettings,
+    "limits": LimitSettings,
+    "security": SecuritySettings,
+    "fabric": FabricSettings,
+    "ddm": DdmSettings,
+    "channel": ChannelSettings,
+    "record": RecordSettings,
+    "console": ConsoleSettings,
 }
 
 
 def load_settings(
-    flags: Mapping[str, Any], environment: Mapping[str, str], text: str = "", file_name: str = ""
+    flags: Mapping[str, object], environment: Mapping[str, str], text: str = "", file_name: str = ""
 ) -> Settings:
     """`flags` by place ("serve.port"); None where a flag was not given."""
-    chosen: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+    chosen: dict[str, dict[str, object]] = {section: {} for section in _SECTIONS}
     _take_file(chosen, text, file_name)
     _take_environment(chosen, environment)
     for place, value in flags.items():
         if value is not None:
             section, key = place.split(".")
             chosen[section][key] = value
-    return Settings(
-        Serve(**chosen["serve"]),
-        Limits(**chosen["limits"]),
-        Security(**chosen["security"]),
-        Fabric(**chosen["fabric"]),
-        Ddm(**chosen["ddm"]),
-        Channel(**chosen["channel"]),
-        Record(**chosen["record"]),
-        Console(**chosen["console"]),
-    )
+    return Settings(**{section: kind(**chosen[section]) for section, kind in _SECTIONS.items()})
 
 
-def read_rid(ddm: Ddm) -> Source | None:
+def read_rid(ddm: DdmSettings) -> Source | None:
     """The RID file, if one is named.  It is understood where a federation is created; here it is only checked to be one."""
     if not ddm.rid:
         return None
@@ -258,7 +248,7 @@ def _kinds(section: str) -> dict[str, type]:
     return {one.name: type(one.default) for one in fields(_SECTIONS[section])}
 
 
-def _take_file(chosen: dict[str, dict[str, Any]], text: str, name: str) -> None:
+def _take_file(chosen: dict[str, dict[str, object]], text: str, name: str) -> None:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -279,7 +269,7 @@ def _take_file(chosen: dict[str, dict[str, Any]], text: str, name: str) -> None:
             chosen[section][key] = value
 
 
-def _take_environment(chosen: dict[str, dict[str, Any]], environment: Mapping[str, str]) -> None:
+def _take_environment(chosen: dict[str, dict[str, object]], environment: Mapping[str, str]) -> None:
     for section in _SECTIONS:
         for key, kind in _kinds(section).items():
             variable = f"WEFT_{section}_{key}".upper()
@@ -287,7 +277,7 @@ def _take_environment(chosen: dict[str, dict[str, Any]], environment: Mapping[st
                 chosen[section][key] = _parse(variable, environment[variable], kind)
 
 
-def _parse(variable: str, text: str, kind: type) -> Any:
+def _parse(variable: str, text: str, kind: type[bool | int | float | str]) -> object:
     if kind is bool:
         if text.lower() in ("1", "true", "yes", "on"):
             return True

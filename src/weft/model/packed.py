@@ -16,9 +16,8 @@ class PackedValues:
     """
 
     def __init__(self, handles: list[Handle]) -> None:
-        self.handles: list[Any] = (
-            handles  # each of its class, as in the dict: the kernel keeps what it finds here
-        )
+        # Each of its class, as in the dict: the kernel keeps what it finds here.
+        self.handles: list[Any] = handles
 
     def subset(self, wanted: Container[bytes]) -> PackedValues:
         """Only what has one of these handles."""

@@ -33,11 +33,11 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable, Hashable
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
 from weft.model.packed import PackedValues
-from weft.model.recording import NO_OBJECT, Pattern, Recorder, rows_in
+from weft.model.recording import NO_OBJECT, ChannelNotice, Pattern, Recorder, rows_in
 
 try:
     from librt.strings import BytesWriter, write_f64_le, write_i32_le, write_i64_le
@@ -62,29 +62,6 @@ _FLOAT_ADDITION: Final = struct.Struct("<iiqqdii")
 
 
 Bytes = bytes | memoryview
-
-
-class Happened(Protocol):
-    """What an event channel has noticed."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def mono_ns(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def operation(self) -> str: ...
-    @property
-    def priority(self) -> int | None: ...
-    @property
-    def sub_priority(self) -> int | None: ...
-    @property
-    def deadline_ns(self) -> int: ...
-    @property
-    def queue(self) -> int: ...
-    @property
-    def detail(self) -> str: ...
 
 
 class BookBatch:
@@ -133,7 +110,7 @@ class Book(Recorder):
     ) -> None:
         super().__init__()
         self.others: dict[str, None] = {}  # nodes that have, or had, members
-        self._happenings: deque[Happened] = deque()  # appended to by any thread
+        self._happenings: deque[ChannelNotice] = deque()  # appended to by any thread
         self._payloads = payloads
         self._form = _KEPT if payloads else SIZED
         self._most_entries = most_entries
@@ -178,7 +155,7 @@ class Book(Recorder):
     def next_shape(self) -> int:
         return self.first + len(self._shapes)
 
-    def learn(self, key: Hashable, rows: tuple[Pattern, ...]) -> int:
+    def learn(self, key: object, rows: tuple[Pattern, ...]) -> int:
         if len(self.shapes) >= SHAPES or self._remembered >= ROWS:
             self._turn_over()
         number = self.next_shape()
@@ -217,7 +194,7 @@ class Book(Recorder):
             self._commands.pop()
         self._commands.append((self.count, command))
 
-    def happened(self, happening: Happened) -> None:
+    def happened(self, happening: ChannelNotice) -> None:
         self._happenings.append(happening)
 
     def _enter_happenings(self) -> None:

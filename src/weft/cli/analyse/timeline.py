@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from weft.cli.arguments import add_out, real
 from weft.host.event_channel.run import RunRows, read_run
 from weft.model.errors import SettingsError
+from weft.model.json_types import JsonObject
 from weft.recorder.timeline import (
     Figures,
     TimelineLane,
@@ -195,7 +195,7 @@ def _lines(shown: Sequence[TimelineLane], window: TimeWindow) -> list[str]:
 
 def _as_json(
     run: str, shown: Sequence[TimelineLane], window: TimeWindow, origin: int, read: RunRows
-) -> dict[str, Any]:
+) -> JsonObject:
     by_priority = figures_by_priority(shown, window)
     return {
         "run": str(run),
@@ -213,7 +213,7 @@ def _as_json(
     }  # fmt: skip
 
 
-def _figures_json(one: Figures) -> dict[str, Any]:
+def _figures_json(one: Figures) -> JsonObject:
     laxity = one.laxity
     return {
         "pushes": one.pushes,

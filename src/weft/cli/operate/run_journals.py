@@ -8,9 +8,8 @@ agent.  Else it is for the user to say.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from weft.cli.operate.journal import look
+from weft.cli.operate.journal import JournalFacts, look
 from weft.fabric import Topology
 from weft.host.mesh.journal import SUFFIX, set_aside
 from weft.model.errors import FabricError
@@ -36,7 +35,7 @@ def make_way(home: Path, topology: Topology, anew: bool) -> list[str]:
     return [f"nodes begin with empty journals ({why}); the old ones are {', '.join(moved)}"]
 
 
-def _held(found: dict[str, Any]) -> str:
+def _held(found: JournalFacts) -> str:
     """What would be lost."""
     said = []
     if messages := sum(found["queues"].values()):

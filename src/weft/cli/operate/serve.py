@@ -10,10 +10,9 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import weft
 from weft.cli.arguments import (
@@ -124,7 +123,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     return settings_from(flags, arguments.settings)
 
 
-def settings_from(flags: dict[str, Any], file: str | None) -> Settings:
+def settings_from(flags: Mapping[str, object], file: str | None) -> Settings:
     text = ""
     if file:
         try:

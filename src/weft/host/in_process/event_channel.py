@@ -263,7 +263,7 @@ class ProcessChannel(Hosted):
                     f"channel {self.name}: a consumer cannot start it; let another thread do so"
                 )
             self._running.start()
-            if self.dispatcher.realtime:
+            if isinstance(self.dispatcher, HostDispatcher) and self.dispatcher.realtime:
                 take(channel_standing(True), self._drive.attendant)
 
     def _require_started(self) -> None:
@@ -303,7 +303,7 @@ class ProcessChannel(Hosted):
         running.require_here()
         if self._closed:
             return []
-        if not self._by_itself:
+        if not isinstance(self.dispatcher, HostDispatcher):
             self._leave()
             return []
         if self._drive.is_held or self.dispatcher.is_own_thread():

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.fabric import Release, Topology, kept_back, kept_names
+from weft.fabric import ReleaseRule, Topology, kept_back, kept_names
 from weft.kernel.federation.plain import callback_from_plain, callback_to_plain
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.parcels import Data, Ordered, Share
@@ -22,7 +22,7 @@ _VALUES = {"receive_interaction": 1, "reflect_attribute_values": 1, "receive_dir
 
 
 class ReleaseControl:
-    def __init__(self, topology: Topology, rules: Iterable[Release], own: str) -> None:
+    def __init__(self, topology: Topology, rules: Iterable[ReleaseRule], own: str) -> None:
         self._kept: dict[str, frozenset[str]] = {}  # by destination
         rules = tuple(rules)
         for node in topology.servers if rules else ():
@@ -34,7 +34,7 @@ class ReleaseControl:
     def holds_for(self, node: str) -> bool:
         return node in self._kept
 
-    def passed(self, node: str, parcel: Any, federation: Federation | None) -> Any:
+    def passed(self, node: str, parcel: object, federation: Federation | None) -> object:
         """The parcel as it may go to that node; None if nothing of it may."""
         if federation is None:
             return None if isinstance(parcel, (Data, Ordered)) else parcel
@@ -88,7 +88,7 @@ class ReleaseControl:
         return found
 
 
-def _kept_on_way(topology: Topology, rules: tuple[Release, ...], start: str, end: str) -> frozenset[str]:
+def _kept_on_way(topology: Topology, rules: tuple[ReleaseRule, ...], start: str, end: str) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     came_by = ""
     for hop in topology.route(start, end):

@@ -15,7 +15,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from weft.host.processes import this_process
 from weft.host.recording.files import (
     RUN_FILE,
     NodeFiles,
+    RunInfo,
     node_file,
     open_run_folder,
     read_json,
@@ -38,8 +39,10 @@ from weft.kernel.node.faults import trace_of
 from weft.kernel.recording.message_rows import Recordings
 from weft.kernel.state.federation import Federation
 from weft.model.errors import WeftError
+from weft.model.json_types import JsonObject
 from weft.model.log_text import ERROR, LogText
 from weft.model.recording import NO_OBJECT, Recorder
+from weft.model.records import Source
 from weft.recorder import VERSION, Book, BookBatch
 
 QUEUE_BYTES = 64 << 20
@@ -76,7 +79,7 @@ class RunWriter:
         self._identity = run_id(federation.name, federation.execution)
         self._of = federation
         self._extensions = len(federation.extensions)  # when its models were last written
-        self._info = {
+        self._info: RunInfo = {
             "federation": federation.name,
             "id": self._identity,
             "start": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.began_ns // 10**9)),
@@ -90,14 +93,14 @@ class RunWriter:
         self._process = this_process()
         self._files: NodeFiles | None = None
         self._sequence = 1
-        self._told: tuple[Any, ...] = ()
+        self._told: tuple[int, bool, list[str]] | None = None
 
-    def open(self, settings: dict[str, Any]) -> NodeFiles:
+    def open(self, settings: Mapping[str, object]) -> NodeFiles:
         """The folder and its files, when the first rows are to be written; raises OSError."""
         if self._files is None:
             folder = open_run_folder(self._directory, self.federation, self._identity, self.began_ns)
             before = read_json(node_file(folder, self.node))
-            info = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
+            info: RunInfo = {**self._info, **write_models(folder, *_models(self._of)), "settings": settings}
             self._files = NodeFiles(folder, self.node, self.began_ns, info)
             self.folder = folder
             if before:
@@ -107,7 +110,7 @@ class RunWriter:
             self._note("start", {"detail": f"schema {VERSION}"})
         return self._files
 
-    def write(self, batches: list[BookBatch | int], settings: dict[str, Any]) -> None:
+    def write(self, batches: list[BookBatch | int], settings: Mapping[str, object]) -> None:
         """As one more file; raises OSError, and nothing of them is written then."""
         files = self.open(settings)
         parts: list[Part] = []
@@ -130,7 +133,7 @@ class RunWriter:
             told = read_json(self.folder / RUN_FILE)
             write_json(self.folder / RUN_FILE, {**told, **write_models(self.folder, *_models(self._of))})
 
-    def _note(self, kind: str, more: dict[str, Any]) -> None:
+    def _note(self, kind: str, more: dict[str, object]) -> None:
         """A row of the recorder's own."""
         assert self._files is not None
         self._write_parts(self._files, [Part(_special(kind, more), self._sequence)])
@@ -142,7 +145,7 @@ class RunWriter:
         self._sequence = last.sequence + last.batch.rows
         self.rows += sum(part.batch.rows for part in parts)
 
-    def stop(self, settings: dict[str, Any]) -> None:
+    def stop(self, settings: Mapping[str, object]) -> None:
         """In order: it is the last thing that is written."""
         self.open(settings)
         self._note("stop", {})
@@ -157,7 +160,7 @@ class RunWriter:
     def tell(self) -> None:
         """What nodes/<node>.json says, if that has changed."""
         others = [other for other in self.book.others if other != self.node]
-        told = (self.dropped, self.finished, tuple(others))
+        told = (self.dropped, self.finished, others)
         if self._files is None or told == self._told:
             return
         self._files.write_node(
@@ -191,7 +194,7 @@ def clock_offset(
     return min(found)[1]
 
 
-def _special(kind: str, more: dict[str, Any]) -> BookBatch:
+def _special(kind: str, more: dict[str, object]) -> BookBatch:
     """A row of the recorder's own."""
     book = Book()
     shape = book.learn(kind, ((("kind", kind), ("federate", 0)),))
@@ -202,7 +205,7 @@ def _special(kind: str, more: dict[str, Any]) -> BookBatch:
     return batch
 
 
-def _models(federation: Federation) -> tuple[list[Any], Any]:
+def _models(federation: Federation) -> tuple[list[Source], Source | None]:
     """The object model modules in the order in which they came, and the RID file."""
     modules, mim, _, rid = federation.founding
     sources = [*([] if mim is None else [mim]), *modules]
@@ -226,7 +229,7 @@ class NodeRecordings(Recordings):
         payloads: bool = True,
         interval: float = INTERVAL,
         queue_bytes: int = QUEUE_BYTES,
-        settings: dict[str, Any] | None = None,
+        settings: Mapping[str, object] | None = None,
         write: Callable[[RunWriter, list[BookBatch | int]], None] | None = None,
         writer: Writer | None = None,
     ) -> None:
@@ -316,7 +319,7 @@ class NodeRecordings(Recordings):
                 run.waiting.append(rows)
         self._wake.set()
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """For a survey: where to, how much, and what waits to be written."""
         return {
             "on": not self.closed,

@@ -39,8 +39,8 @@ from weft.interest.strategies import StaticGridPartitioned, make_strategy
 from weft.kernel.state.effects import Listen
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents, Where
+from weft.kernel.state.step import Step
 from weft.kernel.state.traffic import EVERYBODY, Footprint, Spread
-from weft.kernel.state.turn import Turn
 from weft.model.handles import AttributeHandle, FederateHandle, RegionHandle
 from weft.model.records import Source
 
@@ -199,16 +199,17 @@ class Channels(Spread):
         """The multicast groups of the channels; none if there are no groups."""
         return tuple(dict.fromkeys([str(self._settings.group(channel)) for channel in channels]))
 
-    def listen(self, turn: Turn, federation: Federation) -> None:
+    def listen(self, step: Step) -> None:
         """After a command: which groups this node is to listen to from now on."""
+        federation = step.federation
         if not self.multicast:
             return
         self._refresh(federation)
-        here = [c for c, nodes in sorted(self._listeners.items()) if turn.node in nodes]
+        here = [c for c, nodes in sorted(self._listeners.items()) if step.node in nodes]
         groups = self.groups(tuple(here))
         if groups != self._groups:
             self._groups = groups
-            turn.effects.append(Listen(federation.name, groups))
+            step.effects.append(Listen(federation.name, groups))
 
     # --- counting ---------------------------------------------------------------------------------------------
 

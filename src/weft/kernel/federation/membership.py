@@ -8,7 +8,7 @@ from weft.kernel.federation import restore, save, synchronization
 from weft.kernel.message import advisories, timed_deletion, update_rates
 from weft.kernel.services import ownership_transfers, timed_changes
 from weft.kernel.state.federation import Federation, Instance, Member
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import galt_exchange, grants
 from weft.model.enums import ResignAction
 from weft.model.errors import FederateNameAlreadyInUse, FederateOwnsAttributes, InvalidResignAction
@@ -31,24 +31,25 @@ _CANCELS = (
 )
 
 
-def _taken(turn: Turn, federation: Federation, name: str) -> str:
+def _taken(step: Step, name: str) -> str:
+    federation = step.federation
     for member in federation.members.values():
         if member.name == name and member.absence is not None:
-            return f"the federate {name!r} of {federation.name!r} {member.absence.words(turn.now)}"
+            return f"the federate {name!r} of {federation.name!r} {member.absence.words(step.now)}"
     return f"a federate named {name!r} has joined {federation.name!r}"
 
 
 def join(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     node: str,
     session: int,
     kind: str,
     name: str | None,
     model: ObjectModel | None,
 ) -> Member:
+    federation = step.federation
     if name is not None and name in federation.member_names:
-        raise FederateNameAlreadyInUse(_taken(turn, federation, name))
+        raise FederateNameAlreadyInUse(_taken(step, name))
     if model is not None:
         federation.catalog.absorb(model)
         federation.ordered |= federation.catalog.ordered
@@ -69,7 +70,7 @@ def join(
     federation.orders.nodes[node] = None
     federation.member_names[member.name] = member
     federation.changed()
-    synchronization.after_join(turn, federation, member)
+    synchronization.after_join(step, member)
     return member
 
 
@@ -102,7 +103,9 @@ def _directive(name: str) -> ResignAction:
     return ResignAction.CANCEL_THEN_DELETE_THEN_DIVEST
 
 
-def resign(turn: Turn, federation: Federation, member: Member, action: ResignAction) -> None:
+def resign(step: Step, action: ResignAction) -> None:
+    federation = step.federation
+    member = step.member
     if not isinstance(action, ResignAction):
         raise InvalidResignAction(f"{action!r} is no resign action")
     if action not in _CANCELS:
@@ -114,49 +117,51 @@ def resign(turn: Turn, federation: Federation, member: Member, action: ResignAct
                 raise FederateOwnsAttributes(
                     f"{member!r} owns attributes of {instance.name!r}; resign with an action that divests or deletes"
                 )
-    _leave(turn, federation, member, left, action in _DELETES)
+    _leave(step, left, action in _DELETES)
 
 
-def resign_lost(turn: Turn, federation: Federation, member: Member, fault: str = "") -> None:
+def resign_lost(step: Step, fault: str = "") -> None:
     """The federate is gone: resign it by its own directive; what the directive leaves owned is divested all the same."""
+    federation = step.federation
+    member = step.member
     left = [i for i in federation.instances.values() if member in i.owners.values()]
-    _leave(turn, federation, member, left, member.resign_directive in _DELETES)
+    _leave(step, left, member.resign_directive in _DELETES)
 
 
-def _leave(turn: Turn, federation: Federation, member: Member, left: list[Instance], delete: bool) -> None:
+def _leave(step: Step, left: list[Instance], delete: bool) -> None:
+    federation = step.federation
+    member = step.member
     privilege = federation.catalog.privilege
     stays = []
     for instance in left:
         if delete and instance.owners.get(privilege) is member:
             for other in federation.seated(instance.knowledge.mask & ~member.bit):
-                turn.callback(
-                    federation, other, "remove_object_instance", (instance.handle, b"", member.handle)
-                )
+                step.callback(other, "remove_object_instance", (instance.handle, b"", member.handle))
             timed_deletion.remove(federation, instance)
         else:
             stays.append(instance)
     published = [*member.declared.subscribed, *member.declared.subscribed_at]
     received = [*member.declared.receives, *member.declared.receives_at]
     _remove(federation, member)
-    if member.node == turn.node:
+    if member.node == step.node:
         federation.keep_messages(member)
     timed_deletion.after_resign(federation, member)
     galt_exchange.left(federation, member)
-    if federation.home == turn.node:
-        grants.settle(turn, federation)
-        turn.begins = True
-    timed_changes.resigned(turn, federation, member.handle)
-    federation.orders.left(turn, federation, member.handle)
-    ownership_transfers.leave(turn, federation, member, stays)
-    synchronization.after_resign(turn, federation, member)
-    save.after_resign(turn, federation, member)
-    restore.after_resign(turn, federation, member)
+    if federation.home == step.node:
+        grants.settle(step)
+        step.turn.begins = True
+    timed_changes.resigned(step, member.handle)
+    federation.orders.left(step, member.handle)
+    ownership_transfers.leave(step, stays)
+    synchronization.after_resign(step)
+    save.after_resign(step)
+    restore.after_resign(step)
     catalog = federation.catalog
     for object_class in published:
-        advisories.registrations(turn, federation, catalog.object_classes[object_class].family())
+        advisories.registrations(step, catalog.object_classes[object_class].family())
     for interaction_class in received:
-        advisories.interactions(turn, federation, catalog.interaction_classes[interaction_class].family())
-    advisories.instances(turn, federation, federation.instances.values() if published else stays)
+        advisories.interactions(step, catalog.interaction_classes[interaction_class].family())
+    advisories.instances(step, federation.instances.values() if published else stays)
 
 
 def _remove(federation: Federation, member: Member) -> None:

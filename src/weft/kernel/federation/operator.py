@@ -33,8 +33,8 @@ from weft.kernel.state.effects import Notice
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Caller, Request
 from weft.kernel.state.save_state import Halt
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, Report, Timetable
-from weft.kernel.state.turn import Turn
 from weft.kernel.time import blocking, galt_exchange, grants
 from weft.model.errors import NameNotFound, RTIinternalError
 from weft.ordering.galt import Bound
@@ -49,7 +49,7 @@ PAUSED = "operator_paused"
 RESUMED = "operator_resumed"
 STEPPED = "operator_stepped"
 GATE_MOVED = "gate_moved"
-COMMANDS = (PAUSED, RESUMED, STEPPED, GATE_MOVED)
+COMMANDS: tuple[str, ...] = (PAUSED, RESUMED, STEPPED, GATE_MOVED)
 
 
 # --- what the operator asks for -----------------------------------------------------------------------------------
@@ -112,11 +112,12 @@ def answer(federation: Federation, action: str, now: float) -> dict[str, Any]:
     return found if facts is None else {**found, "paused": facts}
 
 
-def told(turn: Turn, federation: Federation, text: str, member: Member) -> None:
+def told(step: Step, text: str, member: Member) -> None:
     """At the home: for its log, and a row of the run."""
-    turn.effects.append(Notice(f"federation {federation.name!r}: {text}", warning=False))
+    federation = step.federation
+    step.effects.append(Notice(f"federation {federation.name!r}: {text}", warning=False))
     if federation.recorder is not None:
-        call_rows.steered(turn, federation, federation.recorder, member, text)
+        call_rows.steered(step, federation.recorder, member, text)
 
 
 # --- what can be said of it -----------------------------------------------------------------------------------------
@@ -148,31 +149,35 @@ def paused_facts(federation: Federation, now: float) -> dict[str, Any] | None:
 # --- the commands -----------------------------------------------------------------------------------------------------
 
 
-def operator_paused(turn: Turn, federation: Federation, member: Member, by: str) -> None:
+def operator_paused(step: Step, by: str) -> None:
     """A pause of what is paused takes back the steps that are still to come."""
+    federation = step.federation
     if federation.halt is not None:
         federation.halt.steps = 0
         return
-    halt = federation.halt = Halt(turn.now, by)
-    if federation.home == turn.node:
+    halt = federation.halt = Halt(step.now, by)
+    if federation.home == step.node:
         halt.version = galt_exchange.table_of(federation).version + 1
-        turn.begins = True  # the nodes are asked behind this command, so that it holds by then
+        step.turn.begins = True  # the nodes are asked behind this command, so that it holds by then
 
 
-def operator_resumed(turn: Turn, federation: Federation, member: Member) -> None:
+def operator_resumed(step: Step) -> None:
+    federation = step.federation
     if federation.halt is not None:
         federation.halt = None
-        grants.look_again(turn, federation)
+        grants.look_again(step)
 
 
-def operator_stepped(turn: Turn, federation: Federation, member: Member, count: int) -> None:
+def operator_stepped(step: Step, count: int) -> None:
+    federation = step.federation
     if federation.halt is not None:
         federation.halt.steps += count
-        turn.begins = True
+        step.turn.begins = True
 
 
-def gate_moved(turn: Turn, federation: Federation, member: Member, time: Any, counted: bool) -> None:
+def gate_moved(step: Step, time: Any, counted: bool) -> None:
     """That time is let through.  `counted`: that is a step; else it may become one."""
+    federation = step.federation
     halt = federation.halt
     if halt is None:
         return
@@ -182,8 +187,8 @@ def gate_moved(turn: Turn, federation: Federation, member: Member, time: Any, co
     if halt.gate is None or time > halt.gate:
         halt.gate = time
         halt.round = federation.sequence + 1
-        grants.look_again(turn, federation)
-    turn.begins = True
+        grants.look_again(step)
+    step.turn.begins = True
 
 
 # --- which time comes next ----------------------------------------------------------------------------------------------

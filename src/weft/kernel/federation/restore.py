@@ -17,9 +17,9 @@ from weft.kernel.federation import operator, snapshot, snapshot_orders
 from weft.kernel.federation.plain import SnapshotError
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import Callback, Notice
-from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.federation import Federation
 from weft.kernel.state.save_state import Restoring
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.enums import RestoreFailureReason, RestoreStatus
 from weft.model.errors import RestoreInProgress, RestoreNotInProgress, RestoreNotRequested, SaveInProgress
 from weft.model.handles import FederateHandle
@@ -33,7 +33,8 @@ Places = list[tuple[FederateHandle, FederateHandle, str]]
 """Of each joined federate: its handle now, and handle and name after the restore."""
 
 
-def request_federation_restore(turn: Turn, federation: Federation, member: Member, label: str) -> None:
+def request_federation_restore(step: Step, label: str) -> None:
+    federation = step.federation
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
     preconditions.name("a save", label)
@@ -43,7 +44,7 @@ def request_federation_restore(turn: Turn, federation: Federation, member: Membe
         raise RestoreInProgress(f"the federation is being restored from {federation.restoring.label!r}")
     if federation.save_asked:
         raise SaveInProgress(f"a save is being asked for: {federation.save_asked[0].label!r}; try again")
-    federation.restoring = Restoring(label, member.handle)
+    federation.restoring = Restoring(label, step.member.handle)
 
 
 def places(federation: Federation, data: Any) -> Places | str:
@@ -76,8 +77,9 @@ def is_pending(federation: Federation, label: str) -> bool:
     return restoring is not None and restoring.label == label and restoring.data is None
 
 
-def decision(turn: Turn, federation: Federation, label: str, data: Any) -> tuple[Any, Places | None]:
+def decision(step: Step, label: str, data: Any) -> tuple[Any, Places | None]:
     """What to do with what the host has found: the arguments of `restore_decided`."""
+    federation = step.federation
     if data is None:
         return None, None
     try:
@@ -86,7 +88,7 @@ def decision(turn: Turn, federation: Federation, label: str, data: Any) -> tuple
     except SnapshotError as error:
         who = str(error)
     if isinstance(who, str):
-        turn.effects.append(
+        step.effects.append(
             Notice(
                 LogText(
                     f"federation {federation.name!r} cannot be restored from {label!r}: {who}",
@@ -101,69 +103,70 @@ def decision(turn: Turn, federation: Federation, label: str, data: Any) -> tuple
     return data, who
 
 
-def restore_decided(
-    turn: Turn, federation: Federation, member: Member, data: Any, who: Places | None
-) -> None:
+def restore_decided(step: Step, data: Any, who: Places | None) -> None:
+    federation = step.federation
     restoring = federation.restoring
     if restoring is None:
         return
     requester = federation.members.get(restoring.requester)
     if who is None:
         federation.restoring = None
-        turn.begins = True  # a save may have waited
+        step.turn.begins = True  # a save may have waited
         if requester is not None:
-            turn.callback(federation, requester, "request_federation_restore_failed", (restoring.label,))
+            step.callback(requester, "request_federation_restore_failed", (restoring.label,))
         return
     restoring.data = data
     if requester is not None:
-        turn.callback(federation, requester, "request_federation_restore_succeeded", (restoring.label,))
+        step.callback(requester, "request_federation_restore_succeeded", (restoring.label,))
     for now, after, name in who:
         restoring.handles[now] = after
         told = federation.members[now]
-        turn.pause_callback(federation, told, "federation_restore_begun", ())
+        step.pause_callback(told, "federation_restore_begun", ())
         arguments = (restoring.label, name, after)
-        turn.pause_callback(federation, told, "initiate_federate_restore", arguments)
-    _note(turn, federation)
+        step.pause_callback(told, "initiate_federate_restore", arguments)
+    _note(step)
 
 
-def federate_restore_complete(turn: Turn, federation: Federation, member: Member) -> None:
-    _complete(turn, federation, member, None)
+def federate_restore_complete(step: Step) -> None:
+    _complete(step, None)
 
 
-def federate_restore_not_complete(turn: Turn, federation: Federation, member: Member) -> None:
-    _complete(turn, federation, member, RestoreFailureReason.FEDERATE_REPORTED_FAILURE_DURING_RESTORE)
+def federate_restore_not_complete(step: Step) -> None:
+    _complete(step, RestoreFailureReason.FEDERATE_REPORTED_FAILURE_DURING_RESTORE)
 
 
-def _complete(
-    turn: Turn, federation: Federation, member: Member, failure: RestoreFailureReason | None
-) -> None:
-    restoring = federation.restoring
+def _complete(step: Step, failure: RestoreFailureReason | None) -> None:
+    member = step.member
+    restoring = step.federation.restoring
     if restoring is None or restoring.data is None or member.handle in restoring.done:
         raise RestoreNotRequested(f"{member!r} is not told to restore, or has already done so")
     restoring.done[member.handle] = None
     restoring.failure = restoring.failure or failure
-    _conclude(turn, federation, restoring)
+    _conclude(step, restoring)
 
 
-def _conclude(turn: Turn, federation: Federation, restoring: Restoring) -> None:
+def _conclude(step: Step, restoring: Restoring) -> None:
+    federation = step.federation
     if all(handle in restoring.done for handle in federation.members):
         if restoring.failure is not None:
-            _fail(turn, federation, restoring.failure)
+            _fail(step, restoring.failure)
         else:
-            _succeed(turn, federation, restoring)
+            _succeed(step, restoring)
 
 
-def abort_federation_restore(turn: Turn, federation: Federation, member: Member) -> None:
-    restoring = federation.restoring
+def abort_federation_restore(step: Step) -> None:
+    restoring = step.federation.restoring
     if restoring is None:
         raise RestoreNotInProgress("the federation is not being restored")
     if restoring.data is None:
-        restore_decided(turn, federation, member, None, None)
+        restore_decided(step, None, None)
     else:
-        _fail(turn, federation, RestoreFailureReason.RESTORE_ABORTED)
+        _fail(step, RestoreFailureReason.RESTORE_ABORTED)
 
 
-def after_resign(turn: Turn, federation: Federation, member: Member) -> None:
+def after_resign(step: Step) -> None:
+    federation = step.federation
+    member = step.member
     restoring = federation.restoring
     if restoring is None:
         return
@@ -173,20 +176,22 @@ def after_resign(turn: Turn, federation: Federation, member: Member) -> None:
         return
     restoring.handles.pop(member.handle, None)
     restoring.failure = restoring.failure or RestoreFailureReason.FEDERATE_RESIGNED_DURING_RESTORE
-    _conclude(turn, federation, restoring)
+    _conclude(step, restoring)
 
 
-def _fail(turn: Turn, federation: Federation, reason: RestoreFailureReason) -> None:
+def _fail(step: Step, reason: RestoreFailureReason) -> None:
+    federation = step.federation
     federation.restoring = None
-    turn.begins = True
+    step.turn.begins = True
     for member in federation.members.values():
-        turn.pause_callback(federation, member, "federation_not_restored", (reason,))
-    _note(turn, federation)
+        step.pause_callback(member, "federation_not_restored", (reason,))
+    _note(step)
 
 
-def _succeed(turn: Turn, federation: Federation, restoring: Restoring) -> None:
+def _succeed(step: Step, restoring: Restoring) -> None:
     """The saved federation takes the place of this one; messages that are still under way in this one are not for it."""
-    successor = snapshot.restored(restoring.data, turn.now)
+    federation = step.federation
+    successor = snapshot.restored(restoring.data, step.now)
     successor.execution = f"{federation.execution}/{federation.sequence + 1}"
     successor.home = successor.rti.node = federation.home
     successor.nodes = dict(federation.nodes)
@@ -198,30 +203,33 @@ def _succeed(turn: Turn, federation: Federation, restoring: Restoring) -> None:
         member = successor.members[after]
         member.node = federation.members[now].node
         member.session = federation.members[now].session
-        if member.node != turn.node:
+        if member.node != step.node:
             successor.reports_due.pop(after, None)
+    restored = Step(step.turn, successor, successor.rti)
     for member in successor.members.values():
-        turn.pause_callback(successor, member, "federation_restored", ())
-        if member.node == turn.node:
+        restored.pause_callback(member, "federation_restored", ())
+        if member.node == step.node:
             for method, arguments in held.get(member.handle, ()):
-                turn.effects.append(Callback(member.session, method, arguments))
+                step.effects.append(Callback(member.session, method, arguments))
     snapshot_orders.begin_anew(successor)
     operator.inherit(federation, successor)
     federation.successor = successor
-    _note(turn, successor)
-    turn.note(successor, None, "HLAlastSaveName", "HLAlastSaveTime", "HLAfederatesInFederation")
+    _note(restored)
+    restored.note(None, "HLAlastSaveName", "HLAlastSaveTime", "HLAfederatesInFederation")
 
 
-def _note(turn: Turn, federation: Federation) -> None:
+def _note(step: Step) -> None:
+    federation = step.federation
     for member in federation.members.values():
-        turn.note(federation, member, "HLAfederateState")
+        step.note(member, "HLAfederateState")
 
 
-def query_federation_restore_status(turn: Turn, federation: Federation, member: Member) -> None:
+def query_federation_restore_status(step: Step) -> None:
+    federation = step.federation
     response = [
         FederateRestoreStatus(handle, *_status(federation.restoring, handle)) for handle in federation.members
     ]
-    turn.callback(federation, member, "federation_restore_status_response", (response,))
+    step.callback(step.member, "federation_restore_status_response", (response,))
 
 
 def _status(restoring: Restoring | None, handle: FederateHandle) -> tuple[FederateHandle, RestoreStatus]:

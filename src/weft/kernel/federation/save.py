@@ -15,10 +15,10 @@ from typing import Any
 
 from weft.kernel.federation import timed_saves
 from weft.kernel.state import preconditions
-from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.federation import Federation
 from weft.kernel.state.save_state import Saving
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED
-from weft.kernel.state.turn import Turn
 from weft.kernel.time import tso_queue
 from weft.model.enums import SaveFailureReason, SaveStatus
 from weft.model.errors import (
@@ -38,9 +38,8 @@ SAVE_ENDED = "save_ended"
 _COMPLETE = SaveStatus.FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE
 
 
-def request_federation_save(
-    turn: Turn, federation: Federation, member: Member, label: str, time: LogicalTime | None = None
-) -> None:
+def request_federation_save(step: Step, label: str, time: LogicalTime | None = None) -> None:
+    federation = step.federation
     if not isinstance(label, str):
         raise TypeError(f"the label of a save is text, not {label!r}")
     preconditions.name("a save", label)
@@ -49,39 +48,43 @@ def request_federation_save(
     if federation.restoring is not None:
         raise RestoreInProgress(f"the federation is being restored from {federation.restoring.label!r}")
     if time is None:
-        initiate(turn, federation, label, None)
+        initiate(step, label, None)
     else:
-        timed_saves.schedule(turn, federation, member, label, time)
-        _note(turn, federation)
+        timed_saves.schedule(step, label, time)
+        _note(step)
 
 
-def save_due(turn: Turn, federation: Federation, member: Member) -> None:
+def save_due(step: Step) -> None:
     """All time-constrained federates have come to the time of the save, and nobody will send anything up to it any more.
 
     A node may hear of that by this very command, before it has been told the bound that it follows from.
     """
+    federation = step.federation
     if federation.save_scheduled is not None:
         label, time = federation.save_scheduled
         value: Any = time.value
         for one in federation.members.values():
-            if one.node == turn.node and one.timing.constrained and one.timing.mode != GRANTED:
-                tso_queue.deliver_until(turn, federation, one, (value, 1))
-        initiate(turn, federation, label, time)
+            if one.node == step.node and one.timing.constrained and one.timing.mode != GRANTED:
+                tso_queue.deliver_until(step, one, (value, 1))
+        initiate(step, label, time)
 
 
-def initiate(turn: Turn, federation: Federation, label: str, time: LogicalTime | None) -> None:
+def initiate(step: Step, label: str, time: LogicalTime | None) -> None:
+    federation = step.federation
     saving = Saving(label, time)
     federation.saving = saving
     federation.save_scheduled = None
-    timed_saves.set_limit(turn, federation)
+    timed_saves.set_limit(step)
     arguments = (label,) if time is None else (label, time)
     for member in federation.members.values():
         saving.status[member.handle] = SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE
-        turn.pause_callback(federation, member, "initiate_federate_save", arguments)
-    _note(turn, federation)
+        step.pause_callback(member, "initiate_federate_save", arguments)
+    _note(step)
 
 
-def federate_save_begun(turn: Turn, federation: Federation, member: Member) -> None:
+def federate_save_begun(step: Step) -> None:
+    federation = step.federation
+    member = step.member
     saving = federation.saving
     if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_INSTRUCTED_TO_SAVE:
         raise SaveNotInitiated(f"{member!r} is not told to save, or has already begun")
@@ -94,34 +97,36 @@ def _reach_point(federation: Federation, saving: Saving) -> None:
         saving.point = federation.sequence + 1
 
 
-def federate_save_complete(turn: Turn, federation: Federation, member: Member) -> None:
-    _complete(turn, federation, member, None)
+def federate_save_complete(step: Step) -> None:
+    _complete(step, None)
 
 
-def federate_save_not_complete(turn: Turn, federation: Federation, member: Member) -> None:
-    _complete(turn, federation, member, SaveFailureReason.FEDERATE_REPORTED_FAILURE_DURING_SAVE)
+def federate_save_not_complete(step: Step) -> None:
+    _complete(step, SaveFailureReason.FEDERATE_REPORTED_FAILURE_DURING_SAVE)
 
 
-def _complete(turn: Turn, federation: Federation, member: Member, failure: SaveFailureReason | None) -> None:
-    saving = federation.saving
+def _complete(step: Step, failure: SaveFailureReason | None) -> None:
+    member = step.member
+    saving = step.federation.saving
     if saving is None or saving.status.get(member.handle) is not SaveStatus.FEDERATE_SAVING:
         raise FederateHasNotBegunSave(f"{member!r} has not begun to save")
     saving.status[member.handle] = _COMPLETE
     saving.failure = saving.failure or failure
-    _conclude(turn, federation, saving)
+    _conclude(step, saving)
 
 
 def all_complete(saving: Saving) -> bool:
     return all(status is _COMPLETE for status in saving.status.values())
 
 
-def _conclude(turn: Turn, federation: Federation, saving: Saving) -> None:
+def _conclude(step: Step, saving: Saving) -> None:
     """A save that has failed ends with the last federate; one that has not is first written by the home's host."""
     if saving.failure is not None and all_complete(saving):
-        _end(turn, federation, saving.failure)
+        _end(step, saving.failure)
 
 
-def abort_federation_save(turn: Turn, federation: Federation, member: Member) -> None:
+def abort_federation_save(step: Step) -> None:
+    federation = step.federation
     saving = federation.saving
     if saving is None:
         scheduled = federation.save_scheduled
@@ -131,11 +136,12 @@ def abort_federation_save(turn: Turn, federation: Federation, member: Member) ->
         raise SaveNotInProgress(
             f"all federates have completed the save {saving.label!r}; it is being written"
         )
-    _end(turn, federation, SaveFailureReason.SAVE_ABORTED)
+    _end(step, SaveFailureReason.SAVE_ABORTED)
 
 
-def save_writing(turn: Turn, federation: Federation, member: Member) -> None:
+def save_writing(step: Step) -> None:
     """All is there and the home's host writes it: from here on a federate that resigns does so after the save."""
+    federation = step.federation
     if federation.saving is not None:
         federation.saving.writing = True
 
@@ -145,46 +151,50 @@ def is_writing(federation: Federation, label: str) -> bool:
     return saving is not None and saving.writing and saving.label == label
 
 
-def save_ended(turn: Turn, federation: Federation, member: Member, written: bool) -> None:
+def save_ended(step: Step, written: bool) -> None:
+    federation = step.federation
     saving = federation.saving
     if saving is not None:
         if written:
             federation.last_save = (saving.label, saving.time)
-        _end(turn, federation, None if written else SaveFailureReason.RTI_UNABLE_TO_SAVE)
+        _end(step, None if written else SaveFailureReason.RTI_UNABLE_TO_SAVE)
 
 
-def after_resign(turn: Turn, federation: Federation, member: Member) -> None:
-    saving = federation.saving
+def after_resign(step: Step) -> None:
+    saving = step.federation.saving
     if saving is not None:
-        saving.status.pop(member.handle, None)
+        saving.status.pop(step.member.handle, None)
         if not saving.writing:
             saving.failure = saving.failure or SaveFailureReason.FEDERATE_RESIGNED_DURING_SAVE
-            _conclude(turn, federation, saving)
+            _conclude(step, saving)
 
 
-def _end(turn: Turn, federation: Federation, reason: SaveFailureReason | None) -> None:
+def _end(step: Step, reason: SaveFailureReason | None) -> None:
+    federation = step.federation
     federation.saving = None
     for member in federation.members.values():
         if reason is None:
-            turn.pause_callback(federation, member, "federation_saved", ())
+            step.pause_callback(member, "federation_saved", ())
         else:
-            turn.pause_callback(federation, member, "federation_not_saved", (reason,))
-    _note(turn, federation)
+            step.pause_callback(member, "federation_not_saved", (reason,))
+    _note(step)
     if reason is None:
-        turn.note(federation, None, "HLAlastSaveName", "HLAlastSaveTime")
-    timed_saves.set_limit(turn, federation)
-    turn.begins = True  # another may have waited for the end of this one
+        step.note(None, "HLAlastSaveName", "HLAlastSaveTime")
+    timed_saves.set_limit(step)
+    step.turn.begins = True  # another may have waited for the end of this one
 
 
-def _note(turn: Turn, federation: Federation) -> None:
-    turn.note(federation, None, "HLAnextSaveName", "HLAnextSaveTime")
+def _note(step: Step) -> None:
+    federation = step.federation
+    step.note(None, "HLAnextSaveName", "HLAnextSaveTime")
     for member in federation.members.values():
-        turn.note(federation, member, "HLAfederateState")
+        step.note(member, "HLAfederateState")
 
 
-def query_federation_save_status(turn: Turn, federation: Federation, member: Member) -> None:
+def query_federation_save_status(step: Step) -> None:
+    federation = step.federation
     saving = federation.saving
     status = {} if saving is None else saving.status
     none = SaveStatus.NO_SAVE_IN_PROGRESS
     response = [(handle, status.get(handle, none)) for handle in federation.members]
-    turn.callback(federation, member, "federation_save_status_response", (response,))
+    step.callback(step.member, "federation_save_status_response", (response,))

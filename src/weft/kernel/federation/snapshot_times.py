@@ -8,9 +8,9 @@ from weft.kernel.ddm import matching
 from weft.kernel.federation.plain import callback_from_plain, callback_to_plain, from_plain, to_plain
 from weft.kernel.message.deliver_as_of import NEVER, Condition, log_again
 from weft.kernel.state.federation import Condemned, Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import Retractable, Timing
 from weft.kernel.state.topics import Sent
-from weft.kernel.state.turn import Turn
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -182,11 +182,12 @@ def _sent_from(member: Member, row: list[Any]) -> Sent:
     )
 
 
-def restore_log(turn: Turn, federation: Federation) -> None:
+def restore_log(step: Step) -> None:
     """The federation is another, made of a save: each node has in its log again what its members had sent."""
+    federation = step.federation
     for member in federation.members.values():
         rows, member.timing.saved_log = member.timing.saved_log, []
-        for row in rows if member.node == turn.node else ():
+        for row in rows if member.node == step.node else ():
             log_again(federation, _sent_from(member, row))
 
 

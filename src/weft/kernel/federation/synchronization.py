@@ -10,34 +10,34 @@ from collections.abc import Iterable
 
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Member, SynchronizationPoint
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.enums import SynchronizationPointFailureReason
 from weft.model.errors import InvalidFederateHandle, SynchronizationPointLabelNotAnnounced
 from weft.model.handles import FederateHandle
 
 
 def register_federation_synchronization_point(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     label: str,
     tag: bytes,
     synchronization_set: Iterable[FederateHandle] | None = None,
 ) -> None:
+    federation = step.federation
+    member = step.member
     preconditions.name("a synchronization point", label)
     preconditions.encoded("the user-supplied tag", tag)
     chosen = None if synchronization_set is None else sorted(synchronization_set)
     reason = _fault(federation, label, chosen)
     if reason is not None:
-        turn.callback(federation, member, "synchronization_point_registration_failed", (label, reason))
+        step.callback(member, "synchronization_point_registration_failed", (label, reason))
         return
     # An empty set stands for everyone, as the standard has it.
     waiting = dict.fromkeys(chosen or federation.members)
     point = SynchronizationPoint(label, tag, waiting, everyone=not chosen)
     federation.points[label] = point
-    turn.callback(federation, member, "synchronization_point_registration_succeeded", (label,))
+    step.callback(member, "synchronization_point_registration_succeeded", (label,))
     for handle in waiting:
-        _announce(turn, federation, federation.members[handle], point)
+        _announce(step, federation.members[handle], point)
 
 
 def _fault(
@@ -54,43 +54,44 @@ def _fault(
     return None
 
 
-def _announce(turn: Turn, federation: Federation, member: Member, point: SynchronizationPoint) -> None:
-    turn.callback(federation, member, "announce_synchronization_point", (point.label, point.tag))
+def _announce(step: Step, member: Member, point: SynchronizationPoint) -> None:
+    step.callback(member, "announce_synchronization_point", (point.label, point.tag))
 
 
-def synchronization_point_achieved(
-    turn: Turn, federation: Federation, member: Member, label: str, successfully: bool = True
-) -> None:
-    point = federation.points.get(label)
+def synchronization_point_achieved(step: Step, label: str, successfully: bool = True) -> None:
+    member = step.member
+    point = step.federation.points.get(label)
     if point is None or member.handle not in point.waiting:
         raise SynchronizationPointLabelNotAnnounced(
             f"no synchronization point {label!r} is announced to {member!r} and still to be achieved by it"
         )
     del point.waiting[member.handle]
     point.achieved[member.handle] = successfully
-    _conclude(turn, federation, point)
+    _conclude(step, point)
 
 
-def _conclude(turn: Turn, federation: Federation, point: SynchronizationPoint) -> None:
+def _conclude(step: Step, point: SynchronizationPoint) -> None:
+    federation = step.federation
     if not point.waiting:
         del federation.points[point.label]
         failed = frozenset(handle for handle, successfully in point.achieved.items() if not successfully)
         for handle in point.achieved:
             if handle in federation.members:
-                turn.callback(
-                    federation, federation.members[handle], "federation_synchronized", (point.label, failed)
-                )
+                step.callback(federation.members[handle], "federation_synchronized", (point.label, failed))
 
 
-def after_join(turn: Turn, federation: Federation, member: Member) -> None:
+def after_join(step: Step, member: Member) -> None:
+    federation = step.federation
     for point in federation.points.values():
         if point.everyone:
             point.waiting[member.handle] = None
-            _announce(turn, federation, member, point)
+            _announce(step, member, point)
 
 
-def after_resign(turn: Turn, federation: Federation, member: Member) -> None:
+def after_resign(step: Step) -> None:
+    federation = step.federation
+    member = step.member
     for point in list(federation.points.values()):
         point.waiting.pop(member.handle, None)
         point.achieved.pop(member.handle, None)
-        _conclude(turn, federation, point)
+        _conclude(step, point)

@@ -24,6 +24,7 @@ from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Caller
 from weft.kernel.state.save_state import AskedSave
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, Report
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import blocking, galt_exchange, grants, stamps
@@ -34,7 +35,7 @@ from weft.model.time import LogicalTime
 REQUEST = "request_federation_save"
 SAVE_ASKED = "save_asked"
 SAVE_REFUSED = "save_refused"
-COMMANDS = (SAVE_ASKED, SAVE_REFUSED)
+COMMANDS: tuple[str, ...] = (SAVE_ASKED, SAVE_REFUSED)
 """Commands by which the home begins and ends to ask the nodes.  (What it says when the time has come is in `federation.save`.)"""
 
 
@@ -107,20 +108,19 @@ def asking(label: str, time: LogicalTime, federate: FederateHandle, caller: Call
 
 
 def save_asked(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     label: str,
     time: LogicalTime,
     federate: int,
     *caller: Any,
 ) -> None:
+    federation = step.federation
     asked = AskedSave(label, time, FederateHandle.of(federate), Caller(*caller))
-    if federation.home == turn.node:
+    if federation.home == step.node:
         asked.version = galt_exchange.table_of(federation).version + 1
-        turn.begins = True  # they are asked behind this command, so that it holds by then
+        step.turn.begins = True  # they are asked behind this command, so that it holds by then
     federation.save_asked.append(asked)
-    set_limit(turn, federation)
+    set_limit(step)
 
 
 def answered(federation: Federation) -> AskedSave | None:
@@ -135,27 +135,31 @@ def answered(federation: Federation) -> AskedSave | None:
     return None
 
 
-def save_refused(turn: Turn, federation: Federation, member: Member, *caller: Any) -> None:
+def save_refused(step: Step, *caller: Any) -> None:
+    federation = step.federation
     federation.save_asked = [one for one in federation.save_asked if one.caller != Caller(*caller)]
-    set_limit(turn, federation)
+    set_limit(step)
 
 
 # --- waiting for the time -----------------------------------------------------------------------------------------
 
 
-def schedule(turn: Turn, federation: Federation, member: Member, label: str, time: LogicalTime) -> None:
+def schedule(step: Step, label: str, time: LogicalTime) -> None:
     """The request is accepted; it takes the place of one that was before."""
+    federation = step.federation
+    member = step.member
     for asked in federation.save_asked:
         if (asked.label, asked.time, asked.federate) == (label, time, member.handle):
             federation.save_asked.remove(asked)
             break
     federation.save_scheduled = (label, time)
-    set_limit(turn, federation)
-    turn.begins = True
+    set_limit(step)
+    step.turn.begins = True
 
 
-def set_limit(turn: Turn, federation: Federation) -> None:
+def set_limit(step: Step) -> None:
     """After each change of what is asked for, scheduled or going on; who was held may go on."""
+    federation = step.federation
     times = [asked.time for asked in federation.save_asked]
     if federation.save_scheduled is not None:
         times.append(federation.save_scheduled[1])
@@ -165,7 +169,7 @@ def set_limit(turn: Turn, federation: Federation) -> None:
     values: list[Any] = [time.value for time in times]
     federation.save_limit = (min(values), 1) if values else None
     if before is not None and (federation.save_limit is None or federation.save_limit > before):
-        grants.look_again(turn, federation)
+        grants.look_again(step)
 
 
 def due(federation: Federation) -> bool:
@@ -234,4 +238,4 @@ def restore(federation: Federation, data: list[Any] | None) -> None:
         federation.save_asked.append(
             AskedSave(label, from_plain(time), FederateHandle.of(federate), Caller(*caller))
         )
-    set_limit(Turn("", 0.0), federation)
+    set_limit(Step(Turn("", 0.0), federation, federation.rti))

@@ -16,13 +16,14 @@ from collections.abc import Iterable
 from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.ddm import matching
 from weft.kernel.state.federation import Federation, Instance, Member
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.handles import AttributeHandle
 
 
-def registrations(turn: Turn, federation: Federation, classes: Iterable[ObjectClassEntry]) -> None:
+def registrations(step: Step, classes: Iterable[ObjectClassEntry]) -> None:
+    federation = step.federation
     members = [
-        m for m in federation.members.values() if m.switches.object_class_relevance and m.node == turn.node
+        m for m in federation.members.values() if m.switches.object_class_relevance and m.node == step.node
     ]
     if not members:
         return
@@ -33,15 +34,16 @@ def registrations(turn: Turn, federation: Federation, classes: Iterable[ObjectCl
                 told = entry.handle in member.told_registrations
                 if wanted and not told:
                     member.told_registrations[entry.handle] = None
-                    turn.callback(federation, member, "start_registration_for_object_class", (entry.handle,))
+                    step.callback(member, "start_registration_for_object_class", (entry.handle,))
                 elif told and not wanted:
                     del member.told_registrations[entry.handle]
-                    turn.callback(federation, member, "stop_registration_for_object_class", (entry.handle,))
+                    step.callback(member, "stop_registration_for_object_class", (entry.handle,))
 
 
-def interactions(turn: Turn, federation: Federation, classes: Iterable[InteractionClassEntry]) -> None:
+def interactions(step: Step, classes: Iterable[InteractionClassEntry]) -> None:
+    federation = step.federation
     members = [
-        m for m in federation.members.values() if m.switches.interaction_relevance and m.node == turn.node
+        m for m in federation.members.values() if m.switches.interaction_relevance and m.node == step.node
     ]
     if not members:
         return
@@ -52,28 +54,29 @@ def interactions(turn: Turn, federation: Federation, classes: Iterable[Interacti
                 told = entry.handle in member.told_interactions
                 if wanted and not told:
                     member.told_interactions[entry.handle] = None
-                    turn.callback(federation, member, "turn_interactions_on", (entry.handle,))
+                    step.callback(member, "turn_interactions_on", (entry.handle,))
                 elif told and not wanted:
                     del member.told_interactions[entry.handle]
-                    turn.callback(federation, member, "turn_interactions_off", (entry.handle,))
+                    step.callback(member, "turn_interactions_off", (entry.handle,))
 
 
-def instances(turn: Turn, federation: Federation, changed: Iterable[Instance]) -> None:
+def instances(step: Step, changed: Iterable[Instance]) -> None:
     """Scope and update advisories for these instances."""
-    scoped = [m for m in federation.members.values() if m.switches.attribute_scope and m.node == turn.node]
+    federation = step.federation
+    scoped = [m for m in federation.members.values() if m.switches.attribute_scope and m.node == step.node]
     relevant = [
-        m for m in federation.members.values() if m.switches.attribute_relevance and m.node == turn.node
+        m for m in federation.members.values() if m.switches.attribute_relevance and m.node == step.node
     ]
     if scoped or relevant:
         for instance in changed:
             for member in scoped:
-                _scope(turn, federation, instance, member)
+                _scope(step, instance, member)
             for member in relevant:
-                _updates(turn, federation, instance, member)
+                _updates(step, instance, member)
 
 
-def _scope(turn: Turn, federation: Federation, instance: Instance, member: Member) -> None:
-    now = in_scope(federation, instance, member)
+def _scope(step: Step, instance: Instance, member: Member) -> None:
+    now = in_scope(step.federation, instance, member)
     told = member.told_scope.get(instance.handle, {})
     gained = frozenset(a for a in now if a not in told)
     lost = frozenset(a for a in told if a not in now)
@@ -82,9 +85,9 @@ def _scope(turn: Turn, federation: Federation, instance: Instance, member: Membe
     else:
         member.told_scope.pop(instance.handle, None)
     if gained:
-        turn.callback(federation, member, "attributes_in_scope", (instance.handle, gained))
+        step.callback(member, "attributes_in_scope", (instance.handle, gained))
     if lost:
-        turn.callback(federation, member, "attributes_out_of_scope", (instance.handle, lost))
+        step.callback(member, "attributes_out_of_scope", (instance.handle, lost))
 
 
 def in_scope(federation: Federation, instance: Instance, member: Member) -> dict[AttributeHandle, None]:
@@ -97,8 +100,8 @@ def in_scope(federation: Federation, instance: Instance, member: Member) -> dict
     return {a: None for a in subscribed if a in owners and owners[a] is not member}
 
 
-def _updates(turn: Turn, federation: Federation, instance: Instance, owner: Member) -> None:
-    now = _wanted_updates(federation, instance, owner)
+def _updates(step: Step, instance: Instance, owner: Member) -> None:
+    now = _wanted_updates(step.federation, instance, owner)
     told = owner.told_updates.get(instance.handle, {})
     by_rate: dict[str, list[AttributeHandle]] = {}
     for attribute, rate in now.items():
@@ -113,9 +116,9 @@ def _updates(turn: Turn, federation: Federation, instance: Instance, owner: Memb
         arguments = (
             (instance.handle, frozenset(gained), rate) if rate else (instance.handle, frozenset(gained))
         )
-        turn.callback(federation, owner, "turn_updates_on_for_object_instance", arguments)
+        step.callback(owner, "turn_updates_on_for_object_instance", arguments)
     if lost:
-        turn.callback(federation, owner, "turn_updates_off_for_object_instance", (instance.handle, lost))
+        step.callback(owner, "turn_updates_off_for_object_instance", (instance.handle, lost))
 
 
 def _wanted_updates(federation: Federation, instance: Instance, owner: Member) -> dict[AttributeHandle, str]:
@@ -142,20 +145,20 @@ def _wanted_updates(federation: Federation, instance: Instance, owner: Member) -
     return wanted
 
 
-def provide(turn: Turn, federation: Federation, instance: Instance, discoverer: Member) -> None:
+def provide(step: Step, instance: Instance, discoverer: Member) -> None:
     """Auto-provide: ask the owners for the values a new discoverer has in scope."""
-    solicit(turn, federation, instance, list(in_scope(federation, instance, discoverer)), b"", discoverer)
+    solicit(step, instance, list(in_scope(step.federation, instance, discoverer)), b"", discoverer)
 
 
 def solicit(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     attributes: list[AttributeHandle],
     tag: bytes,
     asker: Member,
 ) -> None:
     """Ask the owners, other than the asker, to provide these attributes."""
+    federation = step.federation
     by_owner: dict[int, list[AttributeHandle]] = {}
     for attribute in attributes:
         owner = instance.owners.get(attribute)
@@ -165,4 +168,4 @@ def solicit(
         member = federation.seats[seat]
         if member is not None:
             arguments = (instance.handle, frozenset(owned), tag)
-            turn.callback(federation, member, "provide_attribute_value_update", arguments)
+            step.callback(member, "provide_attribute_value_update", arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.interest import Wish
+from weft.interest import AttributeWish
 from weft.kernel.ddm import matching
 from weft.kernel.message import update_rates
 from weft.kernel.state import overrides
@@ -54,7 +54,7 @@ def paced_legs(
     instance: Instance,
     member: Member,
     wanted: list[AttributeHandle],
-    subscribed: dict[AttributeHandle, Wish],
+    subscribed: dict[AttributeHandle, AttributeWish],
     where: Where | None,
 ) -> list[Leg]:
     """Legs to a member that named a rate for some of the attributes: each attribute has its own time."""

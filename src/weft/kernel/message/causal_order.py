@@ -42,11 +42,12 @@ from weft.kernel.state.federation import Federation, Instance, Member, add
 from weft.kernel.state.order_state import KEPT, SEQUENCER, Ghost, Orders, Process, Way
 from weft.kernel.state.parcels import Data, Ordered, unshared
 from weft.kernel.state.region_state import Extents, Where
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.errors import InvalidOrderType, OrderingError
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
-from weft.ordering import Message, Mses, Tag, decode_tag, encode_tags
+from weft.ordering import Mses, Tag, TaggedMessage, decode_tag, encode_tags
 
 ORDERS_USED = "orders_used"
 """The command that says: messages of such orders are sent, though the object model names none."""
@@ -64,8 +65,8 @@ def _named(order: object) -> OrderType:
     return order
 
 
-def orders_used(turn: Turn, federation: Federation, member: Member) -> None:
-    federation.ordered = True
+def orders_used(step: Step) -> None:
+    step.federation.ordered = True
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -74,9 +75,7 @@ class Causal(Orders):
 
     def sends(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         entry: InteractionClassEntry,
         values: Any,
         tag: bytes,
@@ -85,16 +84,17 @@ class Causal(Orders):
         at: Extents | None = None,
     ) -> bool:
         """False: in receive order, so `message.pipeline` goes on with it."""
+        turn = step.turn
+        federation = step.federation
+        member = step.member
         asked = overrides.interaction_order(member, entry) if order is None else _named(order)
         if is_plain(asked) or member is federation.rti:
             return False
         if asked is OrderType.PRIORITY:
-            before = len(turn.effects)
+            before = len(step.effects)
             time = stamp[0] if stamp else None
             turn.urgent = True
-            pipeline.send_interaction(
-                turn, federation, member, entry.handle, values, tag, time, OrderType.RECEIVE, at
-            )
+            pipeline.send_interaction(step, entry.handle, values, tag, time, OrderType.RECEIVE, at)
             turn.urgent = False
             hurry(turn, before, entry.priority)
             return True
@@ -104,17 +104,17 @@ class Causal(Orders):
         key = (entry.handle, member.handle)
         way = self.ways.get(key) if at is None else None
         if way is None:
-            way = self._way(turn, _hearers(turn, federation, member, entry, at))
-            way.managed = recipients.audience_of(turn, federation, member, entry.handle).managed
+            way = self._way(turn, _hearers(step, member, entry, at))
+            way.managed = recipients.audience_of(step, member, entry.handle).managed
             if at is None:
                 self.ways[key] = way
         arguments: tuple[Any, ...] = (entry.handle, unshared(values), tag, transportation, stamp)
         if at is not None:
             arguments = (*arguments[:4], matching.boxes(at), stamp)
-        self._send(turn, federation, member, "send_interaction", arguments, way, asked)
+        self._send(step, "send_interaction", arguments, way, asked)
         if way.managed:
             plain = dict(values) if isinstance(values, dict) else values.unpack()
-            turn.tell_rti(federation, "receive_interaction", (entry.handle, plain, member.handle))
+            step.tell_rti("receive_interaction", (entry.handle, plain, member.handle))
         return True
 
     def _refresh(self, federation: Federation) -> None:
@@ -132,15 +132,16 @@ class Causal(Orders):
 
     def updates(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         instance: Instance,
         values: Any,
         tag: bytes,
         stamp: tuple[Any, ...],
         order: OrderType | None,
     ) -> bool:
+        turn = step.turn
+        federation = step.federation
+        member = step.member
         sent: list[Any] = list(values) if isinstance(values, dict) else values.handles
         parts = _parts(instance, sent, order)
         self._refresh(federation)
@@ -150,12 +151,10 @@ class Causal(Orders):
         for (asked, priority), attributes in parts.items():
             part = values if len(attributes) == len(sent) else update_rates.part_of(values, tuple(attributes))
             if is_plain(asked) or asked is OrderType.PRIORITY:
-                before = len(turn.effects)
+                before = len(step.effects)
                 plain = OrderType.RECEIVE if asked is OrderType.PRIORITY else asked
                 turn.urgent = asked is OrderType.PRIORITY
-                pipeline.update_attribute_values(
-                    turn, federation, member, instance.handle, part, tag, time, plain
-                )
+                pipeline.update_attribute_values(step, instance.handle, part, tag, time, plain)
                 turn.urgent = False
                 if asked is OrderType.PRIORITY:
                     hurry(turn, before, priority)
@@ -170,24 +169,20 @@ class Causal(Orders):
             key = (instance.knowledge, member.handle, *attributes)
             way = self.ways.get(key) if where is None else None
             if way is None:
-                to = _reflectors(turn, federation, member, instance, attributes, where)
+                to = _reflectors(step, member, instance, attributes, where)
                 way = self._way(turn, to)
                 if where is None:
                     self.ways[key] = way
             arguments: tuple[Any, ...] = (instance.handle, unshared(part), tag, stamp)
             if where is not None:
                 arguments = (*arguments[:3], matching.carried(where), stamp)
-            self._send(turn, federation, member, "update_attribute_values", arguments, way, asked)
+            self._send(step, "update_attribute_values", arguments, way, asked)
         return True
 
-    def directs(
-        self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
-        arguments: tuple[Any, ...],
-        order: OrderType | None,
-    ) -> bool:
+    def directs(self, step: Step, arguments: tuple[Any, ...], order: OrderType | None) -> bool:
+        turn = step.turn
+        federation = step.federation
+        member = step.member
         interaction_class: InteractionClassHandle = arguments[0]
         entry = federation.catalog.interaction_classes[interaction_class]
         asked = overrides.interaction_order(member, entry) if order is None else _named(order)
@@ -195,9 +190,9 @@ class Causal(Orders):
             return False
         instance = federation.instances[arguments[1]]
         if asked is OrderType.PRIORITY:
-            before = len(turn.effects)
+            before = len(step.effects)
             turn.urgent = True
-            directed.direct(turn, federation, member, instance, entry, arguments)
+            directed.direct(step, instance, entry, arguments)
             turn.urgent = False
             hurry(turn, before, entry.priority)
             return True
@@ -211,32 +206,32 @@ class Causal(Orders):
                     instance.knowledge.mask & other.bit
                     and directed.directed_to(instance, entry, other) is not None
                 )
-                or (delayed and other.node != turn.node)
+                or (delayed and other.node != step.node)
             )
         ]
         self._refresh(federation)
         way = self._way(turn, sorted(to))
-        self._send(turn, federation, member, "send_directed_interaction", arguments, way, asked)
+        self._send(step, "send_directed_interaction", arguments, way, asked)
         return True
 
     def deletes(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         instance: Instance,
         tag: bytes,
         stamp: tuple[Any, ...],
         order: OrderType | None,
     ) -> bool:
         """A command, carried out at all nodes: the sender's sends the message, the others keep the ghost for it."""
+        federation = step.federation
+        member = step.member
         privilege = federation.catalog.privilege
         asked = overrides.attribute_order(instance, privilege) if order is None else _named(order)
         if is_plain(asked) or asked is OrderType.PRIORITY or member is federation.rti:
             return False
         federation.ordered = True
         others = list(federation.seated(instance.knowledge.mask & ~member.bit & ~federation.rti.bit))
-        waiting = {other.handle.number: None for other in others if other.node == turn.node}
+        waiting = {other.handle.number: None for other in others if other.node == step.node}
         arguments = (instance.handle, tag, member.handle, *stamp)
         if waiting:
             kept = Instance(
@@ -248,33 +243,33 @@ class Causal(Orders):
                 instance.producer,
             )
             self.ghosts[instance.handle] = Ghost(kept, arguments, waiting, self.view)
-        if member.node == turn.node:
+        if member.node == step.node:
             self._refresh(federation)
-            way = self._way(turn, sorted([other.handle.number for other in others]))
+            way = self._way(step.turn, sorted([other.handle.number for other in others]))
             # After this very command: the receiver has carried it out, too.
-            self._send(turn, federation, member, "delete_object_instance", arguments, way, asked, 1)
+            self._send(step, "delete_object_instance", arguments, way, asked, 1)
         return True
 
     # --- stamping and posting ---------------------------------------------------------------------------------
 
     def _send(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         service: str,
         arguments: tuple[Any, ...],
         way: Way,
         order: OrderType,
         ahead: int = 0,
     ) -> None:
+        federation = step.federation
+        member = step.member
         if not way.to:
             return
         if not federation.ordered:
             federation.ordered = True
-            turn.tell_rti(federation, ORDERS_USED, ())
+            step.tell_rti(ORDERS_USED, ())
         after = federation.sequence + ahead
-        number = message_rows.next_number(turn, federation, member)
+        number = message_rows.next_number(step)
         message = Ordered(
             federation.name,
             federation.execution,
@@ -285,41 +280,39 @@ class Causal(Orders):
             b"",
             number=number,
         )
-        process = self._process(turn, federation, member.handle.number)
+        process = self._process(step, member.handle.number)
         if process is not None and order is OrderType.TOTAL:
             message.to = tuple(way.to)
-            self._post(turn, federation, process, self._way(turn, [SEQUENCER]), message)
+            self._post(step, process, self._way(step.turn, [SEQUENCER]), message)
         elif process is not None:
-            self._post(turn, federation, process, way, message)
+            self._post(step, process, way, message)
 
-    def _post(self, turn: Turn, federation: Federation, process: Process, way: Way, message: Ordered) -> None:
+    def _post(self, step: Step, process: Process, way: Way, message: Ordered) -> None:
         sending = process.sending
         sending.joined(way.to[-1])
         tag = sending.send(way.to)
         self.counts.messages += 1
-        control = self._post_away(turn, way, message, tag) if way.nodes else 0
-        if federation.recorder is not None and process.number != SEQUENCER:
-            self._record(turn, federation, process, way, message, tag, control)
+        control = self._post_away(step.turn, way, message, tag) if way.nodes else 0
+        if step.federation.recorder is not None and process.number != SEQUENCER:
+            self._record(step, process, way, message, tag, control)
         for number in way.here:
-            self._admit(turn, federation, number, Message(message, tag))
+            self._admit(step, number, TaggedMessage(message, tag))
 
     def _record(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         process: Process,
         way: Way,
         message: Ordered,
         tag: Tag,
         control: int,
     ) -> None:
+        federation = step.federation
         sender = federation.members.get(process.handle)
         if federation.recorder is not None and sender is not None:
             total = bool(message.to)
             to = list(message.to) if total else way.to
-            order_rows.ordered(
-                turn, federation, federation.recorder, message, sender, tag, to, total, control
-            )
+            order_rows.ordered(step, federation.recorder, message, sender, tag, to, total, control)
 
     def _post_away(self, turn: Turn, way: Way, message: Ordered, tag: Tag) -> int:
         """A parcel for each other node; where the tag is the same, it is one parcel, which the host writes once.
@@ -341,10 +334,11 @@ class Causal(Orders):
         counts.pairs += tag.pairs_for(way.groups)
         return counts.tag_bytes - before
 
-    def _process(self, turn: Turn, federation: Federation, number: int) -> Process | None:
+    def _process(self, step: Step, number: int) -> Process | None:
         """Of a federate here, or the sequencer at the home; made when it is first needed."""
+        federation = step.federation
         found = self.processes.get(number)
-        if found is None and self._place(federation, number) == turn.node:
+        if found is None and self._place(federation, number) == step.node:
             known = federation.federates_joined + 1
             found = self.processes[number] = Process(number, known, self.settled, self.view)
         return found
@@ -356,30 +350,32 @@ class Causal(Orders):
 
     # --- from another node ------------------------------------------------------------------------------------
 
-    def arrive(self, turn: Turn, federation: Federation, sender: str, parcel: Ordered) -> None:
+    def arrive(self, step: Step, sender: str, parcel: Ordered) -> None:
+        turn = step.turn
+        federation = step.federation
         if not parcel.tag:
-            before = len(turn.effects)
+            before = len(step.effects)
             turn.urgent = True
-            pipeline.arrive(turn, federation, parcel.plain())
+            pipeline.arrive(step, parcel.plain())
             turn.urgent = False
             hurry(turn, before, parcel.priority)
             return
         try:
             tag = decode_tag(parcel.tag)
         except OrderingError as error:
-            turn.effects.append(Notice(f"node {sender!r} sent a message without a proper tag: {error}"))
+            step.effects.append(Notice(f"node {sender!r} sent a message without a proper tag: {error}"))
             return
         federation.ordered = True
         if federation.recorder is not None and parcel.service:
-            order_rows.waits(turn, federation, federation.recorder, "arrive", None, parcel, tag, sender)
+            order_rows.waits(step, federation.recorder, "arrive", None, parcel, tag, sender)
         self._refresh(federation)
         places, known = self.places, len(self.places)
         forwarded = parcel.forwarded
         elsewhere = False
         for number in tag.destinations:
             node = places[number] if number < known else ""
-            if node == turn.node:
-                self._admit(turn, federation, number, Message(parcel, tag), forwarded)
+            if node == step.node:
+                self._admit(step, number, TaggedMessage(parcel, tag), forwarded)
             elif node:
                 elsewhere = True
         if elsewhere and not forwarded and tag.view == self.view:
@@ -388,10 +384,8 @@ class Causal(Orders):
                 kept = self.recent[tag.source] = deque(maxlen=KEPT)
             kept.append(parcel)
 
-    def _admit(
-        self, turn: Turn, federation: Federation, number: int, message: Message, forwarded: bool = False
-    ) -> None:
-        process = self._process(turn, federation, number)
+    def _admit(self, step: Step, number: int, message: TaggedMessage, forwarded: bool = False) -> None:
+        process = self._process(step, number)
         tag = message.tag
         if process is None or tag is None:
             return
@@ -404,22 +398,23 @@ class Causal(Orders):
             if forwarded:
                 message.tag = _held_back(tag, number)
             ready = current.admit(message)
-            if not ready and federation.recorder is not None:
-                self._record_wait(turn, federation, process, "hold", message)
+            if not ready and step.federation.recorder is not None:
+                self._record_wait(step, process, "hold", message)
             for released in ready:
-                self._deliver(turn, federation, process, released)
+                self._deliver(step, process, released)
 
-    def _record_wait(
-        self, turn: Turn, federation: Federation, process: Process, kind: str, message: Message
-    ) -> None:
+    def _record_wait(self, step: Step, process: Process, kind: str, message: TaggedMessage) -> None:
+        federation = step.federation
         member = federation.members.get(process.handle)
         said = message.payload
         if federation.recorder is not None and member is not None and isinstance(said, Ordered):
-            order_rows.waits(turn, federation, federation.recorder, kind, member, said, message.tag)
+            order_rows.waits(step, federation.recorder, kind, member, said, message.tag)
 
     # --- to a federate here -----------------------------------------------------------------------------------
 
-    def _deliver(self, turn: Turn, federation: Federation, process: Process, message: Message) -> None:
+    def _deliver(self, step: Step, process: Process, message: TaggedMessage) -> None:
+        turn = step.turn
+        federation = step.federation
         self.counts.delivered += 1
         said = message.payload
         assert isinstance(said, Ordered)
@@ -428,25 +423,25 @@ class Causal(Orders):
             if to:
                 passed = said.copy()
                 passed.to, passed.after = (), max(said.after, federation.sequence)
-                self._post(turn, federation, process, self._way(turn, to), passed)
+                self._post(step, process, self._way(turn, to), passed)
             return
         member = federation.members.get(process.handle)
         if member is not None:
             turn.number = said.number
             if federation.recorder is None or not said.service:
-                self._hand(turn, federation, member, said)
+                self._hand(step, member, said)
                 return
-            self._record_wait(turn, federation, process, "release", message)
-            before = len(turn.effects) + len(member.timing.held)
-            self._hand(turn, federation, member, said)
+            self._record_wait(step, process, "release", message)
+            before = len(step.effects) + len(member.timing.held)
+            self._hand(step, member, said)
             paced = federation.paces is not None and said.service == "update_attribute_values"
-            if len(turn.effects) + len(member.timing.held) == before and not paced:
-                self._record_wait(turn, federation, process, "filter", message)
+            if len(step.effects) + len(member.timing.held) == before and not paced:
+                self._record_wait(step, process, "filter", message)
 
-    def _hand(self, turn: Turn, federation: Federation, member: Member, said: Ordered) -> None:
+    def _hand(self, step: Step, member: Member, said: Ordered) -> None:
         arguments = said.arguments
         if said.service == "send_interaction":
-            deliver_held.hand_interaction(turn, federation, member, said.sender, arguments)
+            deliver_held.hand_interaction(step, member, said.sender, arguments)
             return
         if not said.service:
             return
@@ -454,29 +449,29 @@ class Causal(Orders):
         ghost = self.ghosts.get(arguments[at])
         if said.service == "delete_object_instance":
             if ghost is not None:
-                self._removed(turn, federation, member, ghost)
+                self._removed(step, member, ghost)
             return
-        instance = federation.instances.get(arguments[at])
+        instance = step.federation.instances.get(arguments[at])
         gone = ghost is not None and member.handle.number in ghost.waiting
         if ghost is not None and gone:
             instance = ghost.instance
         if instance is None:
             return
         if at:
-            deliver_held.hand_directed(turn, federation, member, instance, said.sender, arguments)
+            deliver_held.hand_directed(step, member, instance, said.sender, arguments)
         else:
-            deliver_held.hand_update(turn, federation, member, instance, said.sender, arguments, gone)
+            deliver_held.hand_update(step, member, instance, said.sender, arguments, gone)
 
-    def _removed(self, turn: Turn, federation: Federation, member: Member, ghost: Ghost) -> None:
+    def _removed(self, step: Step, member: Member, ghost: Ghost) -> None:
         if member.handle.number in ghost.waiting:
             del ghost.waiting[member.handle.number]
-            turn.callback(federation, member, "remove_object_instance", ghost.arguments, turn.number)
+            step.callback(member, "remove_object_instance", ghost.arguments, step.turn.number)
             if not ghost.waiting:
                 del self.ghosts[ghost.instance.handle]
 
     # --- membership and views (message.causal_views) -------------------------------------------------------------
 
-    def left(self, turn: Turn, federation: Federation, federate: FederateHandle) -> None:
+    def left(self, step: Step, federate: FederateHandle) -> None:
         """It has resigned, by itself or not: nothing more is for it."""
         number = federate.number
         gone = self.processes.pop(number, None)
@@ -491,8 +486,9 @@ class Causal(Orders):
             if not ghost.waiting:
                 del self.ghosts[handle]
 
-    def end_view(self, turn: Turn, federation: Federation) -> None:
+    def end_view(self, step: Step) -> None:
         """From now on messages are sent in the next view; what may be missing elsewhere of those who are gone is passed on."""
+        federation = step.federation
         self.view += 1
         self.asked = False
         known = federation.federates_joined + 1
@@ -501,35 +497,38 @@ class Causal(Orders):
         for source, parcels in self.recent.items():
             if source == SEQUENCER or not _node_of(federation, source):
                 for parcel in parcels:
-                    self._forward(turn, federation, parcel)
+                    self._forward(step, parcel)
         self.recent.clear()
 
-    def _forward(self, turn: Turn, federation: Federation, parcel: Ordered) -> None:
+    def _forward(self, step: Step, parcel: Ordered) -> None:
         """The tag is cut down to what was for here; the receivers keep it back until the view ends, and then know its place."""
+        federation = step.federation
         nodes = {_node_of(federation, number) for number in decode_tag(parcel.tag).destinations}
         passed = parcel.copy()
         passed.after, passed.forwarded = federation.sequence + 1, True
-        for node in sorted(nodes - {"", turn.node}):
-            turn.effects.append(Transmit(node, passed))
+        for node in sorted(nodes - {"", step.node}):
+            step.effects.append(Transmit(node, passed))
 
-    def begin_view(self, turn: Turn, federation: Federation) -> None:
+    def begin_view(self, step: Step) -> None:
         """All that could come of the views before has come: what still waits, waits for what is lost, and is released."""
+        federation = step.federation
         ended = range(self.settled, self.view)
         self.settled = self.view
         self.counts.views += len(ended)
         for process in list(self.processes.values()):
-            self._end_views(turn, federation, process, ended)
+            self._end_views(step, process, ended)
         for ghost in list(self.ghosts.values()):
             if ghost.view < self.view:  # the message that was to say so is lost
                 for number in list(ghost.waiting):
-                    self._removed(turn, federation, federation.members[_handle(number)], ghost)
+                    self._removed(step, federation.members[_handle(number)], ghost)
         for process in list(self.processes.values()):
             later, process.later = process.later, []
             for message in later:
-                self._admit(turn, federation, process.number, message)
+                self._admit(step, process.number, message)
 
-    def _end_views(self, turn: Turn, federation: Federation, process: Process, ended: range) -> None:
+    def _end_views(self, step: Step, process: Process, ended: range) -> None:
         """The first of them is that in which messages were delivered; of the others all messages have waited until now."""
+        federation = step.federation
         for view in ended:
             current = process.current
             if view > ended[0]:
@@ -539,9 +538,9 @@ class Causal(Orders):
                 process.later = [m for m in process.later if m not in early]
                 for message in early:
                     for released in current.admit(message):
-                        self._deliver(turn, federation, process, released)
+                        self._deliver(step, process, released)
             for released in current.crashed([]):
-                self._deliver(turn, federation, process, released)
+                self._deliver(step, process, released)
             self.retire(current)
         process.current = process.sending
 
@@ -550,12 +549,12 @@ class Causal(Orders):
 
 
 def _hearers(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     entry: InteractionClassEntry,
     at: Extents | None = None,
 ) -> list[int]:
+    federation = step.federation
     delayed = federation.switch("delaySubscriptionEvaluation")
     return sorted(
         member.handle.number
@@ -563,21 +562,21 @@ def _hearers(
         if member is not sender
         and (
             matching.hears(federation, member, entry, at) is not None
-            or (delayed and member.node != turn.node)
+            or (delayed and member.node != step.node)
         )
     )
 
 
 def _reflectors(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     instance: Instance,
     attributes: list[AttributeHandle],
     where: Where | None,
 ) -> list[int]:
+    federation = step.federation
     delayed = federation.switch("delaySubscriptionEvaluation")
-    found = {m.handle.number for m in federation.members.values() if delayed and m.node != turn.node}
+    found = {m.handle.number for m in federation.members.values() if delayed and m.node != step.node}
     for known, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
             subscribed = matching.wishes(federation, member, known, where)

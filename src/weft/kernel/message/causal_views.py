@@ -21,29 +21,30 @@ has sent its marks, and is not waited for.
 from __future__ import annotations
 
 from weft.kernel.state.effects import Transmit
-from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.federation import Federation
 from weft.kernel.state.order_state import Flush
 from weft.kernel.state.parcels import Mark, Share
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 
 VIEW_ENDS = "view_ends"
 VIEW_BEGINS = "view_begins"
 
 
-def view_ends(turn: Turn, federation: Federation, member: Member, view: int) -> None:
+def view_ends(step: Step, view: int) -> None:
     """Unless that view has ended since it was asked for: whoever has sent a mark that was lost hears of it, too, and asks."""
+    federation = step.federation
     orders = federation.orders
     if view < orders.view:
         return
     federation.ordered = True
-    orders.end_view(turn, federation)
+    orders.end_view(step)
     orders.flush = Flush(federation.sequence + 1, tuple(federation.taking_part()))
 
 
-def view_begins(turn: Turn, federation: Federation, member: Member) -> None:
-    orders = federation.orders
+def view_begins(step: Step) -> None:
+    orders = step.federation.orders
     orders.flush = None
-    orders.begin_view(turn, federation)
+    orders.begin_view(step)
 
 
 def concerns(federation: Federation, node: str) -> bool:
@@ -67,24 +68,25 @@ def ask_again(federation: Federation) -> bool:
     return again and ask(federation)
 
 
-def go_on(turn: Turn, federation: Federation) -> bool:
+def go_on(step: Step) -> bool:
     """After each command, mark and share: what this node has to do now.  True, at the home: the new view may begin."""
+    federation = step.federation
     flush = federation.orders.flush
-    if flush is None or turn.node not in flush.nodes:
+    if flush is None or step.node not in flush.nodes:
         return False
-    if turn.node not in flush.marks:
-        flush.marks[turn.node] = None
+    if step.node not in flush.marks:
+        flush.marks[step.node] = None
         for node in flush.nodes:
-            if node != turn.node:
-                turn.effects.append(Transmit(node, Mark(federation.name, federation.execution, flush.point)))
+            if node != step.node:
+                step.effects.append(Transmit(node, Mark(federation.name, federation.execution, flush.point)))
     if not flush.shared and all(node in flush.marks for node in flush.nodes):
         flush.shared = True
-        if federation.home == turn.node:
-            flush.shares[turn.node] = None
+        if federation.home == step.node:
+            flush.shares[step.node] = None
         else:
             share = Share(federation.name, federation.execution, flush.point, {})
-            turn.effects.append(Transmit(federation.home, share))
-    if federation.home != turn.node:
+            step.effects.append(Transmit(federation.home, share))
+    if federation.home != step.node:
         return False
     # A node whose last member has left since has sent its marks before, and gets nothing any more.
     still = federation.taking_part()

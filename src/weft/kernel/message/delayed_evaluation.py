@@ -78,7 +78,7 @@ def directed(
     return [("receive_directed_interaction", (received.handle, handle, kept, tag, transportation, *rest))]
 
 
-CALLBACKS = {
+CALLBACKS: dict[str, tso_queue.Late] = {
     "send_interaction": interaction,
     "update_attribute_values": update,
     "send_directed_interaction": directed,

@@ -7,7 +7,8 @@ from typing import Any
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.message import deliver_in_time, update_rates
 from weft.kernel.state.effects import Callback
-from weft.kernel.state.federation import Audience, Federation, Instance, Leg, Member, Route
+from weft.kernel.state.federation import Audience, Instance, Leg, Member, Route
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import (
@@ -20,8 +21,7 @@ from weft.model.packed import PackedValues
 
 
 def hear(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     audience: Audience,
     sent_class: InteractionClassHandle,
@@ -30,15 +30,14 @@ def hear(
     transportation: TransportationTypeHandle,
     stamp: tuple[Any, ...],
 ) -> None:
+    turn = step.turn
     if audience.holding or (stamp and stamp[1] is OrderType.TIMESTAMP):
-        deliver_in_time.hear_in_time(
-            turn, federation, sender, audience, sent_class, values, tag, transportation, stamp
-        )
+        deliver_in_time.hear_in_time(step, sender, audience, sent_class, values, tag, transportation, stamp)
         return
     if isinstance(values, PackedValues):
         _hear_packed(turn, sender, audience, sent_class, values, tag, transportation, stamp)
         return
-    effects = turn.effects
+    effects = step.effects
     producer = sender.handle
     number = turn.number
     for received, member in audience.ears:
@@ -75,8 +74,7 @@ def _hear_packed(
 
 
 def reflect(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     route: Route,
     sender: Member,
@@ -87,15 +85,15 @@ def reflect(
     """To the members here."""
     if stamp and stamp[1] is OrderType.TIMESTAMP:
         deliver_in_time.reflect_in_time(
-            turn, federation, instance, route.legs + route.paced, sender, values, tag, stamp, route.where
+            step, instance, route.legs + route.paced, sender, values, tag, stamp, route.where
         )
         return
     if route.holding:
-        deliver_in_time.reflect_in_time(turn, federation, instance, route.legs, sender, values, tag, stamp)
+        deliver_in_time.reflect_in_time(step, instance, route.legs, sender, values, tag, stamp)
     elif route.legs:
-        _reflect_each(turn, instance, route, sender, values, tag, stamp)
+        _reflect_each(step.turn, instance, route, sender, values, tag, stamp)
     if route.paced:
-        update_rates.pace(turn, federation, instance, route.paced, sender, values, tag, stamp)
+        update_rates.pace(step, instance, route.paced, sender, values, tag, stamp)
 
 
 def _reflect_each(

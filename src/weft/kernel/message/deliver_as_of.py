@@ -24,8 +24,8 @@ from weft.kernel.state.effects import Transmit
 from weft.kernel.state.federation import Federation, Instance, Member, add
 from weft.kernel.state.parcels import Data, unshared
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
+from weft.kernel.state.step import Step
 from weft.kernel.state.topics import EVERYWHERE, Distribution, Name, Sent, Topic
-from weft.kernel.state.turn import Turn
 from weft.kernel.time import stamps, tso_queue
 from weft.model.errors import InvalidLogicalTime
 from weft.model.handles import AttributeHandle, DimensionHandle, InteractionClassHandle
@@ -64,9 +64,7 @@ class Distributing(Distribution):
 
     def sends(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         entry: InteractionClassEntry,
         values: Any,
         tag: bytes,
@@ -74,6 +72,8 @@ class Distributing(Distribution):
         stamp: tuple[Any, ...],
     ) -> tuple[str, ...]:
         """The other nodes that it goes to."""
+        federation = step.federation
+        member = step.member
         require_before_tbound(federation, member, stamp[0].value)
         transportation = member.interaction_transportations.get(entry.handle) or entry.transportation
         message = Sent(member.handle, entry.handle, unshared(values), tag, transportation, at, stamp)
@@ -89,14 +89,14 @@ class Distributing(Distribution):
             received = matching_at_time.hears(federation, other, entry, at, message.time)
             if received is not None:
                 message.gone[other.handle] = received.handle
-                if other.node == turn.node:
+                if other.node == step.node:
                     here.append((other, received))
                 else:
                     nodes[other.node] = None
         if federation.recorder is not None:
-            self._record(turn, federation, member, message, topic.cells(at))
+            self._record(step, message, topic.cells(at))
         for other, received in here:
-            _take_interaction(turn, federation, other, member, received, message)
+            _take_interaction(step, other, member, received, message)
         if not federation.channels.tbound:
             topic.log(message, at)
             self.enter(message)
@@ -104,20 +104,20 @@ class Distributing(Distribution):
         if at is not None:
             arguments = (*arguments[:4], matching.boxes(at), stamp)
         data = _data(federation, member, "send_interaction", arguments)
-        turn.effects.extend([Transmit(node, data) for node in nodes])
+        step.effects.extend([Transmit(node, data) for node in nodes])
         return tuple(nodes)
 
     def updates(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         instance: Instance,
         values: Any,
         sent: list[Any],
         tag: bytes,
         stamp: tuple[Any, ...],
     ) -> tuple[str, ...]:
+        federation = step.federation
+        member = step.member
         require_before_tbound(federation, member, stamp[0].value)
         where = matching.part_of(matching_at_time.where_is(federation, instance, stamp[0].value), sent)
         message = Sent(member.handle, instance.handle, unshared(values), tag, None, where, stamp)
@@ -139,31 +139,28 @@ class Distributing(Distribution):
                 wanted = matching_at_time.wanted(federation, other, instance, sent, where, message.time)
                 if wanted:
                     message.gone[other.handle] = dict.fromkeys(wanted)
-                    if other.node == turn.node:
+                    if other.node == step.node:
                         here.append((other, wanted))
                     else:
                         nodes.setdefault(other.node, {}).update(dict.fromkeys(wanted))
         if federation.recorder is not None:
             placed = _topics(federation, instance, sent, where)
             cells = frozenset[int]().union(*[topic.cells(extents) for topic, extents in placed])
-            self._record(turn, federation, member, message, cells)
+            self._record(step, message, cells)
         for other, wanted in here:
-            _take_update(turn, federation, other, member, instance, wanted, message)
+            _take_update(step, other, member, instance, wanted, message)
         for node, attributes in nodes.items():
             arguments = _update_arguments(message, [a for a in sent if a in attributes])
-            turn.effects.append(
+            step.effects.append(
                 Transmit(node, _data(federation, member, "update_attribute_values", arguments))
             )
         return tuple(nodes)
 
-    def _record(
-        self, turn: Turn, federation: Federation, member: Member, message: Sent, cells: frozenset[int]
-    ) -> None:
+    def _record(self, step: Step, message: Sent, cells: frozenset[int]) -> None:
         """It is sent; who wants it as of its time is known everywhere."""
         message_rows.stamped(
-            turn,
-            federation,
-            member,
+            step,
+            step.member,
             message.target,
             message.values,
             message.tag,
@@ -176,15 +173,16 @@ class Distributing(Distribution):
 
     # --- in -------------------------------------------------------------------------------------------------------
 
-    def arrives(self, turn: Turn, federation: Federation, message: Data, sender: Member) -> bool:
+    def arrives(self, step: Step, message: Data, sender: Member) -> bool:
         """A message from another node; False: it does not go by these ways."""
+        federation = step.federation
         arguments = message.arguments
         if not stamps.is_stamped(arguments[-1]):
             return False
         if message.service in (LATE_INTERACTION, LATE_UPDATE):
             member = federation.members.get(arguments[0])
-            if member is not None and member.node == turn.node:
-                _arrive(turn, federation, [member], sender, message.service, arguments[1:])
+            if member is not None and member.node == step.node:
+                _arrive(step, [member], sender, message.service, arguments[1:])
             return True
         if federation.switch(recipients.DELAYED):
             return False
@@ -200,19 +198,19 @@ class Distributing(Distribution):
                 return False
         else:
             return False
-        here = [m for m in federation.members.values() if m.node == turn.node and m is not sender]
-        _arrive(turn, federation, here, sender, message.service, arguments)
+        here = [m for m in federation.members.values() if m.node == step.node and m is not sender]
+        _arrive(step, here, sender, message.service, arguments)
         return True
 
 
 def _arrive(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     members: list[Member],
     sender: Member,
     service: str,
     arguments: tuple[Any, ...],
 ) -> None:
+    federation = step.federation
     stamp = arguments[-1]
     if service in ("send_interaction", LATE_INTERACTION):
         interaction_class, values, tag, way = arguments[:4]
@@ -220,11 +218,11 @@ def _arrive(
         entry = federation.catalog.interaction_classes[interaction_class]
         message = Sent(sender.handle, interaction_class, values, tag, way, at, stamp)
         if service == "send_interaction":
-            _record_arrival(turn, federation, sender, message)
+            _record_arrival(step, sender, message)
         for member in members:
             received = matching_at_time.hears(federation, member, entry, at, message.time)
             if received is not None:
-                _take_interaction(turn, federation, member, sender, received, message)
+                _take_interaction(step, member, sender, received, message)
         return
     object_instance, values, tag = arguments[:3]
     instance = federation.instances.get(object_instance)
@@ -234,17 +232,16 @@ def _arrive(
     message = Sent(sender.handle, object_instance, values, tag, None, where, stamp)
     sent = list(values) if isinstance(values, dict) else values.handles
     if service == "update_attribute_values":
-        _record_arrival(turn, federation, sender, message)
+        _record_arrival(step, sender, message)
     for member in members:
         wanted = matching_at_time.wanted(federation, member, instance, sent, where, message.time)
         if wanted:
-            _take_update(turn, federation, member, sender, instance, wanted, message)
+            _take_update(step, member, sender, instance, wanted, message)
 
 
-def _record_arrival(turn: Turn, federation: Federation, sender: Member, message: Sent) -> None:
+def _record_arrival(step: Step, sender: Member, message: Sent) -> None:
     message_rows.stamped(
-        turn,
-        federation,
+        step,
         sender,
         message.target,
         message.values,
@@ -278,8 +275,7 @@ def _count_update(instance: Instance, sender: Member, sent: list[Any]) -> None:
 
 
 def _take_interaction(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     member: Member,
     sender: Member,
     received: InteractionClassEntry,
@@ -302,8 +298,7 @@ def _take_interaction(
         add(member.tally.interactions_received, message.target, message.transportation)
     condition = Condition((message.target, message.where), timing.untimed)
     tso_queue.arrived(
-        turn,
-        federation,
+        step,
         member,
         sender,
         "receive_interaction",
@@ -317,8 +312,7 @@ def _take_interaction(
 
 
 def _take_update(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     member: Member,
     sender: Member,
     instance: Instance,
@@ -350,8 +344,7 @@ def _take_update(
         else:
             add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
         tso_queue.arrived(
-            turn,
-            federation,
+            step,
             member,
             sender,
             "reflect_attribute_values",
@@ -438,12 +431,12 @@ def subscriptions(member: Member, among: Any = None) -> list[tuple[Any, Attribut
     for object_class, held in declared.subscribed_at.items():
         for attribute, regions in held.items():
             found.update({(object_class, attribute, region): None for region in regions})
-    for kind, timed in declared.timed.of.items():
-        found.update({(kind, attribute, region): None for attribute, region in timed})
+    for object_class, timed in declared.timed.of.items():
+        found.update({(object_class, attribute, region): None for attribute, region in timed})
     for interaction, heard in declared.receives_at.items():
         found.update({(interaction, None, region): None for region in heard})
-    for kind, received in declared.timed_receives.of.items():
-        found.update({(kind, None, region): None for _, region in received})
+    for interaction, received in declared.timed_receives.of.items():
+        found.update({(interaction, None, region): None for _, region in received})
     chosen = None if among is None else frozenset(among)
     return [one for one in found if chosen is None or one[2] in chosen]
 

@@ -9,17 +9,16 @@ from weft.kernel.ddm import matching
 from weft.kernel.message import directed, update_rates
 from weft.kernel.message.callback_split import legs_to, paced_legs
 from weft.kernel.state.federation import Federation, Instance, Member, add
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import tso_queue
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle
 from weft.model.packed import PackedValues
 
 
-def hand_interaction(
-    turn: Turn, federation: Federation, member: Member, producer: FederateHandle, message: tuple[Any, ...]
-) -> None:
+def hand_interaction(step: Step, member: Member, producer: FederateHandle, message: tuple[Any, ...]) -> None:
     """If it still wants it."""
+    federation = step.federation
     interaction_class, values, tag, transportation = message[0], message[1], message[2], message[3]
     stamp = message[-1]
     at = matching.from_boxes(message[4]) if len(message) > 5 else None
@@ -41,27 +40,26 @@ def hand_interaction(
     if stamp:
         arguments += stamp
     add(member.tally.interactions_received, interaction_class, transportation)
-    tso_queue.hand(turn, member, "receive_interaction", arguments, OrderType.CAUSAL)
+    tso_queue.hand(step.turn, member, "receive_interaction", arguments, OrderType.CAUSAL)
 
 
 def hand_directed(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     member: Member,
     instance: Instance,
     producer: FederateHandle,
     message: tuple[Any, ...],
 ) -> None:
+    federation = step.federation
     entry = federation.catalog.interaction_classes[message[0]]
     received = directed.directed_to(instance, entry, member)
     if received is not None and instance.knowledge.mask & member.bit:
         sender = sender_of(federation, producer)
-        directed.hand_at(turn, federation, member, received, sender, message, OrderType.CAUSAL)
+        directed.hand_at(step, member, received, sender, message, OrderType.CAUSAL)
 
 
 def hand_update(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     member: Member,
     instance: Instance,
     producer: FederateHandle,
@@ -69,6 +67,8 @@ def hand_update(
     last: bool,
 ) -> None:
     """What it still wants of it, at its rate; at once if the instance is about to be removed (`last`)."""
+    turn = step.turn
+    federation = step.federation
     values, tag, stamp = message[1], message[2], message[-1]
     where = matching.from_carried(message[3]) if len(message) > 4 else None
     known = federation.known_class(member, instance)
@@ -80,7 +80,7 @@ def hand_update(
     sender = sender_of(federation, producer)
     if not last and any(subscribed[handle].rate for handle in wanted):
         legs = paced_legs(federation, instance, member, wanted, subscribed, where)
-        update_rates.pace(turn, federation, instance, legs, sender, values, tag, stamp)
+        update_rates.pace(step, instance, legs, sender, values, tag, stamp)
         return
     for leg in legs_to(instance, member, wanted, -1, where):
         kept = update_rates.part_of(values, leg.attributes or ())

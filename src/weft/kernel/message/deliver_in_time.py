@@ -12,10 +12,10 @@ from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.ddm import matching
 from weft.kernel.message import update_rates
 from weft.kernel.message.recipients import DELAYED
-from weft.kernel.state.federation import Audience, Federation, Instance, Leg, Member, add
+from weft.kernel.state.federation import Audience, Instance, Leg, Member, add
 from weft.kernel.state.parcels import unshared
 from weft.kernel.state.region_state import Where
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
 from weft.model.handles import (
     AttributeHandle,
@@ -27,8 +27,7 @@ from weft.model.packed import PackedValues
 
 
 def hear_in_time(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     audience: Audience,
     sent_class: InteractionClassHandle,
@@ -38,14 +37,15 @@ def hear_in_time(
     stamp: tuple[Any, ...],
 ) -> None:
     """Somebody may have to wait for it."""
+    turn = step.turn
     stamped = stamps.is_stamped(stamp)
-    late = stamped and federation.switch(DELAYED)
+    late = stamped and step.federation.switch(DELAYED)
     heard: InteractionClassEntry | None = None
     arguments: tuple[Any, ...] = ()
     if late:
         at = None if audience.at is None else matching.boxes(audience.at)
         message = (sent_class, unshared(values), tag, transportation, sender.handle, at, *stamp)
-        await_time(turn, federation, sender, "send_interaction", message, stamp)
+        await_time(step, sender, "send_interaction", message, stamp)
     for received, member in audience.ears:
         if late and member.timing.constrained:
             add(member.tally.interactions_received, sent_class, transportation, -1)  # not yet
@@ -62,14 +62,13 @@ def hear_in_time(
         if audience.regions is not None and member.switches.convey_region_designator_sets:
             handed = (*arguments[:5], audience.regions, *stamp)
         if stamped:
-            tso_queue.arrived(turn, federation, member, sender, "receive_interaction", handed, stamp)
+            tso_queue.arrived(step, member, sender, "receive_interaction", handed, stamp)
         else:
             tso_queue.hand(turn, member, "receive_interaction", handed)
 
 
 def reflect_in_time(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     legs: list[Leg],
     sender: Member,
@@ -79,12 +78,13 @@ def reflect_in_time(
     where: Where | None = None,
 ) -> None:
     """Somebody may have to wait for it.  Update rates do not apply to what comes in time stamp order."""
+    turn = step.turn
     stamped = stamps.is_stamped(stamp)
-    late = stamped and federation.switch(DELAYED)
+    late = stamped and step.federation.switch(DELAYED)
     if late:
         there = None if where is None else matching.carried(where)
         message = (instance.handle, unshared(values), tag, sender.handle, there, *stamp)
-        await_time(turn, federation, sender, "update_attribute_values", message, stamp)
+        await_time(step, sender, "update_attribute_values", message, stamp)
     for part, leg in enumerate(legs):
         if late and leg.member.timing.constrained:
             if not leg.intervals:
@@ -94,22 +94,20 @@ def reflect_in_time(
         member = leg.member
         arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, leg.regions, *stamp)
         if stamped:
-            tso_queue.arrived(
-                turn, federation, member, sender, "reflect_attribute_values", arguments, stamp, part
-            )
+            tso_queue.arrived(step, member, sender, "reflect_attribute_values", arguments, stamp, part)
         else:
             tso_queue.hand(turn, member, "reflect_attribute_values", arguments)
 
 
 def await_time(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     service: str,
     arguments: tuple[Any, ...],
     stamp: tuple[Any, ...],
 ) -> None:
     """For every time-constrained member here: if it wants the message is asked when its time has come."""
+    federation = step.federation
     for member in federation.members.values():
-        if member.node == turn.node and member.timing.constrained and member is not sender:
-            tso_queue.arrived(turn, federation, member, sender, service, arguments, stamp)
+        if member.node == step.node and member.timing.constrained and member is not sender:
+            tso_queue.arrived(step, member, sender, service, arguments, stamp)

@@ -13,9 +13,9 @@ from weft.kernel.message.recipients import DELAYED
 from weft.kernel.recording import message_rows
 from weft.kernel.state import overrides, preconditions
 from weft.kernel.state.effects import Transmit
-from weft.kernel.state.federation import Federation, Instance, Member, add
+from weft.kernel.state.federation import Instance, Member, add
 from weft.kernel.state.parcels import Data
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
 from weft.kernel.time.stamps import NO_RETRACTION
 from weft.model.enums import OrderType
@@ -26,9 +26,7 @@ from weft.model.time import LogicalTime
 
 
 def send_directed_interaction(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     object_instance: ObjectInstanceHandle,
     values: dict[ParameterHandle, bytes],
@@ -37,6 +35,8 @@ def send_directed_interaction(
     order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     """To the members that subscribe to it for the target's class: owners of the target, or universal subscribers."""
+    federation = step.federation
+    member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
     instance = preconditions.known_instance(federation, member, object_instance)
     if not member.declared.may_direct(instance.entry, interaction_class):
@@ -51,30 +51,30 @@ def send_directed_interaction(
     carried = stamps.carried(federation, time)
     arguments = (interaction_class, object_instance, dict(values), tag, transportation, carried)
     if federation.ordered or order is not None:
-        if federation.orders.directs(turn, federation, member, arguments, order):
+        if federation.orders.directs(step, arguments, order):
             add(member.tally.directed_sent, interaction_class, transportation)
             return None if time is None else NO_RETRACTION
     asked = overrides.interaction_order(member, entry) if order is None else order
     stamp = stamps.stamp(federation, member, time, asked)
     add(member.tally.directed_sent, interaction_class, transportation)
-    nodes = direct(turn, federation, member, instance, entry, (*arguments[:5], stamp))
+    nodes = direct(step, instance, entry, (*arguments[:5], stamp))
     if time is None:
         return None
     return stamps.sent(federation, member, stamp, nodes) if stamp[3] else NO_RETRACTION
 
 
 def direct(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     instance: Instance,
     entry: InteractionClassEntry,
     arguments: tuple[Any, ...],
 ) -> tuple[str, ...]:
     """In receive or time stamp order, to members here and elsewhere; returns the other nodes."""
+    federation = step.federation
+    member = step.member
     delayed = federation.switch(DELAYED)
-    number = message_rows.number_for(turn, federation, member, arguments[5])
-    turn.number = number
+    number = message_rows.number_for(step, arguments[5])
+    step.turn.number = number
     if federation.recorder is not None:
         whom: list[int] | None = None
         if not delayed:
@@ -83,12 +83,12 @@ def direct(
                 for other in federation.seated(instance.knowledge.mask & ~member.bit)
                 if directed_to(instance, entry, other) is not None
             ]
-        message_rows.directed(turn, federation, federation.recorder, member, entry, arguments, whom, number)
-    direct_here(turn, federation, member, arguments)
+        message_rows.directed(step, federation.recorder, member, entry, arguments, whom, number)
+    direct_here(step, member, arguments)
     nodes = {
         other.node: None
         for other in federation.members.values()
-        if other.node != turn.node
+        if other.node != step.node
         and (delayed or other.declared.directed_class(instance.entry, entry) is not None)
     }
     message = Data(
@@ -102,11 +102,12 @@ def direct(
     )
     reliable = other_nodes.goes_reliably(federation, arguments[4])
     for node in nodes:
-        turn.effects.append(Transmit(node, message, reliable))
+        step.effects.append(Transmit(node, message, reliable))
     return tuple(nodes)
 
 
-def direct_here(turn: Turn, federation: Federation, sender: Member, message: tuple[Any, ...]) -> None:
+def direct_here(step: Step, sender: Member, message: tuple[Any, ...]) -> None:
+    federation = step.federation
     interaction_class, object_instance = message[:2]
     entry = federation.catalog.interaction_classes[interaction_class]
     instance = federation.instances.get(object_instance)
@@ -115,24 +116,24 @@ def direct_here(turn: Turn, federation: Federation, sender: Member, message: tup
     late = stamps.is_stamped(message[5]) and federation.switch(DELAYED)
     if late:
         waiting = (*message[:5], sender.handle, *message[5])
-        deliver_in_time.await_time(turn, federation, sender, "send_directed_interaction", waiting, message[5])
+        deliver_in_time.await_time(step, sender, "send_directed_interaction", waiting, message[5])
     for member in federation.seated(instance.knowledge.mask):
         if late and member.timing.constrained:
             continue
-        if member is not sender and member.node == turn.node:
+        if member is not sender and member.node == step.node:
             received = directed_to(instance, entry, member)
             if received is not None:
-                hand_at(turn, federation, member, received, sender, message)
+                hand_at(step, member, received, sender, message)
 
 
 def receivers(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     entry: InteractionClassEntry,
     target: ObjectInstanceHandle,
 ) -> list[int] | None:
     """Who gets it here, for the recorder; None: that is asked when its time has come."""
+    federation = step.federation
     if federation.switch(DELAYED):
         return None
     instance = federation.instances.get(target)
@@ -142,7 +143,7 @@ def receivers(
         member.handle.number
         for member in federation.seated(instance.knowledge.mask)
         if member is not sender
-        and member.node == turn.node
+        and member.node == step.node
         and directed_to(instance, entry, member) is not None
     ]
 
@@ -159,8 +160,7 @@ def directed_to(
 
 
 def hand_at(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     member: Member,
     received: InteractionClassEntry,
     sender: Member,
@@ -173,6 +173,6 @@ def hand_at(
     add(member.tally.directed_received, interaction_class, transportation)
     method = "receive_directed_interaction"
     if stamps.is_stamped(stamp):
-        tso_queue.arrived(turn, federation, member, sender, method, arguments, stamp)
+        tso_queue.arrived(step, member, sender, method, arguments, stamp)
     else:
-        tso_queue.hand(turn, member, method, arguments, order)
+        tso_queue.hand(step.turn, member, method, arguments, order)

@@ -17,7 +17,7 @@ from weft.kernel.ddm import matching_at_time
 from weft.kernel.message import advisories
 from weft.kernel.state.federation import Federation, Instance, Knowledge, Member
 from weft.kernel.state.region_state import Where
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.handles import AttributeHandle, ObjectClassHandle
 
 
@@ -80,16 +80,15 @@ def would_discover(
     return None
 
 
-def announce(
-    turn: Turn, federation: Federation, instance: Instance, member: Member, known_class: ObjectClassHandle
-) -> None:
+def announce(step: Step, instance: Instance, member: Member, known_class: ObjectClassHandle) -> None:
     arguments = (instance.handle, known_class, instance.name, instance.producer)
-    turn.callback(federation, member, "discover_object_instance", arguments)
+    step.callback(member, "discover_object_instance", arguments)
 
 
-def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> list[Member]:
+def after_transfer(step: Step, instance: Instance) -> list[Member]:
     """An instance's owners changed, or its place: members that subscribe to what is owned there now may discover it.  Who did
     is returned."""
+    federation = step.federation
     found: list[Member] = []
     if instance.condemned is not None:
         return found
@@ -99,26 +98,25 @@ def after_transfer(turn: Turn, federation: Federation, instance: Instance) -> li
             known_class = would_discover(federation, member, instance.entry, instance.owners, where)
             if known_class is not None:
                 federation.learn(instance, member, known_class)
-                announce(turn, federation, instance, member, known_class)
+                announce(step, instance, member, known_class)
                 found.append(member)
     if federation.switch("autoProvide"):
         for member in found:
-            advisories.provide(turn, federation, instance, member)
+            advisories.provide(step, instance, member)
     return found
 
 
-def after_subscription(
-    turn: Turn, federation: Federation, member: Member, entry: ObjectClassEntry
-) -> list[Instance]:
+def after_subscription(step: Step, entry: ObjectClassEntry) -> list[Instance]:
     """A member's subscriptions changed at this class: it may discover instances of it and of classes below it."""
+    federation = step.federation
     known = [federation.instances_of.get(below.handle, {}).values() for below in entry.family()]
-    return among(turn, federation, member, chain.from_iterable(known))
+    return among(step, chain.from_iterable(known))
 
 
-def among(
-    turn: Turn, federation: Federation, member: Member, instances: Iterable[Instance]
-) -> list[Instance]:
+def among(step: Step, instances: Iterable[Instance]) -> list[Instance]:
     """Of these instances the member may discover some."""
+    federation = step.federation
+    member = step.member
     found = []
     for instance in instances:
         if not instance.knowledge.mask & member.bit and instance.condemned is None:
@@ -126,9 +124,9 @@ def among(
             known_class = would_discover(federation, member, instance.entry, instance.owners, where)
             if known_class is not None:
                 federation.learn(instance, member, known_class)
-                announce(turn, federation, instance, member, known_class)
+                announce(step, instance, member, known_class)
                 found.append(instance)
     if federation.switch("autoProvide"):
         for instance in found:
-            advisories.provide(turn, federation, instance, member)
+            advisories.provide(step, instance, member)
     return found

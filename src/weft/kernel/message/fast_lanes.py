@@ -17,6 +17,7 @@ from weft.kernel.message.causal_order import is_plain
 from weft.kernel.recording import message_rows
 from weft.kernel.state import overrides
 from weft.kernel.state.federation import Audience, Federation, Instance, Member, Route
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.handles import (
     AttributeHandle,
@@ -90,7 +91,12 @@ class InteractionLane(Lane):
             audience = self._audience
             entry = self.federation.catalog.interaction_classes[audience.sent_class]
             self.shape = message_rows.interaction_shape(
-                Turn(node, now), self.federation, recorder, self.member, entry, audience, self._handles
+                Step(Turn(node, now), self.federation, self.member),
+                recorder,
+                self.member,
+                entry,
+                audience,
+                self._handles,
             )
         recorder.enter_packed(self.shape, now, self.member.timing.sent, NO_OBJECT, fields)
         self._record_cause(recorder)
@@ -134,8 +140,7 @@ class UpdateLane(Lane):
     def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         if self.shape < recorder.first:
             self.shape = message_rows.update_shape(
-                Turn(node, now),
-                self.federation,
+                Step(Turn(node, now), self.federation, self.member),
                 recorder,
                 self.member,
                 self._instance,
@@ -147,19 +152,19 @@ class UpdateLane(Lane):
 
 
 def interaction_lane(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     handles: list[ParameterHandle],
 ) -> Lane | None:
     """The lane of interactions of this class with these parameters."""
+    federation = step.federation
+    member = step.member
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None or interaction_class not in member.declared.sends:
         return None
     if federation.ordered and not is_plain(overrides.interaction_order(member, entry)):
         return None
-    audience = recipients.audience_of(turn, federation, member, interaction_class)
+    audience = recipients.audience_of(step, member, interaction_class)
     unknown = any(handle not in entry.parameters for handle in handles)
     if unknown or audience.nodes or audience.managed or audience.holding:
         return None
@@ -169,13 +174,13 @@ def interaction_lane(
 
 
 def update_lane(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     handles: list[AttributeHandle],
 ) -> Lane | None:
     """The lane of updates of these attributes of this instance."""
+    federation = step.federation
+    member = step.member
     instance = federation.instances.get(object_instance)
     if instance is None or instance.overrides is not None or not instance.knowledge.mask & member.bit:
         return None
@@ -185,7 +190,7 @@ def update_lane(
         return None
     if federation.ordered and not all(is_plain(overrides.attribute_order(instance, a)) for a in handles):
         return None
-    route = recipients.route_of(turn, federation, instance, member, handles)
+    route = recipients.route_of(step, instance, member, handles)
     ways = route.transportations
     if (
         route.posts

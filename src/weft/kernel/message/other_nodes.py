@@ -9,8 +9,8 @@ from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.state import overrides
 from weft.kernel.state.federation import Federation, Instance, Member, Post, Route
 from weft.kernel.state.region_state import Extents, Where
+from weft.kernel.state.step import Step
 from weft.kernel.state.traffic import EVERYBODY, Footprint
-from weft.kernel.state.turn import Turn
 from weft.model.handles import AttributeHandle, TransportationTypeHandle
 
 
@@ -20,8 +20,7 @@ def goes_reliably(federation: Federation, transportation: TransportationTypeHand
 
 
 def spread_interaction(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     entry: InteractionClassEntry,
     at: Extents | None,
@@ -30,22 +29,22 @@ def spread_interaction(
     delayed: bool,
 ) -> tuple[Footprint | None, tuple[str, ...]]:
     """To which other nodes the federation's strategy sends it, in place of those of its receivers; what is to be counted."""
+    federation = step.federation
     if sender is federation.rti:
         return None, ()
     channels = federation.channels
     by = (EVERYBODY,) if channels.exact else channels.of_interaction(entry, at)
-    if sender.node != turn.node:
-        return channels.came(federation, by, ears, turn.node), ()
+    if sender.node != step.node:
+        return channels.came(federation, by, ears, step.node), ()
     if not channels.exact and not delayed:
         nodes.clear()
-        nodes.update(channels.nodes(federation, by, turn.node))
-    footprint = channels.sent(federation, sender, by, nodes, turn.node)
+        nodes.update(channels.nodes(federation, by, step.node))
+    footprint = channels.sent(federation, sender, by, nodes, step.node)
     return footprint, channels.groups(by) if channels.multicast and not delayed else ()
 
 
 def spread_update(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     route: Route,
     away: dict[str, dict[AttributeHandle, None]],
@@ -54,18 +53,19 @@ def spread_update(
     delayed: bool,
 ) -> None:
     """To which other nodes the federation's strategy sends it, in place of those of its receivers; what is to be counted."""
+    federation = step.federation
     channels = federation.channels
     sender = route.sender
     if sender is not federation.rti:
         by: tuple[int, ...] = (EVERYBODY,)
         if not channels.exact:
-            by, there = channels.updates(federation, instance.entry, sent, where, turn.node)
+            by, there = channels.updates(federation, instance.entry, sent, where, step.node)
             away = away if delayed else there
-        if sender.node != turn.node:
+        if sender.node != step.node:
             heard = [leg.member for leg in (*route.legs, *route.paced)]
-            route.footprint = channels.came(federation, by, heard, turn.node)
+            route.footprint = channels.came(federation, by, heard, step.node)
             return
-        route.footprint = channels.sent(federation, sender, by, away, turn.node)
+        route.footprint = channels.sent(federation, sender, by, away, step.node)
         if channels.multicast and not delayed:
             route.posts = _group_posts(federation, instance, away, sent, where)
             return

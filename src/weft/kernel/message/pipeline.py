@@ -45,10 +45,10 @@ from weft.kernel.message.recipients import DELAYED
 from weft.kernel.recording import message_rows, order_rows
 from weft.kernel.state import overrides, preconditions
 from weft.kernel.state.effects import Cast, Transmit
-from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.federation import Instance
 from weft.kernel.state.parcels import Data, unshared
 from weft.kernel.state.region_state import Extents
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import stamps
 from weft.kernel.time.stamps import NO_RETRACTION
 from weft.model.enums import OrderType
@@ -68,9 +68,7 @@ from weft.model.time import LogicalTime
 
 
 def send_interaction(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     values: dict[ParameterHandle, bytes] | PackedValues,
     tag: bytes,
@@ -80,6 +78,9 @@ def send_interaction(
     regions: list[RegionHandle] | None = None,
 ) -> MessageRetractionReturn | None:
     """`at`: where it is sent; `regions`: by which regions, which may be elsewhere as of its time."""
+    turn = step.turn
+    federation = step.federation
+    member = step.member
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None:
         entry = preconditions.interaction_class(federation, interaction_class)
@@ -103,7 +104,7 @@ def send_interaction(
         preconditions.encoded("the user-supplied tag", tag)
     if federation.ordered or order is not None:
         carried = stamps.carried(federation, time)
-        if federation.orders.sends(turn, federation, member, entry, values, tag, carried, order, at):
+        if federation.orders.sends(step, entry, values, tag, carried, order, at):
             return None if time is None else NO_RETRACTION
     stamp: tuple[Any, ...] = ()
     if time is not None:
@@ -115,28 +116,26 @@ def send_interaction(
         if available:
             if regions is not None:
                 at = matching_at_time.extents_of(federation, regions, available, stamp[0].value)
-            nodes = federation.distribution.sends(turn, federation, member, entry, values, tag, at, stamp)
+            nodes = federation.distribution.sends(step, entry, values, tag, at, stamp)
             if recipients.is_managed(entry):
-                _tell_rti(turn, federation, member, interaction_class, values)
+                _tell_rti(step, interaction_class, values)
             return stamps.sent(federation, member, stamp, nodes)
     audience = federation.audiences.get((interaction_class, member.handle)) if at is None else None
     if audience is None:
-        audience = recipients.find_audience(turn, federation, member, interaction_class, at)
+        audience = recipients.find_audience(step, member, interaction_class, at)
     audience.count += 1
     if at is not None:
         audience.count_up()
     transportation = audience.transportation
-    number = message_rows.number_for(turn, federation, member, stamp)
+    number = message_rows.number_for(step, stamp)
     turn.number = number
     recorder = federation.recorder
     if recorder is not None and message_rows.interaction(
-        turn, federation, recorder, member, entry, audience, values, tag, stamp, number
+        step, recorder, member, entry, audience, values, tag, stamp, number
     ):
         turn.number = -number
     if audience.ears or (stamp and federation.switch(DELAYED)):
-        deliver.hear(
-            turn, federation, member, audience, interaction_class, values, tag, transportation, stamp
-        )
+        deliver.hear(step, member, audience, interaction_class, values, tag, transportation, stamp)
     if audience.nodes:
         arguments: tuple[Any, ...] = (entry.handle, unshared(values), tag, transportation, stamp)
         if at is not None:
@@ -152,12 +151,12 @@ def send_interaction(
         )
         reliable = other_nodes.goes_reliably(federation, transportation)
         if audience.groups and not stamps.is_stamped(stamp):
-            turn.effects.append(Cast(tuple(audience.nodes), audience.groups, message))
+            step.effects.append(Cast(tuple(audience.nodes), audience.groups, message))
         else:
             for node in audience.nodes:
-                turn.effects.append(Transmit(node, message, reliable))
+                step.effects.append(Transmit(node, message, reliable))
     if audience.managed:
-        _tell_rti(turn, federation, member, interaction_class, values)
+        _tell_rti(step, interaction_class, values)
     if time is None:
         return None
     if not stamps.is_stamped(stamp):
@@ -166,29 +165,27 @@ def send_interaction(
 
 
 def _tell_rti(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     values: dict[ParameterHandle, bytes] | PackedValues,
 ) -> None:
     plain = dict(values) if isinstance(values, dict) else values.unpack()
-    turn.tell_rti(federation, "receive_interaction", (interaction_class, plain, member.handle))
+    step.tell_rti("receive_interaction", (interaction_class, plain, step.member.handle))
 
 
 # --- attribute updates ----------------------------------------------------------------------------------------
 
 
 def update_attribute_values(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     values: dict[AttributeHandle, bytes] | PackedValues,
     tag: bytes,
     time: LogicalTime | None = None,
     order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     defined = instance.entry.attributes
     owners = instance.owners
@@ -211,19 +208,17 @@ def update_attribute_values(
         preconditions.encoded("the user-supplied tag", tag)
     if federation.ordered or order is not None:
         carried = stamps.carried(federation, time)
-        if federation.orders.updates(turn, federation, member, instance, values, tag, carried, order):
+        if federation.orders.updates(step, instance, values, tag, carried, order):
             return None if time is None else NO_RETRACTION
     if time is None:
-        _send_update(turn, federation, instance, member, values, sent, tag, ())
+        _send_update(step, instance, values, sent, tag, ())
         return None
-    return _update_in_time(turn, federation, instance, member, values, sent, tag, time, order)
+    return _update_in_time(step, instance, values, sent, tag, time, order)
 
 
 def _update_in_time(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
-    member: Member,
     values: dict[AttributeHandle, bytes] | PackedValues,
     sent: list[Any],
     tag: bytes,
@@ -231,50 +226,53 @@ def _update_in_time(
     given: OrderType | None,
 ) -> MessageRetractionReturn:
     """Attributes of different order go in separate messages."""
+    federation = step.federation
+    member = step.member
     orders = [overrides.attribute_order(instance, a) if given is None else given for a in sent]
     stamped = [a for a, one in zip(sent, orders, strict=True) if one is OrderType.TIMESTAMP]
     plain = [a for a, one in zip(sent, orders, strict=True) if one is not OrderType.TIMESTAMP]
     order = OrderType.TIMESTAMP if stamped else OrderType.RECEIVE
     stamp = stamps.stamp(federation, member, time, order)
     if not stamped or not plain or not stamps.is_stamped(stamp):
-        nodes = _send_update(turn, federation, instance, member, values, sent, tag, stamp)
+        nodes = _send_update(step, instance, values, sent, tag, stamp)
         if not stamps.is_stamped(stamp):
             return NO_RETRACTION
         return stamps.sent(federation, member, stamp, nodes)
     carried = (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
     some = update_rates.part_of(values, tuple(plain))
-    _send_update(turn, federation, instance, member, some, plain, tag, carried)
+    _send_update(step, instance, some, plain, tag, carried)
     rest = update_rates.part_of(values, tuple(stamped))
-    nodes = _send_update(turn, federation, instance, member, rest, stamped, tag, stamp)
+    nodes = _send_update(step, instance, rest, stamped, tag, stamp)
     return stamps.sent(federation, member, stamp, nodes)
 
 
 def _send_update(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
-    member: Member,
     values: dict[AttributeHandle, bytes] | PackedValues,
     sent: list[Any],
     tag: bytes,
     stamp: tuple[Any, ...],
 ) -> tuple[str, ...]:
     """Returns the other nodes that it goes to."""
+    turn = step.turn
+    federation = step.federation
+    member = step.member
     if stamp and stamps.is_stamped(stamp) and recipients.is_placed(federation, instance, sent):
         turn.number = 0  # what was recorded of its other attributes says nothing of these
-        return federation.distribution.updates(turn, federation, member, instance, values, sent, tag, stamp)
+        return federation.distribution.updates(step, instance, values, sent, tag, stamp)
     where = None
     if instance.placement is not None:
         where = matching.part_of(matching.where_is(federation, instance), sent)
-    route = recipients.counted_route(turn, federation, instance, member, sent, where)
-    number = message_rows.number_for(turn, federation, member, stamp)
+    route = recipients.counted_route(step, instance, member, sent, where)
+    number = message_rows.number_for(step, stamp)
     turn.number = number
     recorder = federation.recorder
     if recorder is not None and message_rows.update(
-        turn, federation, recorder, member, instance, route, values, tag, stamp, number
+        step, recorder, member, instance, route, values, tag, stamp, number
     ):
         turn.number = -number
-    deliver.reflect(turn, federation, instance, route, member, values, tag, stamp)
+    deliver.reflect(step, instance, route, member, values, tag, stamp)
     for post in route.posts:
         kept = unshared(values) if post.attributes is None else update_rates.part_of(values, post.attributes)
         arguments: tuple[Any, ...] = (instance.handle, kept, tag, stamp)
@@ -291,22 +289,24 @@ def _send_update(
             message_rows.carried(number, stamp),
         )
         if post.groups and not stamps.is_stamped(stamp):
-            turn.effects.append(Cast(post.nodes, post.groups, message))
+            step.effects.append(Cast(post.nodes, post.groups, message))
         else:
             for node in post.nodes:
-                turn.effects.append(Transmit(node, message, post.reliable))
+                step.effects.append(Transmit(node, message, post.reliable))
     return tuple([node for post in route.posts for node in post.nodes]) if stamp else ()
 
 
 # --- in -------------------------------------------------------------------------------------------------------
 
 
-def arrive(turn: Turn, federation: Federation, message: Data) -> None:
+def arrive(step: Step, message: Data) -> None:
     """A message from another node: hand it to the members here that want it."""
+    turn = step.turn
+    federation = step.federation
     sender = deliver_held.sender_of(federation, message.sender)
     number = turn.number = message_rows.arrived(message.number, message.arguments[-1])
     recorder = federation.recorder
-    if federation.distribution.arrives(turn, federation, message, sender):
+    if federation.distribution.arrives(step, message, sender):
         return
     if message.service == "send_interaction":
         interaction_class, values, tag, transportation = message.arguments[:4]
@@ -314,19 +314,15 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
         at = matching.from_boxes(message.arguments[4]) if len(message.arguments) > 5 else None
         audience = federation.audiences.get((interaction_class, sender.handle)) if at is None else None
         if audience is None:
-            audience = recipients.find_audience(turn, federation, sender, interaction_class, at)
+            audience = recipients.find_audience(step, sender, interaction_class, at)
         audience.count += 1
         if at is not None:
             audience.count_up()
         if recorder is not None:
             entry = federation.catalog.interaction_classes[interaction_class]
-            if message_rows.interaction(
-                turn, federation, recorder, sender, entry, audience, values, tag, stamp, number
-            ):
+            if message_rows.interaction(step, recorder, sender, entry, audience, values, tag, stamp, number):
                 turn.number = -number
-        deliver.hear(
-            turn, federation, sender, audience, interaction_class, values, tag, transportation, stamp
-        )
+        deliver.hear(step, sender, audience, interaction_class, values, tag, transportation, stamp)
     elif message.service == "update_attribute_values":
         object_instance, values, tag = message.arguments[:3]
         stamp = message.arguments[-1]
@@ -334,17 +330,17 @@ def arrive(turn: Turn, federation: Federation, message: Data) -> None:
         if instance is not None:
             sent = list(values) if isinstance(values, dict) else values.handles
             where = matching.from_carried(message.arguments[3]) if len(message.arguments) > 4 else None
-            route = recipients.counted_route(turn, federation, instance, sender, sent, where)
+            route = recipients.counted_route(step, instance, sender, sent, where)
             if recorder is not None and message_rows.update(
-                turn, federation, recorder, sender, instance, route, values, tag, stamp, number
+                step, recorder, sender, instance, route, values, tag, stamp, number
             ):
                 turn.number = -number
-            deliver.reflect(turn, federation, instance, route, sender, values, tag, stamp)
+            deliver.reflect(step, instance, route, sender, values, tag, stamp)
         else:
-            order_rows.too_late(turn, federation, message, sender.node)
+            order_rows.too_late(step, message, sender.node)
     else:
         if recorder is not None:
             entry = federation.catalog.interaction_classes[message.arguments[0]]
-            here = directed.receivers(turn, federation, sender, entry, message.arguments[1])
-            message_rows.directed(turn, federation, recorder, sender, entry, message.arguments, here, number)
-        directed.direct_here(turn, federation, sender, message.arguments)
+            here = directed.receivers(step, sender, entry, message.arguments[1])
+            message_rows.directed(step, recorder, sender, entry, message.arguments, here, number)
+        directed.direct_here(step, sender, message.arguments)

@@ -17,7 +17,7 @@ from weft.kernel.message.callback_split import legs_to, paced_legs
 from weft.kernel.state import overrides
 from weft.kernel.state.federation import Audience, Federation, Instance, Leg, Member, Route
 from weft.kernel.state.region_state import Extents, Where
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.handles import AttributeHandle, InteractionClassHandle
 
 DELAYED: Final = "delaySubscriptionEvaluation"
@@ -42,21 +42,19 @@ def is_managed(entry: InteractionClassEntry) -> bool:
     return any(ancestor.name in MANAGED for ancestor in entry.lineage)
 
 
-def audience_of(
-    turn: Turn, federation: Federation, sender: Member, interaction_class: InteractionClassHandle
-) -> Audience:
-    found = federation.audiences.get((interaction_class, sender.handle))
-    return find_audience(turn, federation, sender, interaction_class) if found is None else found
+def audience_of(step: Step, sender: Member, interaction_class: InteractionClassHandle) -> Audience:
+    found = step.federation.audiences.get((interaction_class, sender.handle))
+    return find_audience(step, sender, interaction_class) if found is None else found
 
 
 def find_audience(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     interaction_class: InteractionClassHandle,
     at: Extents | None = None,
 ) -> Audience:
     """Kept for what is sent without regions."""
+    federation = step.federation
     entry = federation.catalog.interaction_classes[interaction_class]
     delayed = federation.switch(DELAYED)
     ears: list[Any] = []  # pairs of class and member
@@ -64,15 +62,15 @@ def find_audience(
     for member in federation.members.values():
         if member is not sender:
             received = matching.hears(federation, member, entry, at)
-            if received is not None and member.node == turn.node:
+            if received is not None and member.node == step.node:
                 if member.ear is None or member.ear[0] is not received:
                     member.ear = (received, member)
                 ears.append(member.ear)
-            elif member.node != turn.node and (received is not None or delayed):
+            elif member.node != step.node and (received is not None or delayed):
                 nodes[member.node] = None
     transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
     footprint, groups = other_nodes.spread_interaction(
-        turn, federation, sender, entry, at, [member for _, member in ears], nodes, delayed
+        step, sender, entry, at, [member for _, member in ears], nodes, delayed
     )
     made = Audience(ears, list(nodes), sender, interaction_class, transportation, is_managed(entry))
     made.at = at
@@ -100,8 +98,7 @@ def is_placed(federation: Federation, instance: Instance, sent: list[AttributeHa
 
 
 def counted_route(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     sender: Member,
     sent: list[AttributeHandle],
@@ -109,31 +106,31 @@ def counted_route(
 ) -> Route:
     """The route of an update that is about to be made: it is counted here."""
     if instance.overrides is not None or where is not None:
-        route = _placed_route(turn, federation, instance, sender, tuple(sent), where)
+        route = _placed_route(step, instance, sender, tuple(sent), where)
         route.count = 1
         route.count_up()
         mark(instance, route, sender)
         return route
-    found = route_of(turn, federation, instance, sender, sent)
+    found = route_of(step, instance, sender, sent)
     found.count += 1
     mark(instance, found, sender)
     return found
 
 
 def _placed_route(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     sender: Member,
     sent: tuple[AttributeHandle, ...],
     where: Where | None,
 ) -> Route:
     """Of an instance that is like no other: kept as long as all that it depends on stays as it is."""
+    federation = step.federation
     placement = instance.placement
     if placement is None or where is None or instance.overrides is not None or placement.where is None:
-        return _find_route(turn, federation, instance, sender, sent, where)
-    if sender.node != turn.node:  # the message says where it was sent, which may not be where the instance is
-        return _find_route(turn, federation, instance, sender, sent, where)
+        return _find_route(step, instance, sender, sent, where)
+    if sender.node != step.node:  # the message says where it was sent, which may not be where the instance is
+        return _find_route(step, instance, sender, sent, where)
     valid = placement.valid
     generation, regional = federation.generation, federation.regional
     if not valid or valid[0] != generation or valid[1] != regional or valid[2] is not instance.knowledge:
@@ -141,14 +138,13 @@ def _placed_route(
         placement.routes.clear()
     found: Route | None = placement.routes.get(sent)
     if found is None:
-        found = placement.routes[sent] = _find_route(turn, federation, instance, sender, sent, where)
+        found = placement.routes[sent] = _find_route(step, instance, sender, sent, where)
     return found
 
 
-def route_of(
-    turn: Turn, federation: Federation, instance: Instance, sender: Member, sent: list[AttributeHandle]
-) -> Route:
+def route_of(step: Step, instance: Instance, sender: Member, sent: list[AttributeHandle]) -> Route:
     """The route that updates of these attributes have in common, if the instance is like others (no overrides)."""
+    federation = step.federation
     knowledge = instance.knowledge
     if knowledge.generation != federation.generation:
         knowledge.generation = federation.generation
@@ -156,7 +152,7 @@ def route_of(
     key = (sender.handle, instance.entry.handle, *sent)
     found = knowledge.routes.get(key)
     if found is None:
-        found = _find_route(turn, federation, instance, sender, tuple(sent))
+        found = _find_route(step, instance, sender, tuple(sent))
         knowledge.routes[key] = found
         federation.routes.append(found)
     return found
@@ -171,13 +167,13 @@ def mark(instance: Instance, route: Route, sender: Member) -> None:
 
 
 def _find_route(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     sender: Member,
     sent: tuple[AttributeHandle, ...],
     where: Where | None = None,
 ) -> Route:
+    federation = step.federation
     legs: list[Leg] = []
     paced: list[Leg] = []
     away: dict[str, dict[AttributeHandle, None]] = {}  # node -> what its members want
@@ -187,7 +183,7 @@ def _find_route(
             if member is sender or not subscribed:
                 continue
             wanted = [handle for handle in sent if handle in subscribed]
-            if wanted and member.node == turn.node:
+            if wanted and member.node == step.node:
                 if any(subscribed[handle].rate for handle in wanted):
                     paced.extend(paced_legs(federation, instance, member, wanted, subscribed, where))
                 else:
@@ -196,9 +192,9 @@ def _find_route(
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
     delayed = federation.switch(DELAYED)
     if delayed:
-        away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != turn.node}
+        away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != step.node}
     ways = list(dict.fromkeys(overrides.transportation_of(instance, handle) for handle in sent))
     route = Route(legs, [], sender, instance.entry.handle, ways, paced)
     route.where = where
-    other_nodes.spread_update(turn, federation, instance, route, away, sent, where, delayed)
+    other_nodes.spread_update(step, instance, route, away, sent, where, delayed)
     return route

@@ -17,7 +17,7 @@ from weft.kernel.message import update_rates
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Condemned, Federation, Instance, Member
 from weft.kernel.state.overrides import attribute_order
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
 from weft.kernel.time.stamps import NO_RETRACTION
 from weft.model.handles import ObjectInstanceHandle
@@ -37,10 +37,10 @@ def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) 
     return object_instance, tag, stamps.stamp(federation, member, time, order), *given
 
 
-def delete(
-    turn: Turn, federation: Federation, member: Member, instance: Instance, tag: bytes, stamp: tuple[Any, ...]
-) -> MessageRetractionReturn:
+def delete(step: Step, instance: Instance, tag: bytes, stamp: tuple[Any, ...]) -> MessageRetractionReturn:
     """In time stamp order; everything else has been checked."""
+    federation = step.federation
+    member = step.member
     retraction: bytes = stamp[3]
     owned = [attribute for attribute, owner in instance.owners.items() if owner is member]
     condemned = Condemned(member.handle, retraction, owned)
@@ -52,19 +52,19 @@ def delete(
     instance.condemned = condemned
     for other in knowing:
         arguments = (instance.handle, tag, member.handle, *stamp)
-        if other.node == turn.node:
-            tso_queue.arrived(turn, federation, other, member, "remove_object_instance", arguments, stamp)
+        if other.node == step.node:
+            tso_queue.arrived(step, other, member, "remove_object_instance", arguments, stamp)
             other.tally.removed += 1
         if not other.timing.constrained:
             _forget(federation, instance, other)
     _forget(federation, instance, member)
     returned = NO_RETRACTION
-    if member.node == turn.node:
-        nodes = tuple([node for node in federation.nodes if node != turn.node])
+    if member.node == step.node:
+        nodes = tuple([node for node in federation.nodes if node != step.node])
         returned = stamps.sent(federation, member, stamp, nodes, instance.handle.number)
     if not condemned.waiting:
         remove(federation, instance)
-    return returned if member.node == turn.node else MessageRetractionReturn(True, stamp[3])
+    return returned if member.node == step.node else MessageRetractionReturn(True, stamp[3])
 
 
 def remove(federation: Federation, instance: Instance) -> None:
@@ -91,8 +91,10 @@ def _forget(federation: Federation, instance: Instance, member: Member) -> None:
     member.told_updates.pop(instance.handle, None)
 
 
-def instance_removed(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+def instance_removed(step: Step, number: int) -> None:
     """The removal was delivered to that member."""
+    federation = step.federation
+    member = step.member
     handle = ObjectInstanceHandle.of(number)
     member.timing.gone.pop(handle, None)
     instance = federation.instances.get(handle)
@@ -104,14 +106,16 @@ def instance_removed(turn: Turn, federation: Federation, member: Member, number:
         remove(federation, instance)
 
 
-def delete_retracted(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+def delete_retracted(step: Step, number: int) -> None:
     """The deletion has not happened: the deleter has again what it owned, unless somebody else owns it by now."""
+    federation = step.federation
+    member = step.member
     instance = federation.instances.get(ObjectInstanceHandle.of(number))
     if instance is None or instance.condemned is None:
         return
     condemned = instance.condemned
     instance.condemned = None
-    stamps.retracted(turn, federation, condemned.retraction)
+    stamps.retracted(step, condemned.retraction)
     owners = dict(instance.owners)
     for attribute in condemned.owned:
         owners.setdefault(attribute, member)

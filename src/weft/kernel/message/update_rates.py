@@ -22,6 +22,7 @@ from weft.kernel.recording import order_rows
 from weft.kernel.state.effects import Alarm, Callback
 from weft.kernel.state.federation import Federation, Instance, Leg, Member, add
 from weft.kernel.state.rate_state import Held, Pace, Paces
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
 
@@ -42,8 +43,7 @@ def part_of(values: Any, attributes: tuple[AttributeHandle, ...]) -> Any:
 
 
 def pace(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     legs: list[Leg],
     sender: Member,
@@ -52,6 +52,8 @@ def pace(
     stamp: tuple[Any, ...],
 ) -> None:
     """An update goes these ways, each with a rate."""
+    turn = step.turn
+    federation = step.federation
     paces = _paces(federation)
     for leg in legs:
         member = leg.member
@@ -60,7 +62,7 @@ def pace(
         ready = []
         passed: list[tuple[AttributeHandle, Held]] = []  # what waited and is replaced by this
         for attribute, seconds in zip(leg.attributes or (), leg.intervals, strict=True):
-            if attribute not in kept.last or turn.now >= kept.last[attribute] + seconds:
+            if attribute not in kept.last or step.now >= kept.last[attribute] + seconds:
                 ready.append(attribute)
                 if attribute in kept.held:
                     passed.append((attribute, kept.held[attribute]))
@@ -71,16 +73,15 @@ def pace(
                     held.values = dict(values)  # the caller may go on to change its own
                 kept.held[attribute] = held
         if passed and federation.recorder is not None:
-            _record_end(turn, federation, instance, member, passed, "filter", REPLACED)
+            _record_end(step, instance, member, passed, "filter", REPLACED)
         if ready:
             _hand_over(turn, instance, member, kept, held, ready)
         if kept.held:
-            _arm(turn, federation, instance, member, kept)
+            _arm(step, instance, member, kept)
 
 
 def _record_end(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     member: Member,
     gone: list[tuple[AttributeHandle, Held]],
@@ -88,6 +89,7 @@ def _record_end(
     why: str,
 ) -> None:
     """Values that waited and that the member never gets, update by update."""
+    federation = step.federation
     recorder = federation.recorder
     if recorder is None:
         return
@@ -101,7 +103,7 @@ def _record_end(
             together.append((update, [attribute]))
     for update, attributes in together:
         rate = max([_rate_of(federation, instance, member, attribute) for attribute in attributes])
-        order_rows.given_up(turn, federation, recorder, member, instance, update, attributes, kind, why, rate)
+        order_rows.given_up(step, recorder, member, instance, update, attributes, kind, why, rate)
 
 
 def _rate_of(federation: Federation, instance: Instance, member: Member, attribute: AttributeHandle) -> float:
@@ -146,13 +148,14 @@ def _hand_over(
         member.qos.issue(turn, "reflect_attribute_values", arguments, None, update.number)
 
 
-def _arm(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:
+def _arm(step: Step, instance: Instance, member: Member, kept: Pace) -> None:
     """See to it that somebody looks when the first of what waits is due."""
+    federation = step.federation
     due = min(kept.last[a] + _interval_of(federation, instance, member, a) for a in kept.held)
     if not kept.alarm or due < kept.alarm:
         kept.alarm = due
         heapq.heappush(_paces(federation).alarms, (due, member.handle, instance.handle))
-        turn.effects.append(Alarm(member.session, due))
+        step.effects.append(Alarm(member.session, due))
 
 
 def _interval_of(
@@ -189,24 +192,27 @@ def _still_meant(paces: Paces, alarm: tuple[float, FederateHandle, ObjectInstanc
     return kept is not None and kept.alarm == when
 
 
-def release(turn: Turn, federation: Federation) -> None:
+def release(step: Step) -> None:
     """Hand over what is due by now."""
+    federation = step.federation
     due = next_due(federation)
-    while due is not None and due <= turn.now:
+    while due is not None and due <= step.now:
         paces = _paces(federation)
         _, federate, handle = heapq.heappop(paces.alarms)
         kept = paces.of[federate][handle]
         kept.alarm = 0.0
-        _release(turn, federation, federation.instances[handle], federation.members[federate], kept)
+        _release(step, federation.instances[handle], federation.members[federate], kept)
         due = next_due(federation)
 
 
-def _release(turn: Turn, federation: Federation, instance: Instance, member: Member, kept: Pace) -> None:
+def _release(step: Step, instance: Instance, member: Member, kept: Pace) -> None:
+    turn = step.turn
+    federation = step.federation
     together: list[tuple[Held, list[AttributeHandle]]] = []
     for attribute in [a for a in kept.held if instance.owners.get(a) is member]:
         del kept.held[attribute]  # it has become its own
     for attribute, update in kept.held.items():
-        if turn.now < kept.last[attribute] + _interval_of(federation, instance, member, attribute):
+        if step.now < kept.last[attribute] + _interval_of(federation, instance, member, attribute):
             continue
         for other, attributes in together:
             if other is update:
@@ -217,14 +223,16 @@ def _release(turn: Turn, federation: Federation, instance: Instance, member: Mem
     for update, attributes in together:
         _hand_over(turn, instance, member, kept, update, attributes)
     if kept.held:
-        _arm(turn, federation, instance, member, kept)
+        _arm(step, instance, member, kept)
 
 
 # --- as the federation changes --------------------------------------------------------------------------------
 
 
-def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
+def redeclared(step: Step) -> None:
     """The member's subscriptions have changed: what it no longer wants is given up, what is due now is handed over."""
+    federation = step.federation
+    member = step.member
     if federation.paces is None or member.handle not in federation.paces.of:
         return
     for handle, kept in list(federation.paces.of[member.handle].items()):
@@ -233,9 +241,9 @@ def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
         wanted = [] if known_class is None else [a for a, _, _ in member.declared.all_wishes(known_class)]
         gone = [(a, kept.held.pop(a)) for a in list(kept.held) if a not in wanted]
         if gone and federation.recorder is not None:
-            _record_end(turn, federation, instance, member, gone, "drop", UNSUBSCRIBED)
+            _record_end(step, instance, member, gone, "drop", UNSUBSCRIBED)
         kept.alarm = 0.0
-        _release(turn, federation, instance, member, kept)
+        _release(step, instance, member, kept)
 
 
 def forget_instance(federation: Federation, handle: ObjectInstanceHandle) -> None:

@@ -24,60 +24,64 @@ from weft.kernel.message.recipients import MANAGED
 from weft.kernel.mom import mom_objects, mom_reports, mom_requests, mom_services
 from weft.kernel.mom.mom_parameters import ParameterError, Parameters
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.errors import RTIexception
 from weft.model.handles import FederateHandle
 
 _REQUEST = "HLAinteractionRoot.HLAmanager.HLAfederate.HLArequest"
 
-OnBehalf = Callable[[Turn, Federation, FederateHandle, str, tuple[Any, ...]], None]
+OnBehalf = Callable[[Step, FederateHandle, str, tuple[Any, ...]], None]
 """Invokes a service in the name of a federate, or raises."""
 
 
 def establish(federation: Federation) -> None:
     """A new federation: it has no members yet, so nobody is told."""
-    mom_objects.register(Turn(federation.home, 0.0), federation, None)
+    mom_objects.register(Step(Turn(federation.home, 0.0), federation, federation.rti), None)
 
 
 # --- after a command ------------------------------------------------------------------------------------------
 
 
-def joined(turn: Turn, federation: Federation, member: Member, sources: tuple[Any, ...]) -> None:
+def joined(step: Step, sources: tuple[Any, ...]) -> None:
+    member = step.member
     member.modules = sources
-    member.granted_since = turn.now
-    mom_objects.register(turn, federation, member)
-    turn.note(federation, None, "HLAfederatesInFederation")
+    member.granted_since = step.now
+    mom_objects.register(step, member)
+    step.note(None, "HLAfederatesInFederation")
     if sources:
-        turn.note(federation, None, "HLAFOMmoduleDesignatorList", "HLAcurrentFDD")
+        step.note(None, "HLAFOMmoduleDesignatorList", "HLAcurrentFDD")
     if member.switches.service_reporting:
-        federation.observed[member.handle] = member
+        step.federation.observed[member.handle] = member
 
 
-def departed(turn: Turn, federation: Federation, member: Member, fault: str | None) -> None:
-    mom_objects.remove(turn, federation, member)
+def departed(step: Step, fault: str | None) -> None:
+    federation = step.federation
+    member = step.member
+    mom_objects.remove(step)
     federation.observed.pop(member.handle, None)
     federation.reports_due.pop(member.handle, None)
     for instance in federation.instances.values():  # its seat will be another's
         instance.updated &= ~member.bit
         instance.reflected &= ~member.bit
-    turn.note(federation, None, "HLAfederatesInFederation")
-    if fault is not None and federation.home == turn.node:
-        mom_reports.federate_lost(turn, federation, member, fault)
+    step.note(None, "HLAfederatesInFederation")
+    if fault is not None and federation.home == step.node:
+        mom_reports.federate_lost(step, fault)
 
 
 _REGISTERS = ("register_object_instance", "register_object_instance_with_regions")
 
 
-def commanded(
-    turn: Turn, federation: Federation, member: Member, service: str, arguments: tuple[Any, ...]
-) -> None:
+def commanded(step: Step, service: str, arguments: tuple[Any, ...]) -> None:
     """A service of this member was carried out, at every node."""
+    federation = step.federation
+    member = step.member
     if service in _REGISTERS:
         member.tally.registered += 1
     elif service == "delete_object_instance":
         member.tally.deleted += 1
     elif service == "set_automatic_resign_directive":
-        turn.note(federation, member, "HLAautomaticResignAction")
+        step.note(member, "HLAautomaticResignAction")
     elif service == "set_switch" and arguments[0] == "service_reporting":
         if arguments[1]:
             federation.observed[member.handle] = member
@@ -105,32 +109,31 @@ def responsible(federation: Federation, what: str, arguments: tuple[Any, ...]) -
     return federation.home if member is None else member.node
 
 
-def act(
-    turn: Turn, federation: Federation, what: str, arguments: tuple[Any, ...], on_behalf: OnBehalf
-) -> None:
+def act(step: Step, what: str, arguments: tuple[Any, ...], on_behalf: OnBehalf) -> None:
     if what == "receive_interaction":
-        _interaction(turn, federation, arguments, on_behalf)
+        _interaction(step, arguments, on_behalf)
     elif what == "provide_attribute_value_update":
-        mom_objects.reflect(turn, federation, arguments[0], arguments[1])
+        mom_objects.reflect(step, arguments[0], arguments[1])
     elif what == "note":
         federate, names = arguments
-        member = None if federate is None else federation.members.get(federate)
+        member = None if federate is None else step.federation.members.get(federate)
         if federate is None or member is not None:
-            mom_objects.reflect_named(turn, federation, member, names)
+            mom_objects.reflect_named(step, member, names)
 
 
-def _interaction(turn: Turn, federation: Federation, arguments: tuple[Any, ...], on_behalf: OnBehalf) -> None:
+def _interaction(step: Step, arguments: tuple[Any, ...], on_behalf: OnBehalf) -> None:
+    federation = step.federation
     interaction_class, values, sender = arguments
     entry = _known(federation.catalog.interaction_classes[interaction_class])
     if entry is None:
         return
     try:
-        _obey(turn, federation, entry, Parameters(federation, entry, values), sender, on_behalf)
+        _obey(step, entry, Parameters(federation, entry, values), sender, on_behalf)
     except ParameterError as error:
-        mom_reports.mom_exception(turn, federation, sender, entry.name, str(error), True)
+        mom_reports.mom_exception(step, sender, entry.name, str(error), True)
     except RTIexception as error:
         why = mom_reports.text_of_error(error)
-        mom_reports.mom_exception(turn, federation, sender, entry.name, why, False)
+        mom_reports.mom_exception(step, sender, entry.name, why, False)
 
 
 def _known(entry: InteractionClassEntry) -> InteractionClassEntry | None:
@@ -142,8 +145,7 @@ def _known(entry: InteractionClassEntry) -> InteractionClassEntry | None:
 
 
 def _obey(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     entry: InteractionClassEntry,
     given: Parameters,
     sender: FederateHandle,
@@ -152,16 +154,16 @@ def _obey(
     _, _, about, kind, name = entry.name.split(".")
     if about == "HLAfederation":
         if kind == "HLArequest" and name in mom_requests.OF_FEDERATION:
-            mom_requests.OF_FEDERATION[name](turn, federation, given)
+            mom_requests.OF_FEDERATION[name](step, given)
         elif name == "HLAsetSwitches":
             for service, arguments in mom_services.federation_commands(given):
-                on_behalf(turn, federation, sender, service, arguments)
+                on_behalf(step, sender, service, arguments)
         return
     member = given.member()
     if kind == "HLArequest" and name in mom_requests.OF_FEDERATE:
-        mom_requests.OF_FEDERATE[name](turn, federation, member, given)
+        mom_requests.OF_FEDERATE[name](step, member, given)
     elif kind == "HLAadjust" and name in (*mom_services.ADJUSTMENTS, *mom_services.OLDER_ADJUSTMENTS):
         for service, arguments in mom_services.adjust_commands(name, given):
-            on_behalf(turn, federation, member.handle, service, arguments)
+            on_behalf(step, member.handle, service, arguments)
     elif kind == "HLAservice" and mom_services.is_service(name):
-        on_behalf(turn, federation, member.handle, *mom_services.service_command(name, given))
+        on_behalf(step, member.handle, *mom_services.service_command(name, given))

@@ -22,6 +22,7 @@ from weft.kernel.mom.mom_reports import encoded, report_file
 from weft.kernel.services import support, time_management
 from weft.kernel.state.federation import MOM_INSTANCES, Counts, Federation, Instance, Member, mom_handle
 from weft.kernel.state.region_state import Placement
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import tso_queue
@@ -67,8 +68,9 @@ def subject(federation: Federation, handle: ObjectInstanceHandle) -> Member | No
 # --- registration ---------------------------------------------------------------------------------------------
 
 
-def register(turn: Turn, federation: Federation, member: Member | None) -> None:
+def register(step: Step, member: Member | None) -> None:
     """The instance about a member, or about the federation."""
+    federation = step.federation
     class_name = FEDERATION_CLASS if member is None else FEDERATE_CLASS
     entry = federation.catalog.object_class_names.get(class_name)
     if entry is None:
@@ -88,9 +90,9 @@ def register(turn: Turn, federation: Federation, member: Member | None) -> None:
     federation.instance_names[instance.name] = instance
     federation.instances_of.setdefault(entry.handle, {})[instance.handle] = instance
     for discoverer, known_class in plan.discoverers:
-        discovery.announce(turn, federation, instance, discoverer, known_class)
-    advisories.instances(turn, federation, [instance])
-    turn.note(federation, member, *_attributes(class_name, False))
+        discovery.announce(step, instance, discoverer, known_class)
+    advisories.instances(step, [instance])
+    step.note(member, *_attributes(class_name, False))
 
 
 def _placement(federation: Federation, member: Member | None) -> Placement | None:
@@ -104,23 +106,24 @@ def _placement(federation: Federation, member: Member | None) -> Placement | Non
     return made
 
 
-def remove(turn: Turn, federation: Federation, member: Member) -> None:
-    instance = federation.instances.get(handle_of(member))
+def remove(step: Step) -> None:
+    federation = step.federation
+    instance = federation.instances.get(handle_of(step.member))
     if instance is None:
         return
     rti = federation.rti
     for other in federation.seated(instance.knowledge.mask & ~rti.bit):
-        turn.callback(federation, other, "remove_object_instance", (instance.handle, b"", rti.handle))
+        step.callback(other, "remove_object_instance", (instance.handle, b"", rti.handle))
     timed_deletion.remove(federation, instance)
 
 
 # --- values ---------------------------------------------------------------------------------------------------
 
 
-def reflect(
-    turn: Turn, federation: Federation, handle: ObjectInstanceHandle, attributes: Iterable[AttributeHandle]
-) -> None:
+def reflect(step: Step, handle: ObjectInstanceHandle, attributes: Iterable[AttributeHandle]) -> None:
     """Update these attributes, as far as somebody subscribes to them."""
+    turn = step.turn
+    federation = step.federation
     instance = federation.instances.get(handle)
     if instance is None:
         return
@@ -133,19 +136,19 @@ def reflect(
         if attribute in wanted and instance.owners.get(attribute) is federation.rti:
             entry = instance.entry.attributes[attribute]
             if entry.name != PRIVILEGE_TO_DELETE:
-                value = _value(turn, federation, about, entry.name)
+                value = _value(step, about, entry.name)
                 data = encoded(federation, entry.data_type, value)
                 if data is not None:
                     values[attribute] = data
     if values:
-        pipeline.update_attribute_values(turn, federation, federation.rti, handle, values, b"")
+        pipeline.update_attribute_values(Step(turn, federation, federation.rti), handle, values, b"")
 
 
-def reflect_named(turn: Turn, federation: Federation, member: Member | None, names: Iterable[str]) -> None:
-    instance = federation.instances.get(handle_of(member))
+def reflect_named(step: Step, member: Member | None, names: Iterable[str]) -> None:
+    instance = step.federation.instances.get(handle_of(member))
     if instance is not None:
         known = instance.entry.names
-        reflect(turn, federation, instance.handle, [known[name] for name in names if name in known])
+        reflect(step, instance.handle, [known[name] for name in names if name in known])
 
 
 def _wanted(federation: Federation, instance: Instance) -> dict[AttributeHandle, None]:
@@ -156,13 +159,14 @@ def _wanted(federation: Federation, instance: Instance) -> dict[AttributeHandle,
     return found
 
 
-def _value(turn: Turn, federation: Federation, member: Member | None, name: str) -> Any:
+def _value(step: Step, member: Member | None, name: str) -> Any:
+    federation = step.federation
     if member is None:
         return _FEDERATION[name](federation)
     if name in SWITCHES:
         return "Enabled" if getattr(member.switches, SWITCHES[name]) else "Disabled"
     if name in ("HLAtimeGrantedTime", "HLAtimeAdvancingTime"):
-        return _time_spent(turn, member, name)
+        return _time_spent(step.turn, member, name)
     federation.count_up()
     return _FEDERATE[name](federation, member)
 
@@ -320,11 +324,12 @@ def next_due(federation: Federation) -> float | None:
     return min(federation.reports_due.values()) if federation.reports_due else None
 
 
-def report_due(turn: Turn, federation: Federation) -> None:
+def report_due(step: Step) -> None:
     """The periodic attributes of the members here whose time has come.  After a pause there is one report, not many."""
+    federation = step.federation
     for handle, when in list(federation.reports_due.items()):
         member = federation.members[handle]
-        if when <= turn.now:
-            missed = int((turn.now - when) / member.report_period)
+        if when <= step.now:
+            missed = int((step.now - when) / member.report_period)
             federation.reports_due[handle] = when + (missed + 1) * member.report_period
-            reflect_named(turn, federation, member, _attributes(FEDERATE_CLASS, True))
+            reflect_named(step, member, _attributes(FEDERATE_CLASS, True))

@@ -24,7 +24,7 @@ from weft.kernel.services import timed_changes
 from weft.kernel.state.effects import Callback, Effect, Record
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import tso_queue
 from weft.model.enums import ServiceGroup
 from weft.model.errors import EncodingError
@@ -40,16 +40,19 @@ SERVICE_INVOCATION = f"{FEDERATE}.HLAreportServiceInvocation"
 _TARGETS = {"send_interaction": InteractionClassHandle, "update_attribute_values": ObjectInstanceHandle}
 
 
-def heard(turn: Turn, federation: Federation, name: str) -> InteractionClassEntry | None:
+def heard(step: Step, name: str) -> InteractionClassEntry | None:
     """The class of a report, if anybody anywhere hears it."""
+    federation = step.federation
     entry = federation.catalog.interaction_class_names.get(name)
     if entry is None:
         return None
-    audience = recipients.audience_of(turn, federation, federation.rti, entry.handle)
+    audience = recipients.audience_of(step, federation.rti, entry.handle)
     return entry if audience.ears or audience.nodes else None
 
 
-def send(turn: Turn, federation: Federation, entry: InteractionClassEntry, **values: Any) -> None:
+def send(step: Step, entry: InteractionClassEntry, **values: Any) -> None:
+    turn = step.turn
+    federation = step.federation
     rti = federation.rti
     sent = {}
     for name, value in values.items():
@@ -60,7 +63,7 @@ def send(turn: Turn, federation: Federation, entry: InteractionClassEntry, **val
                 sent[handle] = data
     rti.declared.sends[entry.handle] = None
     at = _place(federation, entry, values) if federation.regions else None
-    pipeline.send_interaction(turn, federation, rti, entry.handle, sent, b"", at=at)
+    pipeline.send_interaction(Step(turn, federation, rti), entry.handle, sent, b"", at=at)
 
 
 def _place(federation: Federation, entry: InteractionClassEntry, values: dict[str, Any]) -> Extents | None:
@@ -98,15 +101,12 @@ def _tame(value: Any) -> Any:
     return [_tame(one) for one in value] if isinstance(value, list) else value
 
 
-def mom_exception(
-    turn: Turn, federation: Federation, sender: FederateHandle, service: str, why: str, parameter: bool
-) -> None:
+def mom_exception(step: Step, sender: FederateHandle, service: str, why: str, parameter: bool) -> None:
     """A MOM interaction of that sender could not be acted on."""
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportMOMexception")
+    entry = heard(step, f"{FEDERATE}.HLAreportMOMexception")
     if entry is not None:
         send(
-            turn,
-            federation,
+            step,
             entry,
             HLAfederate=sender,
             HLAservice=service,
@@ -115,16 +115,16 @@ def mom_exception(
         )
 
 
-def federate_lost(turn: Turn, federation: Federation, member: Member, fault: str) -> None:
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportFederateLost")
+def federate_lost(step: Step, fault: str) -> None:
+    member = step.member
+    entry = heard(step, f"{FEDERATE}.HLAreportFederateLost")
     if entry is not None:
         send(
-            turn,
-            federation,
+            step,
             entry,
             HLAfederate=member.handle,
             HLAfederateName=member.name,
-            HLAtimeStamp=federation.time.make_initial().encode(),
+            HLAtimeStamp=step.federation.time.make_initial().encode(),
             HLAfaultDescription=fault,
         )
 
@@ -133,23 +133,21 @@ def federate_lost(turn: Turn, federation: Federation, member: Member, fault: str
 
 
 def refused(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     service: str,
     group: ServiceGroup | None,
     arguments: tuple[Any, ...],
     error: Exception,
 ) -> None:
     """A call of this member was refused."""
-    if member.handle in federation.observed:
-        invoked(turn, federation, member, service, group, arguments, None, error)
+    member = step.member
+    if member.handle in step.federation.observed:
+        invoked(step, member, service, group, arguments, None, error)
     if member.switches.exception_reporting:
-        entry = heard(turn, federation, f"{FEDERATE}.HLAreportException")
+        entry = heard(step, f"{FEDERATE}.HLAreportException")
         if entry is not None:
             send(
-                turn,
-                federation,
+                step,
                 entry,
                 HLAfederate=member.handle,
                 HLAservice=text_of_service(service, arguments),
@@ -158,8 +156,7 @@ def refused(
 
 
 def invoked(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     member: Member,
     service: str,
     group: ServiceGroup | None,
@@ -168,7 +165,8 @@ def invoked(
     error: Exception | None = None,
 ) -> None:
     """A service was invoked by this member, or, without a group, at it: a callback."""
-    entry = heard(turn, federation, SERVICE_INVOCATION)
+    federation = step.federation
+    entry = heard(step, SERVICE_INVOCATION)
     file = report_file(federation, member)
     if entry is None and not file:
         return
@@ -189,9 +187,9 @@ def invoked(
     }
     member.reports_made += 1
     if entry is not None:
-        send(turn, federation, entry, **report)
+        send(step, entry, **report)
     if file:
-        _record(turn, federation, member, file, report)
+        _record(step, member, file, report)
 
 
 def _as_called(federation: Federation, service: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -220,25 +218,26 @@ def _plain(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name[:60])
 
 
-def _record(turn: Turn, federation: Federation, member: Member, file: str, report: dict[str, Any]) -> None:
+def _record(step: Step, member: Member, file: str, report: dict[str, Any]) -> None:
     """Into the file; it begins with whose it is."""
     if not member.recorded:
         member.recorded = True
-        about = {"federation": federation.name, "federate": member.name, "type": member.kind}
-        turn.effects.append(Record(file, json.dumps(about | {"handle": member.handle.number})))
-    line = report | {"HLAfederate": member.handle.number, "seconds": turn.now}
-    turn.effects.append(Record(file, json.dumps(line)))
+        about = {"federation": step.federation.name, "federate": member.name, "type": member.kind}
+        step.effects.append(Record(file, json.dumps(about | {"handle": member.handle.number})))
+    line = report | {"HLAfederate": member.handle.number, "seconds": step.now}
+    step.effects.append(Record(file, json.dumps(line)))
 
 
-def callbacks(turn: Turn, federation: Federation, effects: Iterable[Effect]) -> None:
+def callbacks(step: Step, effects: Iterable[Effect]) -> None:
     """Report the callbacks among these effects that go to members whose services are reported."""
-    observed = {m.session: m for m in federation.observed.values() if m.node == turn.node}
+    federation = step.federation
+    observed = {m.session: m for m in federation.observed.values() if m.node == step.node}
     for effect in effects:
         if isinstance(effect, Callback) and effect.session in observed:
             method = effect.method
             from_rti = method == "receive_interaction" and effect.arguments[4] == federation.rti.handle
             if not from_rti:
-                invoked(turn, federation, observed[effect.session], method, None, effect.arguments, None)
+                invoked(step, observed[effect.session], method, None, effect.arguments, None)
 
 
 # --- in words -------------------------------------------------------------------------------------------------

@@ -13,53 +13,53 @@ from weft.kernel.mom.mom_objects import can_delete, modules_of, reflected, updat
 from weft.kernel.mom.mom_parameters import ParameterError, Parameters
 from weft.kernel.mom.mom_reports import FEDERATE, FEDERATION, heard, send
 from weft.kernel.state.federation import Counts, Federation, Member
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.handles import AttributeHandle, ObjectClassHandle, ObjectInstanceHandle
 
 # --- declarations ---------------------------------------------------------------------------------------------
 
 
-def publications(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+def publications(step: Step, member: Member, given: Parameters) -> None:
     declared = member.declared
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportObjectClassPublication")
+    entry = heard(step, f"{FEDERATE}.HLAreportObjectClassPublication")
     if entry is not None:
         rows = [
             {"HLAobjectClass": cls, "HLAattributeList": list(attributes)}
             for cls, attributes in declared.published.items()
         ]
-        _each(turn, federation, member, entry, rows)
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportInteractionPublication")
+        _each(step, member, entry, rows)
+    entry = heard(step, f"{FEDERATE}.HLAreportInteractionPublication")
     if entry is not None:
         sends = list(declared.sends)
-        send(turn, federation, entry, HLAfederate=member.handle, HLAinteractionClassList=sends)
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportDirectedInteractionPublication")
+        send(step, entry, HLAfederate=member.handle, HLAinteractionClassList=sends)
+    entry = heard(step, f"{FEDERATE}.HLAreportDirectedInteractionPublication")
     if entry is not None:
         rows = [
             {"HLAobjectClass": cls, "HLAinteractionClassList": list(classes)}
             for cls, classes in declared.directs.items()
         ]
-        _each(turn, federation, member, entry, rows)
+        _each(step, member, entry, rows)
 
 
-def subscriptions(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+def subscriptions(step: Step, member: Member, given: Parameters) -> None:
     declared = member.declared
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportObjectClassSubscription")
+    entry = heard(step, f"{FEDERATE}.HLAreportObjectClassSubscription")
     if entry is not None:
-        _each(turn, federation, member, entry, _subscribed(member))
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportInteractionSubscription")
+        _each(step, member, entry, _subscribed(member))
+    entry = heard(step, f"{FEDERATE}.HLAreportInteractionSubscription")
     if entry is not None:
         actives = dict(declared.receives)
         for cls, regions in declared.receives_at.items():
             actives[cls] = actives.get(cls, False) or any(regions.values())
         received = [{"HLAinteractionClass": cls, "HLAactive": active} for cls, active in actives.items()]
-        send(turn, federation, entry, HLAfederate=member.handle, HLAinteractionClassList=received)
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportDirectedInteractionSubscription")
+        send(step, entry, HLAfederate=member.handle, HLAinteractionClassList=received)
+    entry = heard(step, f"{FEDERATE}.HLAreportDirectedInteractionSubscription")
     if entry is not None:
         rows = [
             {"HLAobjectClass": cls, "HLAinteractionClassList": list(classes)}
             for cls, classes in declared.directed.items()
         ]
-        _each(turn, federation, member, entry, rows)
+        _each(step, member, entry, rows)
 
 
 def _subscribed(member: Member) -> list[dict[str, Any]]:
@@ -77,26 +77,27 @@ def _subscribed(member: Member) -> list[dict[str, Any]]:
     ]
 
 
-def _each(turn: Turn, federation: Federation, member: Member, entry: Any, rows: list[dict[str, Any]]) -> None:
+def _each(step: Step, member: Member, entry: Any, rows: list[dict[str, Any]]) -> None:
     """One report for each row; one with a count of 0 if there is none."""
     for row in rows or [{}]:
-        send(turn, federation, entry, HLAfederate=member.handle, HLAnumberOfClasses=len(rows), **row)
+        send(step, entry, HLAfederate=member.handle, HLAnumberOfClasses=len(rows), **row)
 
 
 # --- counts ---------------------------------------------------------------------------------------------------
 
-Request = Callable[[Turn, Federation, Member, Parameters], None]
+Request = Callable[[Step, Member, Parameters], None]
 
 
 def _instances(name: str, counted: Callable[[Federation, Member], dict[ObjectClassHandle, int]]) -> Request:
-    def answer(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
-        entry = heard(turn, federation, f"{FEDERATE}.{name}")
+    def answer(step: Step, member: Member, given: Parameters) -> None:
+        federation = step.federation
+        entry = heard(step, f"{FEDERATE}.{name}")
         if entry is not None:
             counts = [
                 {"HLAobjectClass": cls, "HLAcount": count}
                 for cls, count in sorted(counted(federation, member).items())
             ]
-            send(turn, federation, entry, HLAfederate=member.handle, HLAobjectInstanceCounts=counts)
+            send(step, entry, HLAfederate=member.handle, HLAobjectInstanceCounts=counts)
 
     return answer
 
@@ -105,8 +106,9 @@ def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) ->
     interactions = list_name == "HLAinteractionCounts"
     keys = ("HLAinteractionClass", "HLAinteractionCount") if interactions else ("HLAobjectClass", "HLAcount")
 
-    def answer(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
-        entry = heard(turn, federation, f"{FEDERATE}.{name}")
+    def answer(step: Step, member: Member, given: Parameters) -> None:
+        federation = step.federation
+        entry = heard(step, f"{FEDERATE}.{name}")
         if entry is None:
             return
         federation.count_up()
@@ -114,7 +116,7 @@ def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) ->
         for way in federation.catalog.transportations:
             counts = [{keys[0]: cls, keys[1]: count} for (cls, used), count in held if used == way]
             values: dict[str, Any] = {"HLAtransportation": way, list_name: counts}
-            send(turn, federation, entry, HLAfederate=member.handle, **values)
+            send(step, entry, HLAfederate=member.handle, **values)
 
     return answer
 
@@ -122,9 +124,10 @@ def _messages(name: str, list_name: str, counted: Callable[[Member], Counts]) ->
 # --- instances and modules ------------------------------------------------------------------------------------
 
 
-def instance_information(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+def instance_information(step: Step, member: Member, given: Parameters) -> None:
+    federation = step.federation
     handle = given.handle(ObjectInstanceHandle, "HLAobjectInstance")
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportObjectInstanceInformation")
+    entry = heard(step, f"{FEDERATE}.HLAreportObjectInstanceInformation")
     if entry is None:
         return
     values: dict[str, Any] = {"HLAobjectInstance": handle, "HLAownedInstanceAttributeList": []}
@@ -135,7 +138,7 @@ def instance_information(turn: Turn, federation: Federation, member: Member, giv
         values["HLAownedInstanceAttributeList"] = owned
         values["HLAregisteredClass"] = instance.entry.handle
         values["HLAknownClass"] = known_class
-    send(turn, federation, entry, HLAfederate=member.handle, **values)
+    send(step, entry, HLAfederate=member.handle, **values)
 
 
 def _module(sources: list[Any], index: int) -> str:
@@ -146,24 +149,23 @@ def _module(sources: list[Any], index: int) -> str:
     return str(distinct[index].data.decode("utf-8-sig", "replace"))
 
 
-def federate_module(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+def federate_module(step: Step, member: Member, given: Parameters) -> None:
     index = given.get("HLAFOMmoduleIndicator")
     text = _module(list(member.modules), index)
-    entry = heard(turn, federation, f"{FEDERATE}.HLAreportFOMmoduleData")
+    entry = heard(step, f"{FEDERATE}.HLAreportFOMmoduleData")
     if entry is not None:
         values = {"HLAFOMmoduleIndicator": index, "HLAFOMmoduleData": text}
-        send(turn, federation, entry, HLAfederate=member.handle, **values)
+        send(step, entry, HLAfederate=member.handle, **values)
 
 
-def deadline_misses(turn: Turn, federation: Federation, member: Member, given: Parameters) -> None:
+def deadline_misses(step: Step, member: Member, given: Parameters) -> None:
     """A report for each class of which a deadline was missed; one without a class if none was."""
     missed: dict[str, int] = {} if member.qos is None else member.qos.missed
-    entry = heard(turn, federation, f"{FEDERATE}.WeftReportDeadlineMisses")
+    entry = heard(step, f"{FEDERATE}.WeftReportDeadlineMisses")
     if entry is not None:
         for name in list(missed) or [""]:
             send(
-                turn,
-                federation,
+                step,
                 entry,
                 HLAfederate=member.handle,
                 WeftClass=name,
@@ -209,16 +211,17 @@ OF_FEDERATE: dict[str, Request] = {
 # --- about the federation -------------------------------------------------------------------------------------
 
 
-def points(turn: Turn, federation: Federation, given: Parameters) -> None:
-    entry = heard(turn, federation, f"{FEDERATION}.HLAreportSynchronizationPoints")
+def points(step: Step, given: Parameters) -> None:
+    entry = heard(step, f"{FEDERATION}.HLAreportSynchronizationPoints")
     if entry is not None:
-        send(turn, federation, entry, HLAsyncPoints=list(federation.points))
+        send(step, entry, HLAsyncPoints=list(step.federation.points))
 
 
-def point_status(turn: Turn, federation: Federation, given: Parameters) -> None:
+def point_status(step: Step, given: Parameters) -> None:
     """Of a point that is pending; of any other, that nobody is about it."""
+    federation = step.federation
     label = given.get("HLAsyncPointName")
-    entry = heard(turn, federation, f"{FEDERATION}.HLAreportSynchronizationPointStatus")
+    entry = heard(step, f"{FEDERATION}.HLAreportSynchronizationPointStatus")
     if entry is None:
         return
     point = federation.points.get(label)
@@ -230,25 +233,25 @@ def point_status(turn: Turn, federation: Federation, given: Parameters) -> None:
             {"HLAfederate": handle, "HLAfederateSyncStatus": status.get(handle, "NoActivity")}
             for handle in federation.members
         ]
-    send(turn, federation, entry, HLAsyncPointName=label, HLAsyncPointFederates=federates)
+    send(step, entry, HLAsyncPointName=label, HLAsyncPointFederates=federates)
 
 
-def federation_module(turn: Turn, federation: Federation, given: Parameters) -> None:
+def federation_module(step: Step, given: Parameters) -> None:
     index = given.get("HLAFOMmoduleIndicator")
-    text = _module(modules_of(federation), index)
-    entry = heard(turn, federation, f"{FEDERATION}.HLAreportFOMmoduleData")
+    text = _module(modules_of(step.federation), index)
+    entry = heard(step, f"{FEDERATION}.HLAreportFOMmoduleData")
     if entry is not None:
-        send(turn, federation, entry, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
+        send(step, entry, HLAFOMmoduleIndicator=index, HLAFOMmoduleData=text)
 
 
-def mim_data(turn: Turn, federation: Federation, given: Parameters) -> None:
-    entry = heard(turn, federation, f"{FEDERATION}.HLAreportMIMdata")
-    mim = federation.catalog.model.mim
+def mim_data(step: Step, given: Parameters) -> None:
+    entry = heard(step, f"{FEDERATION}.HLAreportMIMdata")
+    mim = step.federation.catalog.model.mim
     if entry is not None and mim is not None:
-        send(turn, federation, entry, HLAMIMdata=mim.source.data.decode("utf-8-sig", "replace"))
+        send(step, entry, HLAMIMdata=mim.source.data.decode("utf-8-sig", "replace"))
 
 
-OF_FEDERATION: dict[str, Callable[[Turn, Federation, Parameters], None]] = {
+OF_FEDERATION: dict[str, Callable[[Step, Parameters], None]] = {
     "HLArequestSynchronizationPoints": points,
     "HLArequestSynchronizationPointStatus": point_status,
     "HLArequestFOMmoduleData": federation_module,

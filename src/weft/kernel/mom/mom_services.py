@@ -28,8 +28,7 @@ from weft.kernel.mom.mom_parameters import (
 from weft.kernel.services import ownership_transfers
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import Alarm
-from weft.kernel.state.federation import Federation, Member
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.errors import AttributeNotOwned, AttributeNotPublished
 from weft.model.handles import (
     AttributeHandle,
@@ -189,36 +188,34 @@ OLDER_ADJUSTMENTS = {
 ADJUSTMENTS = ("HLAsetTiming", "HLAmodifyAttributeState", "HLAsetSwitches")
 
 
-def adjust(turn: Turn, federation: Federation, member: Member, what: str, *arguments: Any) -> None:
+def adjust(step: Step, what: str, *arguments: Any) -> None:
+    federation = step.federation
     if what == "timing":
-        _set_timing(turn, federation, member, arguments[0])
+        _set_timing(step, arguments[0])
     elif what == "attribute":
-        _set_ownership(turn, federation, member, *arguments)
+        _set_ownership(step, *arguments)
     elif what == GRANTED_ALONE:
-        member.switches.non_regulated_grant = True
+        step.member.switches.non_regulated_grant = True
     elif federation.switch(what) != arguments[0]:
         federation.switches[what] = arguments[0]
-        turn.note(federation, None, "HLAautoProvide")
+        step.note(None, "HLAautoProvide")
 
 
-def _set_timing(turn: Turn, federation: Federation, member: Member, period: int) -> None:
+def _set_timing(step: Step, period: int) -> None:
+    federation = step.federation
+    member = step.member
     member.report_period = period
-    if period and member.node == turn.node:
-        federation.reports_due[member.handle] = turn.now + period
-        turn.effects.append(Alarm(member.session, turn.now + period, recurring=True))
+    if period and member.node == step.node:
+        federation.reports_due[member.handle] = step.now + period
+        step.effects.append(Alarm(member.session, step.now + period, recurring=True))
     else:
         federation.reports_due.pop(member.handle, None)
 
 
-def _set_ownership(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
-    handle: ObjectInstanceHandle,
-    attribute: AttributeHandle,
-    owned: bool,
-) -> None:
+def _set_ownership(step: Step, handle: ObjectInstanceHandle, attribute: AttributeHandle, owned: bool) -> None:
     """Nobody is told: neither the one who gains nor the one who loses."""
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, handle)
     preconditions.known_attributes(federation, member, instance, [attribute])
     name = instance.entry.attributes[attribute].name
@@ -230,4 +227,4 @@ def _set_ownership(
         raise AttributeNotPublished(f"{member!r} does not publish {name}, so it cannot own it")
     if not owned and owner is not member:
         raise AttributeNotOwned(f"{name} of {instance.name!r} is not owned by {member!r}")
-    ownership_transfers.impose(turn, federation, instance, attribute, member if owned else None)
+    ownership_transfers.impose(step, instance, attribute, member if owned else None)

@@ -23,7 +23,7 @@ from weft.kernel.recording import call_rows
 from weft.kernel.state.effects import Callback, Listen, Remember, Reply, Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Caller, Commit, Request, Welcome
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import galt_exchange, grants
 from weft.model.errors import FederateNotExecutionMember, RTIexception
 from weft.model.handles import FederateHandle
@@ -39,39 +39,39 @@ class Commands(Proceedings):
 
     def _order(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         caller: Caller | None,
         federate: FederateHandle | None,
         service: str,
         arguments: tuple[Any, ...],
     ) -> None:
         """Give a command its place in the federation's order: here if this is its home, else there."""
+        federation = step.federation
         if federation.home == self.name:
-            if not self._asks_first(turn, federation, caller, federate, service, arguments):
-                self._carry_out(turn, federation, caller, federate, service, arguments)
+            if not self._asks_first(step, caller, federate, service, arguments):
+                self._carry_out(step, caller, federate, service, arguments)
         elif caller is None:
             request = Request(federation.name, None, federate, service, arguments, federation.execution)
-            turn.effects.append(Transmit(federation.home, request))
+            step.effects.append(Transmit(federation.home, request))
         else:
             request = Request(federation.name, caller, federate, service, arguments, federation.execution)
-            self._ask(turn, federation.home, caller, request)
+            self._ask(step.turn, federation.home, caller, request)
 
     def _on_behalf(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         federate: FederateHandle,
         service: str,
         arguments: tuple[Any, ...],
     ) -> None:
         """At the home: a service that the MOM invokes in a federate's name; one that is refused leaves nothing behind."""
-        before = len(turn.effects)
+        turn = step.turn
+        before = len(step.effects)
         told = turn.told
         try:
-            self._carry_out(turn, federation, None, federate, service, arguments)
+            self._carry_out(step, None, federate, service, arguments)
         except (RTIexception, TypeError, AttributeError) as error:
-            del turn.effects[before:]
+            del step.effects[before:]
             turn.told = told
             if isinstance(error, RTIexception):
                 raise
@@ -79,8 +79,7 @@ class Commands(Proceedings):
 
     def _carry_out(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         caller: Caller | None,
         federate: FederateHandle | None,
         service: str,
@@ -91,82 +90,104 @@ class Commands(Proceedings):
 
         `heard` is false where the caller is here but has been told that its call failed: its home was taken for gone.
         """
-        turn.everywhere = True
+        step.turn.everywhere = True
         reply: Reply | None = None
         if caller is not None and caller.node == self.name and heard:
             reply = Reply(caller.session, caller.number, None)
-            turn.effects.append(reply)
-        member: Member | None = None
+            step.effects.append(reply)
         value: Any
         if service == JOIN:
             assert caller is not None
-            member = self._join(turn, federation, caller, arguments)
-            value = (member.handle, federation.time.name)
-            if federation.recorder is not None:
-                call_rows.carried_out(federation.recorder, federation.sequence + 1)
+            acting = self._join(step, caller, arguments)
+            value = (acting.member.handle, acting.federation.time.name)
         else:
-            member = federation.members.get(federate) if federate is not None else None
-            if federate == federation.rti.handle:
-                member = federation.rti
-            if member is None:
-                raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
-            if federation.saving is not None or federation.restoring is not None:
-                pausing.refuse_command(federation, member, service)
-            observed = member.handle in federation.observed
-            entry = SERVICES[service]
-            if entry.control or federation.home == self.name:
-                value = entry.function(turn, federation, member, *arguments)
-            else:
-                value = self._do_locally(turn, federation, member, service, arguments)
-            if federation.successor is not None:
-                member = federation.successor.members[federation.successor.renamed[1][member.handle]]
-                federation = pausing.succeed(federation, self.sessions)
-                self.federations[federation.name] = federation
-                restore_log(turn, federation)
-                grants.restored(turn, federation)
-                federation.schedule = self.schedule
-                consumers.restored(turn, federation, self.schedule)
-            mom.commanded(turn, federation, member, service, arguments)
-            recorder = federation.recorder
-            if recorder is not None:
-                call_rows.carried_out(recorder, federation.sequence + 1)
-                if member.node == self.name and not self._replaying and service not in INTERNAL:
-                    call_rows.called(
-                        turn, federation, recorder, member, service, entry.group, arguments, value
-                    )
-            if reply is not None and (observed or member.handle in federation.observed):
-                mom_reports.invoked(turn, federation, member, service, entry.group, arguments, value)
+            acting, value = self._invoke(step, federate, service, arguments, reply is not None)
         if reply is not None:
             reply.value = value
+        federation = acting.federation
         federation.sequence += 1
         if self.meshed and federation.home == self.name:
-            self._tell_nodes(turn, federation, caller, federate, service, arguments)
+            self._tell_nodes(acting, caller, federate, service, arguments)
         if service == JOIN:
-            self._came(turn, federation, member, arguments[2], heard)
+            self._came(acting, arguments[2], heard)
         elif service in (RESIGN, RESIGN_LOST):
             fault = str(arguments[0]) if service == RESIGN_LOST else None
-            self._went(turn, federation, member, fault, caller)
+            self._went(acting, fault, caller)
         if federation.orders.flush is not None and not self._replaying:
-            self._flush(turn, federation)
+            self._flush(acting)
         if federation.channels.multicast and not self._replaying:
-            self._listen(turn, federation)
+            self._listen(acting)
         if federation.saving is not None or federation.restoring is not None:
+            member = acting.member
             session = self.sessions.get(member.session) if member.node == self.name else None
             if session is not None:
                 pausing.answered(session, service)
             if not self._replaying:
-                self._go_on(turn, federation)
+                self._go_on(acting)
+
+    def _invoke(
+        self,
+        step: Step,
+        federate: FederateHandle | None,
+        service: str,
+        arguments: tuple[Any, ...],
+        replies: bool,
+    ) -> tuple[Step, Any]:
+        """Carry out what a member commands; return its step and the value of the service.
+
+        The step is one of the successor if that has taken the place of the federation.  `replies`: the caller is here.
+        """
+        federation = step.federation
+        member = federation.members.get(federate) if federate is not None else None
+        if federate == federation.rti.handle:
+            member = federation.rti
+        if member is None:
+            raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
+        if federation.saving is not None or federation.restoring is not None:
+            pausing.refuse_command(federation, member, service)
+        acting = step if step.member is member else Step(step.turn, federation, member)
+        observed = member.handle in federation.observed
+        entry = SERVICES[service]
+        if entry.control or federation.home == self.name:
+            value = entry.function(acting, *arguments)
+        else:
+            value = self._do_locally(acting, service, arguments)
+        if federation.successor is not None:
+            acting = self._succeed(acting, federation.successor)
+            federation = acting.federation
+            member = acting.member
+        mom.commanded(acting, service, arguments)
+        recorder = federation.recorder
+        if recorder is not None:
+            call_rows.carried_out(recorder, federation.sequence + 1)
+            if member.node == self.name and not self._replaying and service not in INTERNAL:
+                call_rows.called(acting, recorder, service, entry.group, arguments, value)
+        if replies and (observed or member.handle in federation.observed):
+            mom_reports.invoked(acting, member, service, entry.group, arguments, value)
+        return acting, value
+
+    def _succeed(self, step: Step, successor: Federation) -> Step:
+        """The federation is restored: its successor takes its place, and so does the step that this returns."""
+        member = successor.members[successor.renamed[1][step.member.handle]]
+        federation = pausing.succeed(step.federation, self.sessions)
+        self.federations[federation.name] = federation
+        restored = Step(step.turn, federation, member)
+        restore_log(restored)
+        grants.restored(restored)
+        federation.schedule = self.schedule
+        consumers.restored(restored, self.schedule)
+        return restored
 
     def _tell_nodes(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         caller: Caller | None,
         federate: FederateHandle | None,
         service: str,
         arguments: tuple[Any, ...],
     ) -> None:
         """At the home: the other nodes are to carry it out, too; and it is written down."""
+        federation = step.federation
         commit = Commit(
             federation.name,
             federation.sequence,
@@ -177,91 +198,93 @@ class Commands(Proceedings):
         )
         for node in federation.nodes:
             if node != self.name:
-                turn.effects.append(Transmit(node, commit))
-        turn.effects.append(Remember(federation.name, commit))
+                step.effects.append(Transmit(node, commit))
+        step.effects.append(Remember(federation.name, commit))
 
-    def _listen(self, turn: Turn, federation: Federation) -> None:
+    def _listen(self, step: Step) -> None:
         """What members here subscribe to may have changed, and with it the multicast groups that this node is to be in."""
+        federation = step.federation
         if self.federations.get(federation.name) is federation:
-            federation.channels.listen(turn, federation)
+            federation.channels.listen(step)
         else:
-            turn.effects.append(Listen(federation.name, ()))
+            step.effects.append(Listen(federation.name, ()))
 
-    def _do_locally(
-        self, turn: Turn, federation: Federation, member: Member, service: str, arguments: tuple[Any, ...]
-    ) -> Any:
+    def _do_locally(self, step: Step, service: str, arguments: tuple[Any, ...]) -> Any:
         """A service that only the member's own node can judge, invoked by the MOM: the home could not refuse it."""
         try:
-            return SERVICES[service].function(turn, federation, member, *arguments)
+            return SERVICES[service].function(step, *arguments)
         except RTIexception as error:
-            if member.node == self.name:
+            if step.member.node == self.name:
                 entry = SERVICES[service]
-                mom_reports.refused(turn, federation, member, service, entry.group, arguments, error)
+                mom_reports.refused(step, service, entry.group, arguments, error)
             return None
 
     # --- those who come and go --------------------------------------------------------------------------------
 
-    def _join(self, turn: Turn, federation: Federation, caller: Caller, arguments: tuple[Any, ...]) -> Member:
+    def _join(self, step: Step, caller: Caller, arguments: tuple[Any, ...]) -> Step:
+        """A federate joins; return its first step."""
+        federation = step.federation
         kind, name, sources = arguments
         newcomer = federation.home == self.name != caller.node and caller.node not in federation.nodes
         pausing.refuse_join(federation)
         model = extended_model(federation, sources)
         extends = model is not None and model is not federation.catalog.model
-        before = snapshot(federation, turn.now) if newcomer else None
-        member = join(turn, federation, caller.node, caller.session, kind, name, model)
+        before = snapshot(federation, step.now) if newcomer else None
+        member = join(step, caller.node, caller.session, kind, name, model)
         if extends:
             federation.extensions.append(sources)
         if newcomer:
             federation.nodes[caller.node] = None
             welcome = Welcome(federation.name, federation.execution, self.name, federation.sequence, before)
-            turn.effects.append(Transmit(caller.node, welcome))
-        return member
+            step.effects.append(Transmit(caller.node, welcome))
+        if federation.recorder is not None:
+            call_rows.carried_out(federation.recorder, federation.sequence + 1)
+        return Step(step.turn, federation, member)
 
-    def _came(self, turn: Turn, federation: Federation, member: Member, sources: Any, heard: bool) -> None:
+    def _came(self, step: Step, sources: Any, heard: bool) -> None:
+        federation = step.federation
+        member = step.member
         if federation.recorder is not None and not self._replaying:
-            call_rows.came(turn, federation.recorder, member)
-        mom.joined(turn, federation, member, sources)
+            call_rows.came(step.turn, federation.recorder, member)
+        mom.joined(step, sources)
         if federation.home == self.name:
-            galt_exchange.publish(turn, federation)  # its node may be new
+            galt_exchange.publish(step)  # its node may be new
         if member.node == self.name:
-            self._joined(turn, federation, member, heard)
+            self._joined(step, heard)
 
-    def _joined(self, turn: Turn, federation: Federation, member: Member, heard: bool) -> None:
+    def _joined(self, step: Step, heard: bool) -> None:
+        federation = step.federation
+        member = step.member
         session = self.sessions.get(member.session)
         if self._replaying:
             return  # what became of it comes next, or it is lost with the process it was connected to
         if session is None or not heard:  # lost while its call was under way, or told that it failed
             fault = "its connection was lost while it joined"
-            self._order(turn, federation, None, member.handle, RESIGN_LOST, (fault,))
+            self._order(step, None, member.handle, RESIGN_LOST, (fault,))
         else:
             session.federation = federation
             session.member = member
             session.resigned = ""
             if session.evolved:
-                self._order(turn, federation, None, member.handle, MOM_ADJUST, (GRANTED_ALONE,))
+                self._order(step, None, member.handle, MOM_ADJUST, (GRANTED_ALONE,))
             federation.schedule = self.schedule
             if self.schedule and consumers.concerns(self.schedule, federation, member):
                 consumers.begin(federation, member, self.schedule)
 
-    def _went(
-        self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
-        fault: str | None,
-        caller: Caller | None,
-    ) -> None:
+    def _went(self, step: Step, fault: str | None, caller: Caller | None) -> None:
         """It has resigned, or was lost by that `fault`; it is told so unless it has asked for it or is gone."""
+        federation = step.federation
+        member = step.member
         if federation.recorder is not None and not self._replaying:
-            call_rows.went(turn, federation.recorder, member, fault)
-        mom.departed(turn, federation, member, fault)
+            call_rows.went(step.turn, federation.recorder, member, fault)
+        mom.departed(step, fault)
         if member.node == self.name:
             if fault is None and caller is None:
                 why = "resigned by another federate, through the MOM"
-                turn.effects.append(Callback(member.session, "federate_resigned", (why,)))
+                step.effects.append(Callback(member.session, "federate_resigned", (why,)))
             elif fault is not None and member.session in self.sessions:
                 self.sessions[member.session].resigned = fault
-                turn.effects.append(Callback(member.session, "federate_resigned", (fault,)))
+                step.effects.append(Callback(member.session, "federate_resigned", (fault,)))
         self._departed(federation, member)
 
     def _departed(self, federation: Federation, member: Member) -> None:

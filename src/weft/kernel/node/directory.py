@@ -16,6 +16,7 @@ from weft.kernel.state.effects import Callback, Named, Refuse, Remember, Reply, 
 from weft.kernel.state.federation import Federation
 from weft.kernel.state.parcels import Answer, Caller, Claim, Dissolve, Early, Locate, Release, Request
 from weft.kernel.state.sessions import Session, Waiting
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.errors import (
     TRY_AGAIN,
@@ -55,8 +56,7 @@ class Homes:
 
     def _carry_out(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         caller: Caller | None,
         federate: FederateHandle | None,
         service: str,
@@ -67,8 +67,7 @@ class Homes:
 
     def _order(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         caller: Caller | None,
         federate: FederateHandle | None,
         service: str,
@@ -78,8 +77,7 @@ class Homes:
 
     def _asks_first(
         self,
-        turn: Turn,
-        federation: Federation,
+        step: Step,
         caller: Caller | None,
         federate: FederateHandle | None,
         service: str,
@@ -87,7 +85,7 @@ class Homes:
     ) -> bool:
         raise NotImplementedError
 
-    def _steer(self, turn: Turn, federation: Federation, request: Request) -> None:
+    def _steer(self, step: Step, request: Request) -> None:
         raise NotImplementedError
 
     def _refuse(
@@ -112,9 +110,10 @@ class Homes:
         if self.homes.pop(federation, None) is not None and self.meshed:
             turn.effects.append(Named(federation, "", ""))
 
-    def _opened(self, turn: Turn, federation: Federation) -> None:
+    def _opened(self, step: Step) -> None:
+        federation = step.federation
         self.federations[federation.name] = federation
-        self._remember(turn, federation.name)
+        self._remember(step.turn, federation.name)
 
     def _remember(self, turn: Turn, federation: str) -> None:
         """A federation at home here has begun, ended or come back."""
@@ -134,7 +133,7 @@ class Homes:
         federation.reports = self.reports
         if self.directory == self.name:
             self._name(turn, name, self.name, federation.time.name)
-            self._opened(turn, federation)
+            self._opened(Step(turn, federation, federation.rti))
             turn.effects.append(Reply(caller.session, caller.number, None))
         else:
             claim = Claim(name, federation.time.name, caller)
@@ -182,10 +181,11 @@ class Homes:
             return
         if federation is None or federation.home != self.name:
             raise FederationExecutionDoesNotExist(f"there is no federation execution named {name!r}")
+        step = Step(turn, federation, federation.rti)
         if service == "destroy_federation_execution":
-            self._destroy(turn, federation, request.caller)
+            self._destroy(step, request.caller)
         elif service == STEER:
-            self._steer(turn, federation, request)
+            self._steer(step, request)
         else:
             federate = request.federate
             execution, renamed = federation.renamed
@@ -193,8 +193,8 @@ class Homes:
                 federate = renamed.get(federate)  # it was asked before the federation was restored
             elif request.execution and request.execution != federation.execution:
                 raise FederateNotExecutionMember(f"the federate was in an earlier federation named {name!r}")
-            if not self._asks_first(turn, federation, request.caller, federate, service, request.arguments):
-                self._carry_out(turn, federation, request.caller, federate, service, request.arguments)
+            if not self._asks_first(step, request.caller, federate, service, request.arguments):
+                self._carry_out(step, request.caller, federate, service, request.arguments)
 
     def _members_report(self, name: str, federation: Federation | None) -> tuple[str, tuple[Any, ...]]:
         if federation is None:
@@ -204,8 +204,10 @@ class Homes:
         )
         return "report_federation_execution_members", (name, report)
 
-    def _destroy(self, turn: Turn, federation: Federation, caller: Caller | None) -> None:
+    def _destroy(self, step: Step, caller: Caller | None) -> None:
         """Answered when the name is free at the directory, so that it can be used again at once."""
+        turn = step.turn
+        federation = step.federation
         if federation.members:
             who = ", ".join(repr(member) for member in federation.members.values())
             raise FederatesCurrentlyJoined(f"{federation.name!r} still has {who}")
@@ -215,7 +217,7 @@ class Homes:
             self._unname(turn, federation.name)
         elif self.directory not in self._lost and caller is not None:
             self._waiting[caller] = Waiting(self.directory, destroyed=True)
-            turn.effects.append(Transmit(self.directory, Release(federation.name, caller)))
+            step.effects.append(Transmit(self.directory, Release(federation.name, caller)))
             return
         self._answer(turn, caller, ())
 
@@ -300,7 +302,7 @@ class Homes:
                 self._forget_early(asked.federation)
             self._refuse(turn, caller.session, caller.number, service, arguments, answer.error)
         elif waiting.created is not None:
-            self._opened(turn, waiting.created)
+            self._opened(Step(turn, waiting.created, waiting.created.rti))
             turn.effects.append(Reply(caller.session, caller.number, None))
         elif waiting.request is not None:
             self._located(turn, caller, waiting.request, answer.value)

@@ -63,6 +63,7 @@ from weft.kernel.state.parcels import (
     Welcome,
 )
 from weft.kernel.state.sessions import Session
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.kernel.survey.status import status
 from weft.kernel.survey.survey import Surroundings, survey
@@ -116,7 +117,8 @@ class Node(Commands):
         gone = self.sessions.pop(session, None)
         if gone is not None and gone.federation is not None and gone.member is not None:
             try:
-                self._order(turn, gone.federation, None, gone.member.handle, RESIGN_LOST, (fault,))
+                step = Step(turn, gone.federation, gone.member)
+                self._order(step, None, gone.member.handle, RESIGN_LOST, (fault,))
             except Exception as error:
                 turn.effects.append(faults.fault(error, f"the end of {gone.member!r}"))
         return self._end(turn)
@@ -138,7 +140,7 @@ class Node(Commands):
         turn = Turn(self.name, now)
         found = self.sessions.get(session)
         if found is not None and found.federation is not None and found.member is not None:
-            turn.note(found.federation, found.member, "HLAROlength")
+            Step(turn, found.federation, found.member).note(found.member, "HLAROlength")
         return self._end(turn)
 
     # --- deadlines (qos.consumers) --------------------------------------------------------------------------
@@ -180,19 +182,20 @@ class Node(Commands):
         turn = Turn(self.name, now)
         for federation in list(self.federations.values()):
             try:
-                self._tick(turn, federation)
+                self._tick(Step(turn, federation, federation.rti))
             except Exception as error:
                 turn.effects.append(faults.fault(error, "what was due", federation=federation.name))
         return self._end(turn)
 
-    def _tick(self, turn: Turn, federation: Federation) -> None:
+    def _tick(self, step: Step) -> None:
+        federation = step.federation
         if federation.reports_due:
-            mom_objects.report_due(turn, federation)
+            mom_objects.report_due(step)
         if federation.paces is not None:
-            update_rates.release(turn, federation)
-        blocking.remind(turn, federation)
+            update_rates.release(step)
+        blocking.remind(step)
         for attended in list(federation.attended.values()):
-            attended.tick(turn)
+            attended.tick(step.turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
 
@@ -219,6 +222,7 @@ class Node(Commands):
                 raise FederateNotExecutionMember(
                     f"{service} needs a joined federate; join a federation first{why}"
                 )
+            step = Step(turn, federation, member)
             if entry.control:
                 if timed_saves.is_timed(service, arguments):
                     timed_saves.prepare(self.name, federation, member, arguments)
@@ -230,29 +234,18 @@ class Node(Commands):
                     arguments = timed_changes.prepare(federation, member, service, number, arguments)
                 elif service == "delete_region":
                     arguments = (*arguments, federation.horizon.past)
-                self._order(
-                    turn, federation, Caller(self.name, session, number), member.handle, service, arguments
-                )
+                asked = Caller(self.name, session, number)
+                self._order(step, asked, member.handle, service, arguments)
             else:
                 reply = Reply(session, number, None)
                 turn.effects.append(reply)
-                reply.value = entry.function(turn, federation, member, *arguments)
+                reply.value = entry.function(step, *arguments)
                 if federation.observed and member.handle in federation.observed:
-                    mom_reports.invoked(
-                        turn, federation, member, service, entry.group, arguments, reply.value
-                    )
+                    mom_reports.invoked(step, member, service, entry.group, arguments, reply.value)
                 # A negative number: a message, and all that is to be said of it is recorded.
-                if federation.recorder is not None and turn.number >= 0 and not entry.sends:
-                    call_rows.called(
-                        turn,
-                        federation,
-                        federation.recorder,
-                        member,
-                        service,
-                        entry.group,
-                        arguments,
-                        reply.value,
-                    )
+                recorder = federation.recorder
+                if recorder is not None and turn.number >= 0 and not entry.sends:
+                    call_rows.called(step, recorder, service, entry.group, arguments, reply.value)
         except RTIexception as error:
             return self._refuse(Turn(self.name, now), session, number, service, arguments, error)
         except (TypeError, AttributeError) as misfit:
@@ -274,7 +267,7 @@ class Node(Commands):
         if caller is None or caller.member is None or caller.federation is None:
             return None
         find = fast_lanes.interaction_lane if service == "send_interaction" else fast_lanes.update_lane
-        return find(Turn(self.name, now), caller.federation, caller.member, target, handles)
+        return find(Step(Turn(self.name, now), caller.federation, caller.member), target, handles)
 
     def _refuse(
         self,
@@ -288,12 +281,13 @@ class Node(Commands):
         turn.effects.append(Refuse(session, number, error))
         caller = self.sessions.get(session)
         if caller is not None and caller.member is not None and caller.federation is not None:
-            timed_changes.refused(turn, caller.federation, caller.member, number)
+            step = Step(turn, caller.federation, caller.member)
+            timed_changes.refused(step, number)
             entry = SERVICES.get(service)
             group = None if entry is None else entry.group
             if caller.federation.recorder is not None:
                 call_rows.refused(turn, caller.federation.recorder, caller.member, service, error)
-            mom_reports.refused(turn, caller.federation, caller.member, service, group, arguments, error)
+            mom_reports.refused(step, service, group, arguments, error)
         return self._hold(turn)
 
     def _failed(self, turn: Turn, session: int, number: int, service: str, error: Exception) -> list[Effect]:
@@ -321,12 +315,13 @@ class Node(Commands):
             for federation, what, arguments, everywhere in told:
                 if self.federations.get(federation.name) is not federation:
                     continue  # it was restored meanwhile, or left
+                step = Step(turn, federation, federation.rti)
                 if what == ORDERS_USED:
-                    self._order(turn, federation, None, federation.rti.handle, what, arguments)
+                    self._order(step, None, federation.rti.handle, what, arguments)
                     continue
                 node = mom.responsible(federation, what, arguments)
                 if node == self.name:
-                    mom.act(turn, federation, what, arguments, self._on_behalf)
+                    mom.act(step, what, arguments, self._on_behalf)
                 elif not everywhere:
                     parcel = Inform(
                         federation.name,
@@ -340,7 +335,7 @@ class Node(Commands):
             self._end_times(turn)
         for federation in self.federations.values():
             if federation.observed:
-                mom_reports.callbacks(turn, federation, list(turn.effects))
+                mom_reports.callbacks(Step(turn, federation, federation.rti), list(turn.effects))
         effects = self._hold(turn)
         if self.recordings is not None:
             try:
@@ -392,18 +387,21 @@ class Node(Commands):
                 if recorder is not None:
                     recorder.first = federation.first_shape
                     recorder.carried_out(federation.sequence)
-                    recording_start.stands(turn, federation, recorder, effects)
+                    recording_start.stands(Step(turn, federation, federation.rti), recorder, effects)
 
     def _note(self, turn: Turn, effects: list[Effect]) -> None:
         """The callbacks that this turn has led to, but for those that were recorded with what caused them."""
+        step: Step | None = None
         for effect in effects:
             if isinstance(effect, Callback) and effect.number >= 0:
                 session = self.sessions.get(effect.session)
                 if session is None or session.federation is None or session.member is None:
                     continue
-                recorder = session.federation.recorder
-                if recorder is not None:
-                    callback_rows.given(turn, session.federation, recorder, session.member, effect)
+                federation = session.federation
+                if federation.recorder is not None:
+                    if step is None or step.federation is not federation:
+                        step = Step(turn, federation, federation.rti)
+                    callback_rows.given(step, federation.recorder, session.member, effect)
 
     def handles(self, session: int, callback: Callback) -> None:
         """The federate takes a callback: what it does until it has handled it is caused by that."""
@@ -524,9 +522,8 @@ class Node(Commands):
         heard = commit.caller is None or self._waiting.pop(commit.caller, None) is not None
         before = len(turn.effects)
         try:
-            self._carry_out(
-                turn, federation, commit.caller, commit.federate, commit.service, commit.arguments, heard
-            )
+            step = Step(turn, federation, federation.rti)
+            self._carry_out(step, commit.caller, commit.federate, commit.service, commit.arguments, heard)
         except Exception as error:
             del turn.effects[before:]
             turn.everywhere = False
@@ -555,28 +552,30 @@ class Node(Commands):
         if parcel.after > federation.sequence and parcel.execution.startswith(federation.execution):
             # Of this execution, or of what it is about to be restored to.
             self._early.setdefault(parcel.federation, []).append((sender, parcel))
-        elif parcel.execution != federation.execution:
             return
-        elif isinstance(parcel, Mark):
+        if parcel.execution != federation.execution:
+            return
+        step = Step(turn, federation, federation.rti)
+        if isinstance(parcel, Mark):
             self._told(turn, sender, parcel)
         elif isinstance(parcel, Data):
-            pipeline.arrive(turn, federation, parcel)
+            pipeline.arrive(step, parcel)
         elif isinstance(parcel, Ordered):
-            federation.orders.arrive(turn, federation, sender, parcel)
+            federation.orders.arrive(step, sender, parcel)
         elif isinstance(parcel, TimeReport):
             if federation.home == self.name:
-                grants.reported(turn, federation, sender, parcel)
+                grants.reported(step, sender, parcel)
         elif isinstance(parcel, TimeBound):
             if federation.home == sender:
-                grants.told(turn, federation, parcel)
+                grants.told(step, parcel)
         elif isinstance(parcel, Retraction):
-            stamps.retracted(turn, federation, parcel.handle)
+            stamps.retracted(step, parcel.handle)
         elif isinstance(parcel, Settled):
-            timed_changes.settled(turn, federation, sender, parcel)
+            timed_changes.settled(step, sender, parcel)
         elif parcel.federate == federation.rti.handle:
             turn.everywhere = False
-            turn.tell_rti(federation, parcel.method, parcel.arguments)
+            step.tell_rti(parcel.method, parcel.arguments)
         else:
             member = federation.members.get(parcel.federate)
             if member is not None:
-                turn.callback(federation, member, parcel.method, parcel.arguments)
+                step.callback(member, parcel.method, parcel.arguments)

@@ -26,6 +26,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Mark, Share
 from weft.kernel.state.save_state import Saving
 from weft.kernel.state.sessions import Session
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.enums import SaveStatus
 from weft.model.errors import RestoreInProgress, RTIexception, SaveInProgress
@@ -163,38 +164,40 @@ def nodes_of(federation: Federation) -> list[str]:
     return federation.taking_part()
 
 
-def go_on(turn: Turn, federation: Federation, sessions: dict[int, Session]) -> Store | None:
+def go_on(step: Step, sessions: dict[int, Session]) -> Store | None:
     """After each command, mark and share: what this node has to do now.  At the home, once all is there: what to write."""
-    home = federation.home == turn.node
+    federation = step.federation
+    home = federation.home == step.node
     asked = federation.restoring
     if asked is not None and home and not asked.fetching:
         asked.fetching = True
-        turn.effects.append(Fetch(federation.name, federation.execution, asked.label))
+        step.effects.append(Fetch(federation.name, federation.execution, asked.label))
     going = federation.saving
     if going is None or not going.point or going.failure is not None or going.writing:
         return None
-    if turn.node not in going.marks and _may_mark(turn, federation, going):
-        going.marks[turn.node] = None
+    if step.node not in going.marks and _may_mark(step, going):
+        going.marks[step.node] = None
         for node in nodes_of(federation):
-            if node != turn.node:
+            if node != step.node:
                 mark = Mark(federation.name, federation.execution, going.point)
-                turn.effects.append(Transmit(node, mark))
+                step.effects.append(Transmit(node, mark))
     flushed = federation.orders.flush is None  # else messages wait for a view to begin
     if flushed and not going.shared and all(node in going.marks for node in nodes_of(federation)):
         going.shared = True
-        _share(turn, federation, going, sessions)
+        _share(step, going, sessions)
     if home and save.all_complete(going) and all(node in going.shares for node in nodes_of(federation)):
-        return _written(federation, going, turn.now)
+        return _written(federation, going, step.now)
     return None
 
 
-def _may_mark(turn: Turn, federation: Federation, going: Saving) -> bool:
+def _may_mark(step: Step, going: Saving) -> bool:
     """Messages in total order go by the home.  So it comes last: what others had sent by way of it is then before its mark."""
+    federation = step.federation
     if going.point > federation.sequence:
         return False
-    if federation.home != turn.node or not federation.ordered:
+    if federation.home != step.node or not federation.ordered:
         return True
-    return all(node in going.marks for node in nodes_of(federation) if node != turn.node)
+    return all(node in going.marks for node in nodes_of(federation) if node != step.node)
 
 
 def told(federation: Federation, sender: str, parcel: Mark | Share) -> bool:
@@ -213,22 +216,23 @@ def told(federation: Federation, sender: str, parcel: Mark | Share) -> bool:
     return True
 
 
-def _share(turn: Turn, federation: Federation, going: Saving, sessions: dict[int, Session]) -> None:
+def _share(step: Step, going: Saving, sessions: dict[int, Session]) -> None:
+    federation = step.federation
     federation.count_up()
-    turn.effects = hold(turn, sessions, turn.effects)
+    step.effects[:] = hold(step.turn, sessions, step.effects)
     data: dict[int, Any] = {}
     for member in federation.members.values():
-        if member.node == turn.node:
+        if member.node == step.node:
             session = sessions.get(member.session)
             held = [] if session is None or session.held is None else session.held
             callbacks = [(callback.method, callback.arguments) for callback in held]
-            data[member.handle.number] = snapshot.share(federation, member, callbacks, turn.now)
+            data[member.handle.number] = snapshot.share(federation, member, callbacks, step.now)
             data[member.handle.number]["clock"]["log"] = log_data(federation, member)
-    if federation.home == turn.node:
-        going.shares[turn.node] = data
+    if federation.home == step.node:
+        going.shares[step.node] = data
     else:
         share = Share(federation.name, federation.execution, going.point, data)
-        turn.effects.append(Transmit(federation.home, share))
+        step.effects.append(Transmit(federation.home, share))
 
 
 def _written(federation: Federation, going: Saving, now: float) -> Store:

@@ -34,6 +34,7 @@ from weft.kernel.state.federation import Federation
 from weft.kernel.state.parcels import Answer, Claim, Commit, Dissolve, Hello, Left, Mark, Unable, Welcome
 from weft.kernel.state.save_state import AskedSave
 from weft.kernel.state.sessions import Waiting
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange, grants
 from weft.model.errors import TRY_AGAIN, NotConnected, RTIexception, RTIinternalError
@@ -75,7 +76,7 @@ class Peers(Homes):
         for federation in list(self.federations.values()):
             if federation.home == node:
                 fault = f"node {node!r}, the home of federation {federation.name!r}, went away{reason}"
-                self._orphaned(turn, federation, fault)
+                self._orphaned(Step(turn, federation, federation.rti), fault)
         self._doubt(turn, node)
         if stopped:
             self._stopped[node] = why
@@ -112,7 +113,7 @@ class Peers(Homes):
         why = f"node {self.name!r} made an error and lost federation {name!r}: {error!r}"
         known = self.federations.get(name)
         if known is not None and known.home == home and known.execution == execution:
-            self._orphaned(turn, known, why)
+            self._orphaned(Step(turn, known, known.rti), why)
         for caller, waiting in list(self._waiting.items()):
             if waiting.node == home and waiting.asked is not None and waiting.asked.federation == name:
                 del self._waiting[caller]
@@ -132,7 +133,7 @@ class Peers(Homes):
                 for member in [m for m in federation.members.values() if m.node == node]:
                     now = self.federations.get(federation.name)
                     if now is not None:
-                        self._carry_out(turn, now, None, member.handle, RESIGN_LOST, (fault,))
+                        self._carry_out(Step(turn, now, now.rti), None, member.handle, RESIGN_LOST, (fault,))
                         if now.recorder is not None:
                             call_rows.lost_with_node(turn, now.recorder, member, fault)
                 federation.nodes.pop(node, None)
@@ -150,20 +151,17 @@ class Peers(Homes):
         (`message.causal_views`)."""
         for federation in list(self.federations.values()):
             if causal_views.concerns(federation, node) and causal_views.ask(federation):
-                self._order(
-                    turn,
-                    federation,
-                    None,
-                    federation.rti.handle,
-                    causal_views.VIEW_ENDS,
-                    (federation.orders.view,),
-                )
+                step = Step(turn, federation, federation.rti)
+                view = federation.orders.view
+                self._order(step, None, federation.rti.handle, causal_views.VIEW_ENDS, (view,))
 
-    def _orphaned(self, turn: Turn, federation: Federation, fault: str) -> None:
+    def _orphaned(self, step: Step, fault: str) -> None:
+        turn = step.turn
+        federation = step.federation
         del self.federations[federation.name]
         self._early.pop(federation.name, None)
         if federation.channels.multicast:
-            turn.effects.append(Listen(federation.name, ()))
+            step.effects.append(Listen(federation.name, ()))
         for asked in federation.save_asked if federation.home == self.name else ():
             self._refuse_asked(turn, asked, RTIinternalError(fault))
         for session in self.sessions.values():
@@ -171,7 +169,7 @@ class Peers(Homes):
                 session.federation = None
                 session.member = None
                 pausing.leave(session)
-                turn.effects.append(Callback(session.number, "connection_lost", (fault,)))
+                step.effects.append(Callback(session.number, "connection_lost", (fault,)))
 
     def _refuse_asked(self, turn: Turn, asked: AskedSave, error: RTIexception) -> None:
         """At the home: whoever asked for a save at a logical time does not get it."""
@@ -197,10 +195,10 @@ class Peers(Homes):
             for node in federation.nodes:
                 if node != self.name:
                     turn.effects.append(Transmit(node, parcel._replace(execution=federation.execution)))
-            self._orphaned(turn, federation, parcel.why)
+            self._orphaned(Step(turn, federation, federation.rti), parcel.why)
             self._remember(turn, federation.name)
         elif federation.home == sender and federation.execution == parcel.execution:
-            self._orphaned(turn, federation, parcel.why)
+            self._orphaned(Step(turn, federation, federation.rti), parcel.why)
 
     # --- others come back -------------------------------------------------------------------------------------
 
@@ -252,9 +250,9 @@ class Peers(Homes):
                 fault = (
                     f"{again} and no longer knows federation {federation.name!r}, which had its home there"
                 )
-                self._orphaned(turn, federation, fault)
+                self._orphaned(Step(turn, federation, federation.rti), fault)
             elif federation.home == sender:
-                grants.home_is_back(turn, federation)
+                grants.home_is_back(Step(turn, federation, federation.rti))
         self._give_up(turn, sender, still, f"{again} before it answered")
         if self.directory == self.name:
             for name in [n for n, (home, _) in self.homes.items() if home == sender and n not in still]:
@@ -298,22 +296,22 @@ class Peers(Homes):
             if node != self.name:
                 turn.effects.append(Transmit(node, hello))
         for name in back:
-            galt_exchange.begin_again(self.federations[name])
+            federation = self.federations[name]
+            galt_exchange.begin_again(federation)
             turn.begins = True
-            moved = operator.begin_again(self.federations[name])
+            moved = operator.begin_again(federation)
+            step = Step(turn, federation, federation.rti)
             if moved is not None:
-                rti = self.federations[name].rti.handle
-                self._carry_out(turn, self.federations[name], None, rti, operator.GATE_MOVED, moved)
-            self._end_pauses(turn, self.federations[name])
+                self._carry_out(step, None, federation.rti.handle, operator.GATE_MOVED, moved)
+            self._end_pauses(step)
         self._part(turn, self.name, f"its node {self.name!r} was started again")
         for name in back:
             federation = self.federations[name]
             if federation.ordered and federation.members:
                 # The sequencer has begun anew.
                 view = federation.orders.view
-                self._carry_out(
-                    turn, federation, None, federation.rti.handle, causal_views.VIEW_ENDS, (view,)
-                )
+                step = Step(turn, federation, federation.rti)
+                self._carry_out(step, None, federation.rti.handle, causal_views.VIEW_ENDS, (view,))
         for name in back:
             self._remember(turn, name)
         if self.directory == self.name:
@@ -332,19 +330,20 @@ class Peers(Homes):
                 if commit.sequence > federation.sequence:
                     turn = Turn(self.name, now)
                     rest: tuple[Any, ...] = (commit.federate, commit.service, commit.arguments)
-                    self._carry_out(turn, federation, commit.caller, *rest)
+                    self._carry_out(Step(turn, federation, federation.rti), commit.caller, *rest)
                     federation = self.federations[welcome.federation]
         finally:
             self._replaying = False
         return federation
 
-    def _end_pauses(self, turn: Turn, federation: Federation) -> None:
+    def _end_pauses(self, step: Step) -> None:
         """What the nodes had contributed to a save or restore is gone with the home that gathered it."""
+        federation = step.federation
         rti = federation.rti.handle
         if federation.saving is not None:
-            self._carry_out(turn, federation, None, rti, SAVE_ENDED, (False,))
+            self._carry_out(step, None, rti, SAVE_ENDED, (False,))
         elif federation.restoring is not None:
-            self._carry_out(turn, federation, None, rti, "abort_federation_restore", ())
+            self._carry_out(step, None, rti, "abort_federation_restore", ())
 
 
 def _unanswered(waiting: Waiting, fault: str) -> RTIexception:

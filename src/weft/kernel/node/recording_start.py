@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from weft.interest import SpaceTime, Wish
+from weft.interest import AttributeWish, SpaceTime
 from weft.kernel.ddm import matching_at_time
 from weft.kernel.message import discovery
 from weft.kernel.recording.callback_rows import lookahead
 from weft.kernel.recording.message_rows import note
 from weft.kernel.recording.row_shapes import bounds_of, plain
 from weft.kernel.state.effects import Callback, Effect
-from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.federation import Member
 from weft.kernel.state.region_state import OwnedRegion
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, TARA
-from weft.kernel.state.turn import Turn
 from weft.kernel.time.tso_queue import wrapped
 from weft.model.handles import AttributeHandle, RegionHandle
 from weft.model.recording import Recorder
@@ -42,13 +42,14 @@ _GRANTED: Final = {
 _ATTRIBUTES, _INTERACTION = "subscribe_object_class_attributes", "subscribe_interaction_class"
 
 
-def stands(turn: Turn, federation: Federation, recorder: Recorder, effects: list[Effect]) -> None:
+def stands(step: Step, recorder: Recorder, effects: list[Effect]) -> None:
     """All members; of those elsewhere only that their nodes take part.  `effects`: what is recorded next."""
+    federation = step.federation
     for member in federation.members.values():
         try:
             recorder.took_part(member.node)
-            if member.node == turn.node:
-                _Standing(turn, federation, recorder, member).enter(effects)
+            if member.node == step.node:
+                _Standing(step, recorder, member).enter(effects)
         except Exception as error:
             recorder.fail(error)
 
@@ -56,9 +57,9 @@ def stands(turn: Turn, federation: Federation, recorder: Recorder, effects: list
 class _Standing:
     """Of one member at this node."""
 
-    def __init__(self, turn: Turn, federation: Federation, recorder: Recorder, member: Member) -> None:
-        self.turn = turn
-        self.federation = federation
+    def __init__(self, step: Step, recorder: Recorder, member: Member) -> None:
+        self.turn = step.turn
+        self.federation = step.federation
         self.recorder = recorder
         self.member = member
 
@@ -156,7 +157,7 @@ class _Standing:
                 way = service if how else f"un{service}"
                 more: dict[str, Any] = {
                     "region": region.number,
-                    **(_rate(how) if isinstance(how, Wish) else {}),
+                    **(_rate(how) if isinstance(how, AttributeWish) else {}),
                 }
                 self._row(
                     "declare",
@@ -217,5 +218,5 @@ def _names(entry: Any, attributes: Iterable[AttributeHandle]) -> tuple[str, ...]
     return tuple([entry.attributes[one].name for one in sorted(attributes)])
 
 
-def _rate(wish: Wish) -> dict[str, Any]:
+def _rate(wish: AttributeWish) -> dict[str, Any]:
     return {"detail": f"{IN_FORCE}, update rate {wish.rate}"} if wish.rate else {}

@@ -25,6 +25,7 @@ from weft.kernel.recording.callback_rows import UNSCHEDULED
 from weft.kernel.state.callback_queue import CORRELATED, MESSAGES, MISSED
 from weft.kernel.state.effects import LEAST_URGENT, Alarm, Callback, UrgentCallback
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, Handle, InteractionClassHandle, ObjectClassHandle
@@ -165,7 +166,8 @@ class Qos:
             recorder = self.federation.recorder
             if recorder is not None and number >= 0:  # it has no callback of its own that would be recorded
                 taken = Callback(self.member.session, method, arguments, number)
-                callback_rows.given(turn, self.federation, recorder, self.member, taken)
+                step = Step(turn, self.federation, self.federation.rti)
+                callback_rows.given(step, recorder, self.member, taken)
             return
         name = "" if entry is None else entry.name
         self._send(turn, method, arguments, order, wish, name, _sender(method, arguments), number)
@@ -352,11 +354,11 @@ class Qos:
 
     def report(self, turn: Turn, class_name: str, sender: str, deadline: float, late: float) -> None:
         """To those who hear of it by the MOM."""
-        entry = mom_reports.heard(turn, self.federation, REPORT)
+        step = Step(turn, self.federation, self.federation.rti)
+        entry = mom_reports.heard(step, REPORT)
         if entry is not None:
             mom_reports.send(
-                turn,
-                self.federation,
+                step,
                 entry,
                 HLAfederate=self.member.handle,
                 WeftClass=class_name,
@@ -467,10 +469,12 @@ def left(federation: Federation, member: Member) -> None:
     member.qos = None
 
 
-def restored(turn: Turn, federation: Federation, schedule: ClassSchedule) -> None:
+def restored(step: Step, schedule: ClassSchedule) -> None:
     """The federation is another, made of a save: its members here have the QoS of then."""
+    turn = step.turn
+    federation = step.federation
     for member in list(federation.members.values()):
-        if member.node == turn.node:
+        if member.node == step.node:
             asked = member.saved_qos
             if asked is not None or (schedule and concerns(schedule, federation, member)):
                 made = begin(federation, member, schedule)

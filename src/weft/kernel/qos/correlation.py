@@ -20,10 +20,10 @@ from typing import Any
 
 from weft.channel.correlation import (
     Arrival,
+    CorrelationStep,
     LeafNode,
     Owner,
     Registration,
-    Step,
     TimerLeaf,
     in_order,
     steps_to,
@@ -69,7 +69,7 @@ class Group(Owner):
         self._timers = timers
         self._fired = fired
         self._arrived = 0
-        self._steps: dict[tuple[int, ...], Step] = {}
+        self._steps: dict[tuple[int, ...], CorrelationStep] = {}
         dependency = self._understand(asked, 0)
         check(dependency)
         self._registration = Registration(self, 1, dependency)

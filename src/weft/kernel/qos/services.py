@@ -13,38 +13,38 @@ from weft.kernel.qos import consumers
 from weft.kernel.state import preconditions
 from weft.kernel.state.effects import LEAST_URGENT
 from weft.kernel.state.federation import Federation, Member
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.errors import AttributeNotDefined, ChannelError, RTIinternalError
 from weft.model.handles import AttributeHandle, Handle, InteractionClassHandle, ObjectClassHandle
 
-SERVICES = ("set_class_qos", "query_qos", "correlate", "correlate_singly", "cancel_correlation")
-ALWAYS = ("set_class_qos", "query_qos")
+SERVICES: tuple[str, ...] = (
+    "set_class_qos",
+    "query_qos",
+    "correlate",
+    "correlate_singly",
+    "cancel_correlation",
+)
+ALWAYS: tuple[str, ...] = ("set_class_qos", "query_qos")
 """Also while the federation is saved or restored."""
 
 SHORTEST = 0.001  # seconds of an interval
 MOST_GROUPS = 4096  # of one federate
 
 
-def set_class_qos(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
-    word: str,
-    number: int,
-    urgency: list[Any] | None,
-    deadline: float,
-) -> None:
+def set_class_qos(step: Step, word: str, number: int, urgency: list[Any] | None, deadline: float) -> None:
     """For a class and those below it; no urgency and a deadline of 0: as if nothing had been said."""
+    federation = step.federation
     kind = _class_handle(word, number)
     _entry(federation, kind)
     _check(urgency, deadline)
-    found = _of(federation, member)
+    found = _of(federation, step.member)
     found.say(kind, consumers.Wish(consumers.urgency_from(urgency), float(deadline)))
 
 
-def query_qos(turn: Turn, federation: Federation, member: Member) -> dict[str, Any]:
+def query_qos(step: Step) -> dict[str, Any]:
     """What holds for this federate: of each class urgency, deadline and misses, in plain data."""
-    found = _of(federation, member)
+    federation = step.federation
+    found = _of(federation, step.member)
     classes = []
     for kind, wish in found.classes.items():
         entry = _entry(federation, kind)
@@ -59,10 +59,10 @@ def query_qos(turn: Turn, federation: Federation, member: Member) -> dict[str, A
     }
 
 
-def correlate(
-    turn: Turn, federation: Federation, member: Member, asked: list[Any], singly: bool, number: int
-) -> int:
+def correlate(step: Step, asked: list[Any], singly: bool, number: int) -> int:
     """The number by which its callbacks name it: that given, or with 0 one that is free."""
+    federation = step.federation
+    member = step.member
     _check_classes(federation, asked)
     found = _of(federation, member)
     if type(number) is not int or number < 0 or number in found.groups:
@@ -70,18 +70,19 @@ def correlate(
     if len(found.groups) >= MOST_GROUPS:
         raise RTIinternalError(f"correlate: {member!r} has {MOST_GROUPS} groups; cancel some")
     try:
-        return found.correlate(turn, asked, bool(singly), number)
+        return found.correlate(step.turn, asked, bool(singly), number)
     except (ChannelError, TypeError, ValueError) as error:
         raise RTIinternalError(f"correlate: {error}") from error
 
 
-def correlate_singly(turn: Turn, federation: Federation, member: Member, number: int, singly: bool) -> None:
-    _group(federation, member, number).singly = bool(singly)
+def correlate_singly(step: Step, number: int, singly: bool) -> None:
+    _group(step.federation, step.member, number).singly = bool(singly)
 
 
-def cancel_correlation(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+def cancel_correlation(step: Step, number: int) -> None:
     """What its group has is dropped; a callback that was issued still comes."""
-    _group(federation, member, number).stop()
+    member = step.member
+    _group(step.federation, member, number).stop()
     del member.qos.groups[number]
 
 

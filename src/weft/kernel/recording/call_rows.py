@@ -8,6 +8,7 @@ from weft.kernel.recording.callback_rows import lookahead
 from weft.kernel.recording.message_rows import note, number_of
 from weft.kernel.recording.row_shapes import bounds_of, plain
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.enums import ServiceGroup
 from weft.model.handles import (
@@ -19,7 +20,7 @@ from weft.model.handles import (
 )
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
-SENDS: Final = frozenset(
+SENDS: Final[frozenset[str]] = frozenset(
     [
         "send_interaction",
         "send_interaction_with_regions",
@@ -41,10 +42,8 @@ _REGIONS: Final = frozenset(["create_region", "commit_region_modifications", "de
 
 
 def called(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
-    member: Member,
     service: str,
     group: ServiceGroup,
     arguments: tuple[Any, ...],
@@ -52,22 +51,22 @@ def called(
 ) -> None:
     """A federate here has called a service, and it has been carried out."""
     try:
-        _called_rows(turn, federation, recorder, member, service, group, arguments, value)
+        _called_rows(step, recorder, service, group, arguments, value)
     except Exception as error:
         recorder.fail(error)
 
 
 def _called_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
-    member: Member,
     service: str,
     group: ServiceGroup,
     arguments: tuple[Any, ...],
     value: Any,
 ) -> None:
-    if service in SENDS or group is ServiceGroup.SUPPORT_SERVICES or member is federation.rti:
+    turn = step.turn
+    member = step.member
+    if service in SENDS or group is ServiceGroup.SUPPORT_SERVICES or member is step.federation.rti:
         return
     if service in _REQUESTS:
         time = arguments[0].value
@@ -77,14 +76,14 @@ def _called_rows(
         more = lookahead(arguments[0].value) if arguments else None
         note(turn, recorder, plain("request", service, member), more=more, member=member)
     elif service in _REGIONS:
-        _region(turn, federation, recorder, member, service, arguments, value)
+        _region(step, recorder, service, arguments, value)
     elif "publish" in service or "subscribe" in service:
-        _declared(turn, federation, recorder, member, service, arguments)
+        _declared(step, recorder, service, arguments)
     elif service == "retract":
         row = plain("retract", service, member, ("source", member.handle.number))
         note(turn, recorder, row, number_of(arguments[0]), member=member)
     else:
-        _called(turn, federation, recorder, member, service, arguments, value)
+        _called(step, recorder, service, arguments, value)
 
 
 def carried_out(recorder: Recorder, command: int) -> None:
@@ -108,15 +107,9 @@ def _refused_rows(turn: Turn, recorder: Recorder, member: Member, service: str, 
     note(turn, recorder, plain("call", service, member), more={"detail": detail}, member=member)
 
 
-def _called(
-    turn: Turn,
-    federation: Federation,
-    recorder: Recorder,
-    member: Member,
-    service: str,
-    arguments: tuple[Any, ...],
-    value: Any,
-) -> None:
+def _called(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...], value: Any) -> None:
+    federation = step.federation
+    member = step.member
     thing = NO_OBJECT
     row = plain("call", service, member)
     more: dict[str, Any] | None = None
@@ -129,18 +122,13 @@ def _called(
                 if one is value:
                     more = {"object_name": instance.name}
             break
-    note(turn, recorder, row, thing=thing, more=more, member=member)
+    note(step.turn, recorder, row, thing=thing, more=more, member=member)
 
 
-def _region(
-    turn: Turn,
-    federation: Federation,
-    recorder: Recorder,
-    member: Member,
-    service: str,
-    arguments: tuple[Any, ...],
-    value: Any,
-) -> None:
+def _region(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...], value: Any) -> None:
+    turn = step.turn
+    federation = step.federation
+    member = step.member
     row = plain("region", service, member)
     if service == "create_region":
         names = [federation.catalog.dimensions[d].name for d in sorted(arguments[0])]
@@ -166,15 +154,11 @@ def _region_bounds(federation: Federation, handle: RegionHandle, time: Any) -> d
     return {} if extent is None else bounds_of(federation, [extent], list(region.dimensions))
 
 
-def _declared(
-    turn: Turn,
-    federation: Federation,
-    recorder: Recorder,
-    member: Member,
-    service: str,
-    arguments: tuple[Any, ...],
-) -> None:
+def _declared(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...]) -> None:
     """One row, or one for each region."""
+    turn = step.turn
+    federation = step.federation
+    member = step.member
     chosen = arguments[0] if arguments else None
     row = plain("declare", service, member)
     entry: Any = None
@@ -262,19 +246,19 @@ def _lost_with_node_rows(turn: Turn, recorder: Recorder, member: Member, fault: 
     note(turn, recorder, row, more={"detail": fault})
 
 
-def steered(turn: Turn, federation: Federation, recorder: Recorder, member: Member, text: str) -> None:
+def steered(step: Step, recorder: Recorder, member: Member, text: str) -> None:
     """The operator has steered the federation, or a federate of it; its home says so."""
     try:
-        _steered_rows(turn, federation, recorder, member, text)
+        _steered_rows(step, recorder, member, text)
     except Exception as error:
         recorder.fail(error)
 
 
-def _steered_rows(turn: Turn, federation: Federation, recorder: Recorder, member: Member, text: str) -> None:
+def _steered_rows(step: Step, recorder: Recorder, member: Member, text: str) -> None:
     row: Pattern = (("kind", "steer"), ("service", "steer"), ("federate", 0))
-    if member is not federation.rti:
+    if member is not step.federation.rti:
         row = plain("steer", "steer", member)
-    note(turn, recorder, row, more={"detail": text})
+    note(step.turn, recorder, row, more={"detail": text})
 
 
 def happened(turn: Turn, recorder: Recorder, kind: str, link: str, detail: str) -> None:

@@ -9,6 +9,7 @@ from weft.kernel.recording.order_rows import callback_items
 from weft.kernel.recording.row_shapes import delivery, plain, sent_items, transport_of
 from weft.kernel.state.effects import Callback, UrgentCallback
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
@@ -19,20 +20,19 @@ GRANTS: Final = frozenset(
 )
 
 
-def given(turn: Turn, federation: Federation, recorder: Recorder, member: Member, effect: Callback) -> None:
+def given(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
     """A callback is handed to a federate here."""
     try:
-        _given_rows(turn, federation, recorder, member, effect)
+        _given_rows(step, recorder, member, effect)
     except Exception as error:
         recorder.fail(error)
 
 
-def _given_rows(
-    turn: Turn, federation: Federation, recorder: Recorder, member: Member, effect: Callback
-) -> None:
+def _given_rows(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
+    turn = step.turn
     method = effect.method
     if method in MESSAGES:
-        _delivered(turn, federation, recorder, member, effect)
+        _delivered(step, recorder, member, effect)
     elif method in GRANTS:
         _granted(turn, recorder, member, effect)
     elif method == "request_retraction":
@@ -40,14 +40,13 @@ def _given_rows(
         row = plain("retract", method, member, ("source", FederateHandle(retraction[:4]).number))
         note(turn, recorder, row, number_of(retraction))
     elif method == "remove_object_instance" and effect.number > 0:
-        _removed(turn, federation, recorder, member, effect)
+        _removed(step, recorder, member, effect)
     else:
-        _told(turn, federation, recorder, member, effect)
+        _told(step, recorder, member, effect)
 
 
-def _delivered(
-    turn: Turn, federation: Federation, recorder: Recorder, member: Member, effect: Callback
-) -> None:
+def _delivered(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
+    federation = step.federation
     method, arguments = effect.method, effect.arguments
     directed = method == "receive_directed_interaction"
     producer = arguments[5 if directed else 4]
@@ -84,19 +83,17 @@ def _delivered(
         thing = NO_OBJECT
     else:
         thing = arguments[1 if directed else 0].number
-    recorder.enter(shape, turn.now, number, thing, None, b"")
+    recorder.enter(shape, step.now, number, thing, None, b"")
     if time is not None:
         recorder.add(0, 0, time, 0, None)
 
 
-def _removed(
-    turn: Turn, federation: Federation, recorder: Recorder, member: Member, effect: Callback
-) -> None:
+def _removed(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
     """A deletion in causal or total order is a message: whoever looks for its delivery finds it."""
-    name, items, thing, _ = callback_items(federation, effect.method, effect.arguments)
+    name, items, thing, _ = callback_items(step.federation, effect.method, effect.arguments)
     producer = effect.arguments[2]
     row = delivery("deliver", effect.method, member, producer.number, name, items, "RO", "reliable")
-    note(turn, recorder, row, effect.number, thing=thing)
+    note(step.turn, recorder, row, effect.number, thing=thing)
 
 
 def _kind_of(federation: Federation, method: str, arguments: tuple[Any, ...]) -> Any:
@@ -167,8 +164,9 @@ def lookahead(value: Any) -> dict[str, Any]:
     return {"lookahead_float" if isinstance(value, float) else "lookahead_int": value}
 
 
-def _told(turn: Turn, federation: Federation, recorder: Recorder, member: Member, effect: Callback) -> None:
+def _told(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
     """Any other callback."""
+    federation = step.federation
     arguments = effect.arguments
     thing = NO_OBJECT
     row = plain("callback", effect.method, member)
@@ -181,4 +179,4 @@ def _told(turn: Turn, federation: Federation, recorder: Recorder, member: Member
             row = (*row, ("class", of.name))
         if instance is not None and effect.method == "discover_object_instance":
             more = {"object_name": instance.name}
-    note(turn, recorder, row, thing=thing, more=more)
+    note(step.turn, recorder, row, thing=thing, more=more)

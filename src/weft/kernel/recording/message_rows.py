@@ -37,6 +37,7 @@ from weft.kernel.recording.row_shapes import (
 )
 from weft.kernel.state.effects import Callback
 from weft.kernel.state.federation import Audience, Federation, Instance, Member, Route
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
@@ -59,12 +60,13 @@ class Recordings:
         raise NotImplementedError
 
 
-def next_number(turn: Turn, federation: Federation, member: Member) -> int:
+def next_number(step: Step) -> int:
     """Of a message that is about to be sent."""
+    member = step.member
     timing = member.timing
     timing.sent += 1
-    if member is federation.rti:
-        return timing.sent + ((zlib.crc32(turn.node.encode()) & 0x3FFFFFFF) << _OWN_NUMBERS)
+    if member is step.federation.rti:
+        return timing.sent + ((zlib.crc32(step.node.encode()) & 0x3FFFFFFF) << _OWN_NUMBERS)
     return timing.sent
 
 
@@ -72,11 +74,11 @@ def number_of(retraction: bytes) -> int:
     return int.from_bytes(retraction[4:], "big")
 
 
-def number_for(turn: Turn, federation: Federation, member: Member, stamp: tuple[Any, ...]) -> int:
+def number_for(step: Step, stamp: tuple[Any, ...]) -> int:
     """The same where it may have been stamped already, which gives it one."""
     if stamp and stamp[3] is not None:
         return number_of(stamp[3])
-    return next_number(turn, federation, member)
+    return next_number(step)
 
 
 def carried(number: int, stamp: tuple[Any, ...]) -> int:
@@ -117,8 +119,9 @@ def cause_of(member: Member) -> tuple[int, int]:
 # --- the usual ways -------------------------------------------------------------------------------------------
 
 
-def _is_straight(turn: Turn, federation: Federation, holding: bool, stamp: tuple[Any, ...]) -> bool:
+def _is_straight(step: Step, holding: bool, stamp: tuple[Any, ...]) -> bool:
     """Is it handed on as it is?  While callbacks may be held back, nothing is taken for delivered before the end of the turn."""
+    federation = step.federation
     if holding or federation.saving is not None or federation.restoring is not None:
         return False
     return not stamp or not is_stamped(stamp)
@@ -135,8 +138,7 @@ def _are_keys(items: tuple[Any, ...], values: dict[Any, bytes]) -> bool:
 
 
 def interaction(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     entry: InteractionClassEntry,
@@ -148,17 +150,14 @@ def interaction(
 ) -> bool:
     """It is sent, or has arrived; True if its deliveries are entered with it."""
     try:
-        return _interaction_rows(
-            turn, federation, recorder, sender, entry, audience, values, tag, stamp, number
-        )
+        return _interaction_rows(step, recorder, sender, entry, audience, values, tag, stamp, number)
     except Exception as error:
         recorder.fail(error)
         return True  # nor are its deliveries recorded
 
 
 def _interaction_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     entry: InteractionClassEntry,
@@ -168,7 +167,8 @@ def _interaction_rows(
     stamp: tuple[Any, ...],
     number: int,
 ) -> bool:
-    straight = _is_straight(turn, federation, audience.holding, stamp)
+    turn = step.turn
+    straight = _is_straight(step, audience.holding, stamp)
     usual = straight and not turn.urgent
     shape = -1
     if usual and isinstance(values, dict) and _are_keys(audience.latest_items, values):
@@ -179,21 +179,20 @@ def _interaction_rows(
         shape = audience.shapes.get(key, -1)
         if shape < recorder.first:
             order = order_of(turn, stamp)
-            rows = interaction_rows(turn, federation, sender, entry, audience, items, order, straight)
+            rows = interaction_rows(step, sender, entry, audience, items, order, straight)
             shape = audience.shapes[key] = known(recorder, rows)
         if usual:
             audience.latest = shape
             audience.latest_items = items
     more: dict[str, Any] | None = None
     if audience.at is not None:
-        more = interaction_place(federation, entry, audience.at, sender.node == turn.node)
+        more = interaction_place(step.federation, entry, audience.at, sender.node == step.node)
     enter(turn, recorder, shape, number, NO_OBJECT, sender, stamp, values, tag, 0, more)
     return straight
 
 
 def update(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     instance: Instance,
@@ -205,15 +204,14 @@ def update(
 ) -> bool:
     """The same for updates; a route is that of certain attributes."""
     try:
-        return _update_rows(turn, federation, recorder, sender, instance, route, values, tag, stamp, number)
+        return _update_rows(step, recorder, sender, instance, route, values, tag, stamp, number)
     except Exception as error:
         recorder.fail(error)
         return True  # nor are its deliveries recorded
 
 
 def _update_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     instance: Instance,
@@ -223,18 +221,21 @@ def _update_rows(
     stamp: tuple[Any, ...],
     number: int,
 ) -> bool:
-    straight = _is_straight(turn, federation, route.holding or len(route.paced) > 0, stamp)
+    turn = step.turn
+    straight = _is_straight(step, route.holding or len(route.paced) > 0, stamp)
     usual = straight and not turn.urgent
     shape = route.shape if usual else -1
     if shape < recorder.first:
         order = order_of(turn, stamp)
-        rows = update_rows(turn, federation, sender, instance, route, sent_items(values), order, straight)
+        rows = update_rows(step, sender, instance, route, sent_items(values), order, straight)
         shape = known(recorder, rows)
         if usual:
             route.shape = shape
     more: dict[str, Any] | None = None
     if route.where is not None:
-        more = update_place(federation, instance, route.where, sent_items(values), sender.node == turn.node)
+        more = update_place(
+            step.federation, instance, route.where, sent_items(values), sender.node == step.node
+        )
     enter(turn, recorder, shape, number, instance.number, sender, stamp, values, tag, 0, more)
     return straight
 
@@ -286,8 +287,7 @@ def note(
 
 
 def interaction_shape(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     entry: InteractionClassEntry,
@@ -295,14 +295,11 @@ def interaction_shape(
     handles: list[Any],
 ) -> int:
     """Of interactions that take a lane."""
-    return known(
-        recorder, interaction_rows(turn, federation, sender, entry, audience, tuple(handles), "RO", True)
-    )
+    return known(recorder, interaction_rows(step, sender, entry, audience, tuple(handles), "RO", True))
 
 
 def update_shape(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     instance: Instance,
@@ -310,15 +307,14 @@ def update_shape(
     handles: list[Any],
 ) -> int:
     """Of updates that take a lane."""
-    return known(recorder, update_rows(turn, federation, sender, instance, route, tuple(handles), "RO", True))
+    return known(recorder, update_rows(step, sender, instance, route, tuple(handles), "RO", True))
 
 
 # --- other ways -----------------------------------------------------------------------------------------------
 
 
 def directed(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     entry: InteractionClassEntry,
@@ -328,14 +324,13 @@ def directed(
 ) -> None:
     """A directed interaction is sent, or has arrived."""
     try:
-        _directed_rows(turn, federation, recorder, sender, entry, message, destinations, number)
+        _directed_rows(step, recorder, sender, entry, message, destinations, number)
     except Exception as error:
         recorder.fail(error)
 
 
 def _directed_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     entry: InteractionClassEntry,
@@ -343,9 +338,10 @@ def _directed_rows(
     destinations: list[int] | None,
     number: int,
 ) -> None:
+    turn = step.turn
     _, instance, values, tag, transportation, stamp = message
     names = tuple([entry.parameters[item].name for item in values])
-    transport = transport_of(federation, transportation)
+    transport = transport_of(step.federation, transportation)
     order = order_of(turn, stamp)
     first = first_of(turn, "send_directed_interaction", sender, entry.name, names, order, transport)
     shape = known(recorder, (with_way(first, destinations, ()),))
@@ -353,8 +349,7 @@ def _directed_rows(
 
 
 def stamped(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     target: Any,
     values: Any,
@@ -366,13 +361,12 @@ def stamped(
     cells: tuple[int, ...] = (),
 ) -> None:
     """In time stamp order and by regions (`message.deliver_as_of`): `where` as of its time, `cells` of its distribution lists."""
-    recorder = federation.recorder
+    recorder = step.federation.recorder
     if recorder is None:
         return
     try:
         _stamped_rows(
-            turn,
-            federation,
+            step,
             recorder,
             sender,
             target,
@@ -389,8 +383,7 @@ def stamped(
 
 
 def _stamped_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     sender: Member,
     target: Any,
@@ -402,6 +395,8 @@ def _stamped_rows(
     destinations: list[int] | None,
     cells: tuple[int, ...] = (),
 ) -> None:
+    turn = step.turn
+    federation = step.federation
     order = order_of(turn, stamp)
     items = sent_items(values)
     more: dict[str, Any] | None = None

@@ -20,7 +20,7 @@ from weft.kernel.recording.row_shapes import (
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.parcels import Data, Ordered
 from weft.kernel.state.rate_state import Held
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.handles import FederateHandle
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
 
@@ -74,8 +74,7 @@ def _vector(tag: Tag) -> dict[str, Any]:
 
 
 def ordered(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     said: Ordered,
     sender: Member,
@@ -86,14 +85,13 @@ def ordered(
 ) -> None:
     """A message in causal or total order leaves its federate, stamped."""
     try:
-        _ordered_rows(turn, federation, recorder, said, sender, tag, destinations, total, control)
+        _ordered_rows(step, recorder, said, sender, tag, destinations, total, control)
     except Exception as error:
         recorder.fail(error)
 
 
 def _ordered_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     said: Ordered,
     sender: Member,
@@ -102,6 +100,8 @@ def _ordered_rows(
     total: bool,
     control: int,
 ) -> None:
+    turn = step.turn
+    federation = step.federation
     name, items, thing, values, user_tag = _ordered_items(federation, said.service, said.arguments)
     order = "CT" if total else "CO"
     first = first_of(turn, said.service, sender, name, items, order, "reliable")
@@ -121,8 +121,7 @@ def _ordered_rows(
 
 
 def waits(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     kind: str,
     member: Member | None,
@@ -132,14 +131,13 @@ def waits(
 ) -> None:
     """A message in causal or total order has arrived, waits, is released or turns out not to be wanted."""
     try:
-        _waits_rows(turn, federation, recorder, kind, member, said, tag, link)
+        _waits_rows(step, recorder, kind, member, said, tag, link)
     except Exception as error:
         recorder.fail(error)
 
 
 def _waits_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     kind: str,
     member: Member | None,
@@ -147,7 +145,7 @@ def _waits_rows(
     tag: Tag | None,
     link: str = "",
 ) -> None:
-    name, items, thing, _, _ = _ordered_items(federation, said.service, said.arguments)
+    name, items, thing, _, _ = _ordered_items(step.federation, said.service, said.arguments)
     number = 0 if member is None else member.handle.number
     rows: Pattern = (
         ("kind", kind),
@@ -174,14 +172,13 @@ def _waits_rows(
                     causal[row[at]] = row[at + 1]
             more["causal"] = causal
     shape = known(recorder, (rows,))
-    recorder.enter(shape, turn.now, said.number, thing, None, b"")
+    recorder.enter(shape, step.now, said.number, thing, None, b"")
     if more is not None:
         recorder.add(0, 0, None, 0, more)
 
 
 def queued(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     member: Member,
     sender: Member,
@@ -191,14 +188,13 @@ def queued(
 ) -> None:
     """A message in time stamp order waits for a time-constrained member."""
     try:
-        _queued_rows(turn, federation, recorder, member, sender, method, arguments, number)
+        _queued_rows(step, recorder, member, sender, method, arguments, number)
     except Exception as error:
         recorder.fail(error)
 
 
 def _queued_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     member: Member,
     sender: Member,
@@ -206,7 +202,7 @@ def _queued_rows(
     arguments: tuple[Any, ...],
     number: int,
 ) -> None:
-    name, items, thing, _ = callback_items(federation, method, arguments)
+    name, items, thing, _ = callback_items(step.federation, method, arguments)
     row = plain(
         "hold",
         method,
@@ -216,26 +212,24 @@ def _queued_rows(
         ("items", items),
         ("order", "TSO"),
     )
-    recorder.enter(known(recorder, (row,)), turn.now, number, thing, None, b"")
+    recorder.enter(known(recorder, (row,)), step.now, number, thing, None, b"")
     recorder.add(0, 0, arguments[-4].value, 0, None)
 
 
-def unwanted(turn: Turn, federation: Federation, member: Member, message: Stamped) -> None:
+def unwanted(step: Step, member: Member, message: Stamped) -> None:
     """A message in time stamp order has waited for a member that does not want it, or does not know the instance any more."""
-    recorder = federation.recorder
+    recorder = step.federation.recorder
     if recorder is None:
         return
     try:
-        _unwanted_rows(turn, federation, recorder, member, message)
+        _unwanted_rows(step, recorder, member, message)
     except Exception as error:
         recorder.fail(error)
 
 
-def _unwanted_rows(
-    turn: Turn, federation: Federation, recorder: Recorder, member: Member, message: Stamped
-) -> None:
+def _unwanted_rows(step: Step, recorder: Recorder, member: Member, message: Stamped) -> None:
     method, arguments = message.content
-    name, items, thing, _ = callback_items(federation, method, arguments)
+    name, items, thing, _ = callback_items(step.federation, method, arguments)
     row = plain(
         "filter",
         method,
@@ -245,13 +239,12 @@ def _unwanted_rows(
         ("items", items),
         ("order", "TSO"),
     )
-    recorder.enter(known(recorder, (row,)), turn.now, message.key[2], thing, None, b"")
+    recorder.enter(known(recorder, (row,)), step.now, message.key[2], thing, None, b"")
     recorder.add(0, 0, message.key[0], 0, None)
 
 
 def given_up(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     member: Member,
     instance: Instance,
@@ -263,14 +256,13 @@ def given_up(
 ) -> None:
     """Attributes of an update that waited for the member's update rate, and that it never gets (`message.update_rates`)."""
     try:
-        _given_up_rows(turn, federation, recorder, member, instance, update, attributes, kind, why, rate)
+        _given_up_rows(step, recorder, member, instance, update, attributes, kind, why, rate)
     except Exception as error:
         recorder.fail(error)
 
 
 def _given_up_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     member: Member,
     instance: Instance,
@@ -289,41 +281,40 @@ def _given_up_rows(
         entry.name,
         tuple([entry.attributes[attribute].name for attribute in attributes]),
         "RO",
-        transport_of(federation, update.transportation),
+        transport_of(step.federation, update.transportation),
     )
     more: dict[str, Any] = {"detail": why}
     if rate:
         more["rate"] = rate
-    recorder.enter(known(recorder, (row,)), turn.now, abs(update.number), instance.handle.number, None, b"")
+    recorder.enter(known(recorder, (row,)), step.now, abs(update.number), instance.handle.number, None, b"")
     recorder.add(0, 0, update.stamp[0].value if update.stamp else None, 0, more)
 
 
-def lost(turn: Turn, federation: Federation, parcel: Data, link: str, reliable: bool, why: str) -> None:
+def lost(step: Step, parcel: Data, link: str, reliable: bool, why: str) -> None:
     """A message that did not leave for another node, or not whole: its host has seen that."""
-    recorder = federation.recorder
+    recorder = step.federation.recorder
     if recorder is None:
         return
     try:
         transport = "reliable" if reliable else "best-effort"
-        _given_up_for_all(turn, federation, recorder, parcel, "drop", link, transport, why)
+        _given_up_for_all(step, recorder, parcel, "drop", link, transport, why)
     except Exception as error:
         recorder.fail(error)
 
 
-def too_late(turn: Turn, federation: Federation, parcel: Data, link: str) -> None:
+def too_late(step: Step, parcel: Data, link: str) -> None:
     """An update has come whose object instance is not there any more."""
-    recorder = federation.recorder
+    recorder = step.federation.recorder
     if recorder is None:
         return
     try:
-        _given_up_for_all(turn, federation, recorder, parcel, "filter", link, None, "its instance is deleted")
+        _given_up_for_all(step, recorder, parcel, "filter", link, None, "its instance is deleted")
     except Exception as error:
         recorder.fail(error)
 
 
 def _given_up_for_all(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     recorder: Recorder,
     parcel: Data,
     kind: str,
@@ -332,7 +323,7 @@ def _given_up_for_all(
     why: str,
 ) -> None:
     stamp = parcel.arguments[-1]
-    name, items, thing, _, _ = _ordered_items(federation, parcel.service, parcel.arguments)
+    name, items, thing, _, _ = _ordered_items(step.federation, parcel.service, parcel.arguments)
     row: Pattern = (
         ("kind", kind),
         ("service", parcel.service),
@@ -343,7 +334,7 @@ def _given_up_for_all(
         ("transport", transport),
         ("link", link),
     )
-    recorder.enter(known(recorder, (row,)), turn.now, arrived(parcel.number, stamp), thing, None, b"")
+    recorder.enter(known(recorder, (row,)), step.now, arrived(parcel.number, stamp), thing, None, b"")
     recorder.add(0, 0, stamp[0].value if stamp else None, 0, {"detail": why})
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft.kernel.ddm import matching
 from weft.kernel.state.federation import Audience, Federation, Instance, Member, Route
 from weft.kernel.state.region_state import Extents, Where
+from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
 from weft.model.handles import DimensionHandle
@@ -141,8 +142,7 @@ def _whole(
 
 
 def interaction_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     entry: InteractionClassEntry,
     audience: Audience,
@@ -150,10 +150,12 @@ def interaction_rows(
     order: str,
     straight: bool,
 ) -> tuple[Pattern, ...]:
+    turn = step.turn
+    federation = step.federation
     names = tuple([entry.parameters[item].name for item in items])
     transport = transport_of(federation, audience.transportation)
     first = first_of(turn, "send_interaction", sender, entry.name, names, order, transport)
-    if sender.node == turn.node:
+    if sender.node == step.node:
         destinations: list[int] | None = None
         if not federation.switch(_DELAYED):
             destinations = hearers(federation, sender, entry, audience.at)
@@ -178,8 +180,7 @@ def interaction_rows(
 
 
 def update_rows(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     sender: Member,
     instance: Instance,
     route: Route,
@@ -187,11 +188,13 @@ def update_rows(
     order: str,
     straight: bool,
 ) -> tuple[Pattern, ...]:
+    turn = step.turn
+    federation = step.federation
     entry = instance.entry
     names = tuple([entry.attributes[item].name for item in items])
     transport = "+".join([transport_of(federation, one) for one in route.transportations])
     first = first_of(turn, "update_attribute_values", sender, entry.name, names, order, transport)
-    if sender.node == turn.node:
+    if sender.node == step.node:
         destinations: list[int] | None = None
         if not federation.switch(_DELAYED):
             destinations = reflectors(federation, sender, instance, items, route.where)

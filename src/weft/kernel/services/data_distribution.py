@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from weft.interest import Extent, Wish
+from weft.interest import AttributeWish, Extent
 from weft.kernel.ddm import instance_regions, matching
 from weft.kernel.message import advisories, deliver_as_of, discovery, pipeline
 from weft.kernel.services import declaration, ownership_transfers, timed_changes
@@ -22,7 +22,7 @@ from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_index import MANY
 from weft.kernel.state.region_state import OwnedRegion
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.conveyed import conveyed_bounds
 from weft.model.enums import OrderType
 from weft.model.errors import (
@@ -50,10 +50,9 @@ COMMIT = "commit_region_modifications"
 # --- regions --------------------------------------------------------------------------------------------------
 
 
-def create_region(
-    turn: Turn, federation: Federation, member: Member, dimensions: Iterable[DimensionHandle]
-) -> RegionHandle:
+def create_region(step: Step, dimensions: Iterable[DimensionHandle]) -> RegionHandle:
     """With the full range of each dimension, and not to be used before it is committed."""
+    federation = step.federation
     template = {}
     for handle in sorted(dimensions):
         entry = federation.catalog.dimensions.get(handle)
@@ -62,19 +61,18 @@ def create_region(
         template[handle] = (0, entry.upper_bound)
     federation.regions_created += 1
     made = RegionHandle.of(federation.regions_created)
-    federation.regions[made] = OwnedRegion(made, member.handle, tuple(template), template)
+    federation.regions[made] = OwnedRegion(made, step.member.handle, tuple(template), template)
     return made
 
 
 def set_range_bounds(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     region: RegionHandle,
     dimension: DimensionHandle,
     bounds: RangeBounds,
 ) -> None:
-    found = preconditions.region(federation, member, region)
+    federation = step.federation
+    found = preconditions.region(federation, step.member, region)
     _require_dimension(found.template, region, dimension)
     lower, upper = bounds
     entry = federation.catalog.dimensions[dimension]
@@ -91,18 +89,14 @@ def _require_dimension(held: Any, region: RegionHandle, dimension: DimensionHand
         raise RegionDoesNotContainSpecifiedDimension(f"{region!r} does not have the dimension {dimension!r}")
 
 
-def get_range_bounds(
-    turn: Turn, federation: Federation, member: Member, region: RegionHandle, dimension: DimensionHandle
-) -> RangeBounds:
-    held = _bounds_of(federation, member, region)
+def get_range_bounds(step: Step, region: RegionHandle, dimension: DimensionHandle) -> RangeBounds:
+    held = _bounds_of(step.federation, step.member, region)
     _require_dimension(held, region, dimension)
     return RangeBounds(*held[dimension])
 
 
-def get_dimension_handle_set(
-    turn: Turn, federation: Federation, member: Member, region: RegionHandle
-) -> frozenset[DimensionHandle]:
-    return frozenset(_bounds_of(federation, member, region))
+def get_dimension_handle_set(step: Step, region: RegionHandle) -> frozenset[DimensionHandle]:
+    return frozenset(_bounds_of(step.federation, step.member, region))
 
 
 def _bounds_of(federation: Federation, member: Member, region: RegionHandle) -> dict[DimensionHandle, Any]:
@@ -132,12 +126,12 @@ def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) 
 
 
 def commit_region_modifications(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     rows: tuple[tuple[RegionHandle, tuple[tuple[int, int], ...]], ...],
     timed: As = None,
 ) -> None:
+    federation = step.federation
+    member = step.member
     for handle, _ in rows:
         preconditions.region(federation, member, handle)
     timed_changes.require_tbound(federation, member, timed)
@@ -145,7 +139,7 @@ def commit_region_modifications(
     moved = _committed(federation, rows, timed)
     changed = deliver_as_of.subscriptions(member, [region.handle for region in moved]) if moved else []
     if timed is None:
-        timed_changes.untimed(turn, federation, member, changed)
+        timed_changes.untimed(step, changed)
     instances: dict[ObjectInstanceHandle, Instance] = {}
     for region in moved:
         if region.instances:
@@ -157,11 +151,11 @@ def commit_region_modifications(
         _index(federation, member, [region.handle for region in moved])
     if classes:
         places = [place for region in moved for place in (before[region.handle], region.extent) if place]
-        _resubscribed(turn, federation, member, classes, places)
-    _moved(turn, federation, [instances[handle] for handle in sorted(instances)])
+        _resubscribed(step, classes, places)
+    _moved(step, [instances[handle] for handle in sorted(instances)])
     if timed is not None:
         after = [region.timeline.following(timed[0]) for region in moved if region.timeline is not None]
-        timed_changes.carried_out(turn, federation, member, changed, _until(after), timed, False)
+        timed_changes.carried_out(step, changed, _until(after), timed, False)
 
 
 def _committed(
@@ -196,10 +190,10 @@ def _index(federation: Federation, member: Member, regions: Iterable[RegionHandl
             federation.region_index.remove(handle)
 
 
-def _resubscribed(
-    turn: Turn, federation: Federation, member: Member, classes: list[ObjectClassHandle], places: list[Extent]
-) -> None:
+def _resubscribed(step: Step, classes: list[ObjectClassHandle], places: list[Extent]) -> None:
     """The member subscribes at these classes with regions that have moved: from and to these places."""
+    federation = step.federation
+    member = step.member
     entries = [federation.catalog.object_classes[handle] for handle in classes]
     below = dict.fromkeys(each.handle for entry in entries for each in entry.family())
     among = [federation.instances_of.get(handle, {}) for handle in below]
@@ -207,15 +201,15 @@ def _resubscribed(
     # As of a time an instance may be elsewhere than where the index has it.
     if few or federation.timed or any(_is_fixed(known) for known in among):
         for entry in entries:
-            declaration.discover(turn, federation, member, entry)
-        advisories.instances(turn, federation, chain.from_iterable(known.values() for known in among))
+            declaration.discover(step, entry)
+        advisories.instances(step, chain.from_iterable(known.values() for known in among))
         return
     near = _near(federation, places)
     affected = [[known[handle] for handle in near if handle in known] for known in among]
     for instances in affected:
-        for instance in discovery.among(turn, federation, member, instances):
-            ownership_transfers.offer(turn, federation, instance, member)
-    advisories.instances(turn, federation, chain.from_iterable(affected))
+        for instance in discovery.among(step, instances):
+            ownership_transfers.offer(step, instance, member)
+    advisories.instances(step, chain.from_iterable(affected))
 
 
 def _is_fixed(known: dict[ObjectInstanceHandle, Instance]) -> bool:
@@ -235,82 +229,84 @@ def _near(federation: Federation, places: list[Extent]) -> list[ObjectInstanceHa
     return sorted(found)
 
 
-def _moved(turn: Turn, federation: Federation, instances: list[Instance]) -> None:
+def _moved(step: Step, instances: list[Instance]) -> None:
     """These are updated elsewhere than before."""
     for instance in instances:
         if instance.placement is not None:
             instance.placement.forget()
-        for discoverer in discovery.after_transfer(turn, federation, instance):
-            ownership_transfers.offer(turn, federation, instance, discoverer)
-    advisories.instances(turn, federation, instances)
+        for discoverer in discovery.after_transfer(step, instance):
+            ownership_transfers.offer(step, instance, discoverer)
+    advisories.instances(step, instances)
 
 
-def delete_region(
-    turn: Turn, federation: Federation, member: Member, region: RegionHandle, past: Any = None
-) -> None:
+def delete_region(step: Step, region: RegionHandle, past: Any = None) -> None:
     """`past`: what is, for everybody, as the federate's node knows it."""
-    found = preconditions.region(federation, member, region)
+    member = step.member
+    found = preconditions.region(step.federation, member, region)
     if past is not None:
         member.declared.reclaim((past, 0))
     if found.instances or member.declared.uses(region):
         raise RegionInUseForUpdateOrSubscription(
             f"{region!r} is used for updates or subscriptions of {member!r}; unassociate or unsubscribe it first"
         )
-    _drop(turn, federation, member, region)
+    _drop(step, region)
 
 
-def _drop(turn: Turn, federation: Federation, member: Member, region: RegionHandle) -> None:
+def _drop(step: Step, region: RegionHandle) -> None:
+    member = step.member
     changed = deliver_as_of.subscriptions(member, [region])
     for kind, what, _ in changed:  # such as are over, or never began
-        declared = member.declared.timed_receives if what is None else member.declared.timed
-        declared.forget(kind, [(what, region)])
-    timed_changes.untimed(turn, federation, member, changed)
-    del federation.regions[region]
+        if what is None:
+            member.declared.timed_receives.forget(kind, [(None, region)])
+        else:
+            member.declared.timed.forget(kind, [(what, region)])
+    timed_changes.untimed(step, changed)
+    del step.federation.regions[region]
 
 
 # --- updates --------------------------------------------------------------------------------------------------
 
 
 def associate_regions_for_updates(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     attributes_and_regions: Iterable[Any],
 ) -> None:
     """Also of attributes that the member does not own: that counts from when it does."""
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     known = federation.known_class(member, instance) or instance.entry.handle
     entry = federation.catalog.object_classes[known]
     pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
     instance_regions.associate(federation, instance, member, pairs)
-    _moved(turn, federation, [instance])
+    _moved(step, [instance])
 
 
 def unassociate_regions_for_updates(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     attributes_and_regions: Iterable[Any],
 ) -> None:
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     known = federation.known_class(member, instance) or instance.entry.handle
     entry = federation.catalog.object_classes[known]
     pairs = preconditions.paired(federation, member, entry, attributes_and_regions)
     instance_regions.unassociate(federation, instance, member, pairs)
-    _moved(turn, federation, [instance])
+    _moved(step, [instance])
 
 
 def request_attribute_value_update_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
     tag: bytes,
 ) -> None:
     """Of the attributes that are updated where one of the regions is."""
+    federation = step.federation
+    member = step.member
     preconditions.encoded("the user-supplied tag", tag)
     entry = preconditions.object_class(federation, object_class)
     pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
@@ -326,22 +322,22 @@ def request_attribute_value_update_with_regions(
                     there = where.get(attribute)
                     if any(there is None or matching.overlap(there, one, relaxed) for one in extents):
                         wanted[attribute] = None
-            advisories.solicit(turn, federation, instance, list(wanted), tag, member)
+            advisories.solicit(step, instance, list(wanted), tag, member)
 
 
 # --- subscriptions --------------------------------------------------------------------------------------------
 
 
 def subscribe_object_class_attributes_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
     update_rate: str = "",
     timed: As = None,
     active: bool = True,
 ) -> None:
+    federation = step.federation
+    member = step.member
     entry = preconditions.object_class(federation, object_class)
     pairs = preconditions.placed(federation, member, entry, attributes_and_regions)
     wish = declaration.wish(federation, active, update_rate)
@@ -349,8 +345,8 @@ def subscribe_object_class_attributes_with_regions(
     for attributes, regions in pairs:
         member.declared.subscribe_at(object_class, attributes, regions, wish)
         _index(federation, member, regions)
-    declaration.resubscribed(turn, federation, member, entry)
-    _subscriptions_changed(turn, federation, member, _named(object_class, pairs), until, timed, False)
+    declaration.resubscribed(step, entry)
+    _subscriptions_changed(step, _named(object_class, pairs), until, timed, False)
 
 
 def _named(object_class: ObjectClassHandle, pairs: preconditions.Pairs) -> list[Subscription]:
@@ -362,7 +358,7 @@ def _write(
     member: Member,
     object_class: ObjectClassHandle,
     pairs: preconditions.Pairs,
-    wish: Wish | None,
+    wish: AttributeWish | None,
     timed: As,
 ) -> Any:
     """As of a time, or for all times; until when it holds."""
@@ -388,61 +384,57 @@ def _begin(federation: Federation, member: Member, timed: tuple[Any, int, Any]) 
 
 
 def _subscriptions_changed(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     changed: list[Subscription],
     until: Any,
     timed: As,
     wholly: bool,
 ) -> None:
     if timed is None:
-        timed_changes.untimed(turn, federation, member, changed)
+        timed_changes.untimed(step, changed)
     else:
-        timed_changes.carried_out(turn, federation, member, changed, until, timed, wholly)
+        timed_changes.carried_out(step, changed, until, timed, wholly)
 
 
 def subscribe_object_class_attributes_passively_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
     update_rate: str = "",
     timed: As = None,
 ) -> None:
     subscribe_object_class_attributes_with_regions(
-        turn, federation, member, object_class, attributes_and_regions, update_rate, timed, False
+        step, object_class, attributes_and_regions, update_rate, timed, False
     )
 
 
 def unsubscribe_object_class_attributes_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
     timed: As = None,
 ) -> None:
+    federation = step.federation
+    member = step.member
     entry = preconditions.object_class(federation, object_class)
     pairs = preconditions.paired(federation, member, entry, attributes_and_regions)
     until = _write(federation, member, object_class, pairs, None, timed)
     for attributes, regions in pairs:
         member.declared.unsubscribe_at(object_class, attributes, regions)
         _index(federation, member, regions)
-    declaration.resubscribed(turn, federation, member, entry)
-    _subscriptions_changed(turn, federation, member, _named(object_class, pairs), until, timed, False)
+    declaration.resubscribed(step, entry)
+    _subscriptions_changed(step, _named(object_class, pairs), until, timed, False)
 
 
 def subscribe_interaction_class_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     regions: Iterable[RegionHandle],
     timed: As = None,
     active: bool = True,
 ) -> None:
+    federation = step.federation
+    member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
     preconditions.not_reported(member, entry)
     available = federation.catalog.available_to_interaction_class(entry)
@@ -453,9 +445,9 @@ def subscribe_interaction_class_with_regions(
     member.declared.receive_at(interaction_class, chosen, active)
     _index(federation, member, chosen)
     federation.changed()
-    advisories.interactions(turn, federation, entry.family())
+    advisories.interactions(step, entry.family())
     changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
-    _subscriptions_changed(turn, federation, member, changed, until, timed, True)
+    _subscriptions_changed(step, changed, until, timed, True)
 
 
 def _write_received(
@@ -480,26 +472,22 @@ def _write_received(
 
 
 def subscribe_interaction_class_passively_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     regions: Iterable[RegionHandle],
     timed: As = None,
 ) -> None:
-    subscribe_interaction_class_with_regions(
-        turn, federation, member, interaction_class, regions, timed, False
-    )
+    subscribe_interaction_class_with_regions(step, interaction_class, regions, timed, False)
 
 
 def unsubscribe_interaction_class_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     regions: Iterable[RegionHandle],
     timed: As = None,
 ) -> None:
+    federation = step.federation
+    member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
     chosen = sorted(regions)
     for handle in chosen:
@@ -508,18 +496,16 @@ def unsubscribe_interaction_class_with_regions(
     member.declared.stop_receiving_at(interaction_class, chosen)
     _index(federation, member, chosen)
     federation.changed()
-    advisories.interactions(turn, federation, entry.family())
+    advisories.interactions(step, entry.family())
     changed: list[Subscription] = [(interaction_class, None, region) for region in chosen]
-    _subscriptions_changed(turn, federation, member, changed, until, timed, True)
+    _subscriptions_changed(step, changed, until, timed, True)
 
 
 # --- interactions ---------------------------------------------------------------------------------------------
 
 
 def send_interaction_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     values: dict[ParameterHandle, bytes] | PackedValues,
     regions: Iterable[RegionHandle],
@@ -528,6 +514,8 @@ def send_interaction_with_regions(
     order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     """Without any region it goes to those who subscribe without."""
+    federation = step.federation
+    member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
     if interaction_class not in member.declared.sends:
         raise InteractionClassNotPublished(
@@ -538,6 +526,4 @@ def send_interaction_with_regions(
     for handle in chosen:
         preconditions.usable_region(federation, member, handle, available, entry.name)
     at = matching.extents_of(federation, chosen, available)
-    return pipeline.send_interaction(
-        turn, federation, member, interaction_class, values, tag, time, order, at, chosen
-    )
+    return pipeline.send_interaction(step, interaction_class, values, tag, time, order, at, chosen)

@@ -17,7 +17,7 @@ from weft.kernel.services import ownership_transfers
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Instance, Member, Overrides
 from weft.kernel.state.overrides import transportation_of
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
 from weft.kernel.time.stamps import NO_RETRACTION
 from weft.model.enums import OrderType
@@ -60,17 +60,20 @@ def _is_free(federation: Federation, name: str) -> bool:
     return name not in federation.reserved_names and name not in federation.instance_names
 
 
-def reserve_object_instance_name(turn: Turn, federation: Federation, member: Member, name: str) -> None:
+def reserve_object_instance_name(step: Step, name: str) -> None:
+    federation = step.federation
+    member = step.member
     _check_name(name)
     if _is_free(federation, name):
         federation.reserved_names[name] = member.handle
-        turn.callback(federation, member, "object_instance_name_reservation_succeeded", (name,))
+        step.callback(member, "object_instance_name_reservation_succeeded", (name,))
     else:
-        turn.callback(federation, member, "object_instance_name_reservation_failed", (name,))
+        step.callback(member, "object_instance_name_reservation_failed", (name,))
 
 
-def release_object_instance_name(turn: Turn, federation: Federation, member: Member, name: str) -> None:
-    _require_reserved(federation, member, name)
+def release_object_instance_name(step: Step, name: str) -> None:
+    federation = step.federation
+    _require_reserved(federation, step.member, name)
     del federation.reserved_names[name]
 
 
@@ -79,10 +82,10 @@ def _require_reserved(federation: Federation, member: Member, name: str) -> None
         raise ObjectInstanceNameNotReserved(f"{member!r} has not reserved the name {name!r}")
 
 
-def reserve_multiple_object_instance_names(
-    turn: Turn, federation: Federation, member: Member, names: Iterable[str]
-) -> None:
+def reserve_multiple_object_instance_names(step: Step, names: Iterable[str]) -> None:
     """All of them or none."""
+    federation = step.federation
+    member = step.member
     wanted = frozenset(names)
     if not wanted:
         raise NameSetWasEmpty("no name given to reserve")
@@ -90,14 +93,14 @@ def reserve_multiple_object_instance_names(
         _check_name(name)
     if all(_is_free(federation, name) for name in wanted):
         federation.reserved_names.update(dict.fromkeys(sorted(wanted), member.handle))
-        turn.callback(federation, member, "multiple_object_instance_name_reservation_succeeded", (wanted,))
+        step.callback(member, "multiple_object_instance_name_reservation_succeeded", (wanted,))
     else:
-        turn.callback(federation, member, "multiple_object_instance_name_reservation_failed", (wanted,))
+        step.callback(member, "multiple_object_instance_name_reservation_failed", (wanted,))
 
 
-def release_multiple_object_instance_names(
-    turn: Turn, federation: Federation, member: Member, names: Iterable[str]
-) -> None:
+def release_multiple_object_instance_names(step: Step, names: Iterable[str]) -> None:
+    federation = step.federation
+    member = step.member
     wanted = sorted(frozenset(names))
     for name in wanted:
         _require_reserved(federation, member, name)
@@ -109,29 +112,29 @@ def release_multiple_object_instance_names(
 
 
 def register_object_instance(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     name: str | None = None,
 ) -> ObjectInstanceHandle:
+    federation = step.federation
+    member = step.member
     entry = preconditions.object_class(federation, object_class)
     if object_class not in member.declared.published:
         raise ObjectClassNotPublished(
             f"{member!r} does not publish {entry.name}; publish it before registering"
         )
     _take_name(federation, member, name)
-    return _create(turn, federation, member, entry, name, None)
+    return _create(step, entry, name, None)
 
 
 def register_object_instance_with_regions(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     attributes_and_regions: Iterable[Any],
     name: str | None = None,
 ) -> ObjectInstanceHandle:
+    federation = step.federation
+    member = step.member
     entry = preconditions.object_class(federation, object_class)
     published = member.declared.published.get(object_class)
     if published is None:
@@ -146,7 +149,7 @@ def register_object_instance_with_regions(
                     f"{member!r} does not publish {entry.attributes[attribute].name} of {entry.name}"
                 )
     _take_name(federation, member, name)
-    return _create(turn, federation, member, entry, name, pairs)
+    return _create(step, entry, name, pairs)
 
 
 def _take_name(federation: Federation, member: Member, name: str | None) -> None:
@@ -158,13 +161,13 @@ def _take_name(federation: Federation, member: Member, name: str | None) -> None
 
 
 def _create(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     entry: ObjectClassEntry,
     name: str | None,
     pairs: preconditions.Pairs | None,
 ) -> ObjectInstanceHandle:
+    federation = step.federation
+    member = step.member
     federation.instances_registered += 1
     handle = ObjectInstanceHandle.of(federation.instances_registered)
     plan = discovery.plan(federation, member, entry)
@@ -186,11 +189,11 @@ def _create(
     federation.instance_names[instance.name] = instance
     federation.instances_of.setdefault(entry.handle, {})[handle] = instance
     for discoverer, known_class in plan.discoverers:
-        discovery.announce(turn, federation, instance, discoverer, known_class)
+        discovery.announce(step, instance, discoverer, known_class)
     if federation.switch("autoProvide"):
         for discoverer, _ in plan.discoverers:
-            advisories.provide(turn, federation, instance, discoverer)
-    advisories.instances(turn, federation, [instance])
+            advisories.provide(step, instance, discoverer)
+    advisories.instances(step, [instance])
     return handle
 
 
@@ -207,15 +210,15 @@ def _defaults_of(member: Member, object_class: ObjectClassHandle) -> Overrides |
 
 
 def delete_object_instance(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     tag: bytes,
     given: tuple[Any, ...] | LogicalTime | None = None,
     order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     """`given`: a time, or the stamp that the deleter's node made of it (`message.timed_deletion`)."""
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     owner = instance.owners.get(federation.catalog.privilege)
     if owner is not member:
@@ -228,24 +231,22 @@ def delete_object_instance(
     if given is not None and not isinstance(given, tuple):
         stamp = stamps.carried(federation, given)
     if stamps.is_stamped(stamp):
-        return timed_deletion.delete(turn, federation, member, instance, tag, stamp)
+        return timed_deletion.delete(step, instance, tag, stamp)
     ordered = federation.ordered or order is not None
-    if not ordered or not federation.orders.deletes(turn, federation, member, instance, tag, stamp, order):
+    if not ordered or not federation.orders.deletes(step, instance, tag, stamp, order):
         for other in federation.seated(instance.knowledge.mask & ~member.bit):
-            turn.callback(
-                federation, other, "remove_object_instance", (object_instance, tag, member.handle, *stamp)
-            )
+            step.callback(other, "remove_object_instance", (object_instance, tag, member.handle, *stamp))
     remove(federation, instance)
     return None if given is None else NO_RETRACTION
 
 
-def local_delete_object_instance(
-    turn: Turn, federation: Federation, member: Member, object_instance: ObjectInstanceHandle
-) -> None:
+def local_delete_object_instance(step: Step, object_instance: ObjectInstanceHandle) -> None:
     """The member forgets the instance; it discovers it anew when its subscriptions next change.
 
     As if it had never discovered it (6.18): what waits to be told about the instance comes to nothing.
     """
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     if member in instance.owners.values():
         raise FederateOwnsAttributes(f"{member!r} owns attributes of {instance.name!r}; divest them first")
@@ -256,29 +257,29 @@ def local_delete_object_instance(
     update_rates.forget(federation, member, object_instance)
     tso_queue.forget(member, object_instance)
     member.told_scope.pop(object_instance, None)
-    advisories.instances(turn, federation, [instance])
+    advisories.instances(step, [instance])
 
 
 def request_attribute_value_update(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     target: ObjectInstanceHandle | ObjectClassHandle,
     attributes: Iterable[AttributeHandle],
     tag: bytes,
 ) -> None:
     """Of one instance, or of all instances of a class and the classes below it."""
+    federation = step.federation
+    member = step.member
     preconditions.encoded("the user-supplied tag", tag)
     if isinstance(target, ObjectInstanceHandle):
         instance = preconditions.known_instance(federation, member, target)
         chosen = preconditions.known_attributes(federation, member, instance, attributes)
-        advisories.solicit(turn, federation, instance, chosen, tag, member)
+        advisories.solicit(step, instance, chosen, tag, member)
     else:
         entry = preconditions.object_class(federation, target)
         chosen = preconditions.attributes(entry, attributes)
         for below in entry.family():
             for found in federation.instances_of.get(below.handle, {}).values():
-                advisories.solicit(turn, federation, found, chosen, tag, member)
+                advisories.solicit(step, found, chosen, tag, member)
 
 
 # --- transportation and order ---------------------------------------------------------------------------------
@@ -291,65 +292,64 @@ def _overrides(instance: Instance) -> Overrides:
 
 
 def request_attribute_transportation_type_change(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     attributes: Iterable[AttributeHandle],
     transportation: TransportationTypeHandle,
 ) -> None:
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     chosen = preconditions.known_attributes(federation, member, instance, attributes)
     preconditions.owned(instance, member, chosen)
     preconditions.transportation(federation, transportation)
     _overrides(instance).transportations.update(dict.fromkeys(chosen, transportation))
     arguments = (object_instance, frozenset(chosen), transportation)
-    turn.callback(federation, member, "confirm_attribute_transportation_type_change", arguments)
+    step.callback(member, "confirm_attribute_transportation_type_change", arguments)
 
 
 def change_default_attribute_transportation_type(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     attributes: Iterable[AttributeHandle],
     transportation: TransportationTypeHandle,
 ) -> None:
     """For the instances this federate registers from now on."""
+    federation = step.federation
     entry = preconditions.object_class(federation, object_class)
     chosen = preconditions.attributes(entry, attributes)
     preconditions.transportation(federation, transportation)
-    held = member.attribute_transportations.setdefault(object_class, {})
+    held = step.member.attribute_transportations.setdefault(object_class, {})
     held.update(dict.fromkeys(chosen, transportation))
 
 
 def query_attribute_transportation_type(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> None:
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     preconditions.known_attributes(federation, member, instance, [attribute])
     arguments = (object_instance, attribute, transportation_of(instance, attribute))
-    turn.callback(federation, member, "report_attribute_transportation_type", arguments)
+    step.callback(member, "report_attribute_transportation_type", arguments)
 
 
 def request_interaction_transportation_type_change(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     transportation: TransportationTypeHandle,
 ) -> None:
+    federation = step.federation
+    member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
     _require_sent(member, interaction_class, entry.name)
     preconditions.transportation(federation, transportation)
     member.interaction_transportations[interaction_class] = transportation
     federation.changed()
     arguments = (interaction_class, transportation)
-    turn.callback(federation, member, "confirm_interaction_transportation_type_change", arguments)
+    step.callback(member, "confirm_interaction_transportation_type_change", arguments)
 
 
 def _require_sent(member: Member, interaction_class: InteractionClassHandle, name: str) -> None:
@@ -358,20 +358,17 @@ def _require_sent(member: Member, interaction_class: InteractionClassHandle, nam
 
 
 def query_interaction_transportation_type(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     federate: FederateHandle,
     interaction_class: InteractionClassHandle,
 ) -> None:
+    federation = step.federation
     entry = preconditions.interaction_class(federation, interaction_class)
     asked = federation.members.get(federate)
     if asked is None:  # clause 6.32 has no exception of its own for this
         raise RTIinternalError(f"{federate!r} is no federate of {federation.name!r}, or has resigned")
     found = asked.interaction_transportations.get(interaction_class, entry.transportation)
-    turn.callback(
-        federation, member, "report_interaction_transportation_type", (federate, interaction_class, found)
-    )
+    step.callback(step.member, "report_interaction_transportation_type", (federate, interaction_class, found))
 
 
 def _require_order(federation: Federation, order: object) -> None:
@@ -382,13 +379,13 @@ def _require_order(federation: Federation, order: object) -> None:
 
 
 def change_attribute_order_type(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     attributes: Iterable[AttributeHandle],
     order: OrderType,
 ) -> None:
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     chosen = preconditions.known_attributes(federation, member, instance, attributes)
     preconditions.owned(instance, member, chosen)
@@ -397,26 +394,25 @@ def change_attribute_order_type(
 
 
 def change_default_attribute_order_type(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_class: ObjectClassHandle,
     attributes: Iterable[AttributeHandle],
     order: OrderType,
 ) -> None:
+    federation = step.federation
     entry = preconditions.object_class(federation, object_class)
     chosen = preconditions.attributes(entry, attributes)
     _require_order(federation, order)
-    member.attribute_orders.setdefault(object_class, {}).update(dict.fromkeys(chosen, order))
+    step.member.attribute_orders.setdefault(object_class, {}).update(dict.fromkeys(chosen, order))
 
 
 def change_interaction_order_type(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     order: OrderType,
 ) -> None:
+    federation = step.federation
+    member = step.member
     entry = preconditions.interaction_class(federation, interaction_class)
     _require_sent(member, interaction_class, entry.name)
     _require_order(federation, order)

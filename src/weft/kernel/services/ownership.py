@@ -12,7 +12,7 @@ from weft.kernel.services import ownership_transfers
 from weft.kernel.services.ownership_transfers import named
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Bid, Federation, Instance, Member
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.errors import (
     AttributeAcquisitionWasNotRequested,
     AttributeAlreadyBeingAcquired,
@@ -32,91 +32,78 @@ Attributes = Iterable[AttributeHandle]
 
 
 def unconditional_attribute_ownership_divestiture(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     handle: ObjectInstanceHandle,
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    instance, chosen = _owned(federation, member, handle, attributes, tag)
-    ownership_transfers.release(turn, federation, instance, member, chosen, tag)
-    advisories.instances(turn, federation, [instance])
+    member = step.member
+    instance, chosen = _owned(step.federation, member, handle, attributes, tag)
+    ownership_transfers.release(step, instance, member, chosen, tag)
+    advisories.instances(step, [instance])
 
 
 def negotiated_attribute_ownership_divestiture(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     handle: ObjectInstanceHandle,
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    instance, chosen = _owned(federation, member, handle, attributes, tag)
+    instance, chosen = _owned(step.federation, step.member, handle, attributes, tag)
     for attribute in chosen:
         if attribute in ownership_transfers.under_way(instance).offered:
             raise AttributeAlreadyBeingDivested(f"{named(instance, attribute)} is being divested already")
     ownership_transfers.opened(instance).offered.update(dict.fromkeys(chosen, tag))
-    ownership_transfers.confirm(turn, federation, instance, chosen)
-    ownership_transfers.seek(turn, federation, instance, chosen, 0)
+    ownership_transfers.confirm(step, instance, chosen)
+    ownership_transfers.seek(step, instance, chosen, 0)
     ownership_transfers.tidy(instance)
 
 
 def cancel_negotiated_attribute_ownership_divestiture(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes
+    step: Step, handle: ObjectInstanceHandle, attributes: Attributes
 ) -> None:
-    instance, chosen = _owned(federation, member, handle, attributes, b"")
+    instance, chosen = _owned(step.federation, step.member, handle, attributes, b"")
     _require_offered(instance, chosen)
     for attribute in chosen:
         ownership_transfers.opened(instance).offered.pop(attribute)
-    ownership_transfers.keep(turn, federation, instance, chosen)
+    ownership_transfers.keep(step, instance, chosen)
     ownership_transfers.tidy(instance)
 
 
-def confirm_divestiture(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
-    handle: ObjectInstanceHandle,
-    attributes: Attributes,
-    tag: bytes,
-) -> None:
-    instance, chosen = _owned(federation, member, handle, attributes, tag)
+def confirm_divestiture(step: Step, handle: ObjectInstanceHandle, attributes: Attributes, tag: bytes) -> None:
+    instance, chosen = _owned(step.federation, step.member, handle, attributes, tag)
     _require_offered(instance, chosen)
     for attribute in chosen:
         if attribute not in ownership_transfers.under_way(instance).wanted:
             raise NoAcquisitionPending(f"nobody tries to acquire {named(instance, attribute)}")
-    ownership_transfers.grant(turn, federation, instance, chosen, tag)
+    ownership_transfers.grant(step, instance, chosen, tag)
     ownership_transfers.tidy(instance)
-    advisories.instances(turn, federation, [instance])
+    advisories.instances(step, [instance])
 
 
 def attribute_ownership_divestiture_if_wanted(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     handle: ObjectInstanceHandle,
     attributes: Attributes,
     tag: bytes,
 ) -> frozenset[AttributeHandle]:
-    instance, chosen = _owned(federation, member, handle, attributes, tag)
+    instance, chosen = _owned(step.federation, step.member, handle, attributes, tag)
     wanted = [a for a in chosen if a in ownership_transfers.under_way(instance).wanted]
-    ownership_transfers.grant(turn, federation, instance, wanted, tag)
+    ownership_transfers.grant(step, instance, wanted, tag)
     ownership_transfers.tidy(instance)
-    advisories.instances(turn, federation, [instance])
+    advisories.instances(step, [instance])
     return frozenset(wanted)
 
 
 def attribute_ownership_release_denied(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     handle: ObjectInstanceHandle,
     attributes: Attributes,
     tag: bytes,
 ) -> None:
     """Lasting bids end: the attributes are not to be had."""
-    instance, chosen = _owned(federation, member, handle, attributes, tag)
+    federation = step.federation
+    instance, chosen = _owned(federation, step.member, handle, attributes, tag)
     told: ownership_transfers.Told = {}
     denied = []
     for attribute in chosen:
@@ -124,46 +111,45 @@ def attribute_ownership_release_denied(
             if bid.lasting:
                 told.setdefault((seeker, seeker, tag), []).append(attribute)
                 denied.append((attribute, federation.members[seeker]))
-    ownership_transfers.tell(turn, federation, instance, told, "attribute_ownership_unavailable")
-    ownership_transfers.withdraw(turn, federation, instance, denied)
+    ownership_transfers.tell(step, instance, told, "attribute_ownership_unavailable")
+    ownership_transfers.withdraw(step, instance, denied)
 
 
 # --- acquiring ------------------------------------------------------------------------------------------------
 
 
 def attribute_ownership_acquisition(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     handle: ObjectInstanceHandle,
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    instance, chosen = _acquirable(federation, member, handle, attributes, tag)
-    ownership_transfers.place(turn, federation, instance, member, chosen, Bid(tag, True))
+    instance, chosen = _acquirable(step.federation, step.member, handle, attributes, tag)
+    ownership_transfers.place(step, instance, chosen, Bid(tag, True))
 
 
 def attribute_ownership_acquisition_if_available(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     handle: ObjectInstanceHandle,
     attributes: Attributes,
     tag: bytes,
 ) -> None:
-    instance, chosen = _acquirable(federation, member, handle, attributes, tag)
+    member = step.member
+    instance, chosen = _acquirable(step.federation, member, handle, attributes, tag)
     for attribute in chosen:
         if ownership_transfers.has_lasting_bid(instance, member, attribute):
             raise AttributeAlreadyBeingAcquired(
                 f"{member!r} has asked for {named(instance, attribute)} already"
             )
-    ownership_transfers.place(turn, federation, instance, member, chosen, Bid(tag, False))
+    ownership_transfers.place(step, instance, chosen, Bid(tag, False))
 
 
 def cancel_attribute_ownership_acquisition(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes
+    step: Step, handle: ObjectInstanceHandle, attributes: Attributes
 ) -> None:
     """Of lasting bids; passing ones end by themselves."""
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, handle)
     chosen = preconditions.known_attributes(federation, member, instance, attributes)
     for attribute in chosen:
@@ -175,17 +161,17 @@ def cancel_attribute_ownership_acquisition(
             )
     if chosen:
         arguments = (handle, frozenset(chosen))
-        turn.callback(federation, member, "confirm_attribute_ownership_acquisition_cancellation", arguments)
-        ownership_transfers.withdraw(turn, federation, instance, [(a, member) for a in chosen])
+        step.callback(member, "confirm_attribute_ownership_acquisition_cancellation", arguments)
+        ownership_transfers.withdraw(step, instance, [(a, member) for a in chosen])
 
 
 # --- looking --------------------------------------------------------------------------------------------------
 
 
-def query_attribute_ownership(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle, attributes: Attributes
-) -> None:
+def query_attribute_ownership(step: Step, handle: ObjectInstanceHandle, attributes: Attributes) -> None:
     """One callback for each owner."""
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, handle)
     chosen = preconditions.known_attributes(federation, member, instance, attributes)
     by_owner: dict[FederateHandle | None, list[AttributeHandle]] = {}
@@ -194,20 +180,20 @@ def query_attribute_ownership(
         by_owner.setdefault(None if owner is None else owner.handle, []).append(attribute)
     for found, owned in by_owner.items():
         if found is None:
-            turn.callback(federation, member, "attribute_is_not_owned", (handle, frozenset(owned)))
+            step.callback(member, "attribute_is_not_owned", (handle, frozenset(owned)))
         elif found == federation.rti.handle:
-            turn.callback(federation, member, "attribute_is_owned_by_rti", (handle, frozenset(owned)))
+            step.callback(member, "attribute_is_owned_by_rti", (handle, frozenset(owned)))
         else:
-            turn.callback(federation, member, "inform_attribute_ownership", (handle, frozenset(owned), found))
+            step.callback(member, "inform_attribute_ownership", (handle, frozenset(owned), found))
 
 
 def is_attribute_owned_by_federate(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     handle: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> bool:
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, handle)
     preconditions.known_attributes(federation, member, instance, [attribute])
     return instance.owners.get(attribute) is member

@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from weft.kernel.ddm import instance_regions
 from weft.kernel.message import advisories, discovery
 from weft.kernel.state.federation import Bid, Federation, Instance, Member, Overrides, Transfers
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.step import Step
 from weft.model.errors import OwnershipAcquisitionPending
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle
 
@@ -85,42 +85,38 @@ def named(instance: Instance, attribute: AttributeHandle) -> str:
 
 
 def release(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     owner: Member,
     attributes: list[AttributeHandle],
     tag: bytes,
 ) -> None:
     """The owner gives these attributes up, for whatever reason; the caller sees to the advisories."""
-    _give_up(federation, instance, owner, attributes)
+    _give_up(step.federation, instance, owner, attributes)
     instance.owners = {a: one for a, one in instance.owners.items() if a not in attributes}
     transfers = opened(instance)
     transfers.offered.update(dict.fromkeys(attributes, tag))
-    seek(turn, federation, instance, attributes, owner.bit)
-    grant(turn, federation, instance, [a for a in attributes if a in transfers.wanted], None)
+    seek(step, instance, attributes, owner.bit)
+    grant(step, instance, [a for a in attributes if a in transfers.wanted], None)
     tidy(instance)
 
 
-def leave(turn: Turn, federation: Federation, member: Member, owned: Iterable[Instance]) -> None:
+def leave(step: Step, owned: Iterable[Instance]) -> None:
     """The member has resigned: its bids end, and it gives up what it still owns of these instances."""
+    federation = step.federation
+    member = step.member
     for instance in federation.instances.values():
         if instance.transfers is not None:
-            withdraw(turn, federation, instance, [(a, member) for a in wants(instance, member)])
+            withdraw(step, instance, [(a, member) for a in wants(instance, member)])
     for instance in owned:
         mine = [a for a, owner in instance.owners.items() if owner is member]
-        release(turn, federation, instance, member, mine, b"")
+        release(step, instance, member, mine, b"")
 
 
-def place(
-    turn: Turn,
-    federation: Federation,
-    instance: Instance,
-    member: Member,
-    attributes: list[AttributeHandle],
-    bid: Bid,
-) -> None:
+def place(step: Step, instance: Instance, attributes: list[AttributeHandle], bid: Bid) -> None:
     """The member bids for these attributes, which others own or nobody."""
+    federation = step.federation
+    member = step.member
     transfers = opened(instance)
     free = []
     first = []
@@ -143,35 +139,28 @@ def place(
             give_up.setdefault((owner.handle, member.handle, bid.tag), []).append(attribute)
         elif earlier is None and len(bids) == 1:
             first.append(attribute)
-    tell(turn, federation, instance, taken, "attribute_ownership_unavailable")
-    confirm(turn, federation, instance, first)
-    tell(turn, federation, instance, give_up, "request_attribute_ownership_release")
-    grant(turn, federation, instance, free, None)
+    tell(step, instance, taken, "attribute_ownership_unavailable")
+    confirm(step, instance, first)
+    tell(step, instance, give_up, "request_attribute_ownership_release")
+    grant(step, instance, free, None)
     tidy(instance)
     if free:
-        advisories.instances(turn, federation, [instance])
+        advisories.instances(step, [instance])
 
 
-def confirm(
-    turn: Turn, federation: Federation, instance: Instance, attributes: list[AttributeHandle]
-) -> None:
+def confirm(step: Step, instance: Instance, attributes: list[AttributeHandle]) -> None:
     """Their owner offers them: it is asked to confirm those that somebody wants, for the first who does."""
     told: Told = {}
     for attribute in attributes:
         for seeker, bid in under_way(instance).wanted.get(attribute, {}).items():
             told.setdefault((instance.owners[attribute].handle, seeker, bid.tag), []).append(attribute)
             break
-    tell(turn, federation, instance, told, "request_divestiture_confirmation")
+    tell(step, instance, told, "request_divestiture_confirmation")
 
 
-def grant(
-    turn: Turn,
-    federation: Federation,
-    instance: Instance,
-    attributes: list[AttributeHandle],
-    tag: bytes | None,
-) -> None:
+def grant(step: Step, instance: Instance, attributes: list[AttributeHandle], tag: bytes | None) -> None:
     """Each attribute goes to the first that wants it; without a tag of the giver, that member hears its own."""
+    federation = step.federation
     if not attributes:
         return
     transfers = opened(instance)
@@ -190,16 +179,15 @@ def grant(
         _take_over(federation, instance, acquirer, attribute)
         told.setdefault((first, first, bid.tag if tag is None else tag), []).append(attribute)
     instance.owners = owners
-    tell(turn, federation, instance, told, "attribute_ownership_acquisition_notification")
-    keep(turn, federation, instance, attributes)
-    for discoverer in discovery.after_transfer(turn, federation, instance):
-        offer(turn, federation, instance, discoverer)
+    tell(step, instance, told, "attribute_ownership_acquisition_notification")
+    keep(step, instance, attributes)
+    for discoverer in discovery.after_transfer(step, instance):
+        offer(step, instance, discoverer)
 
 
-def impose(
-    turn: Turn, federation: Federation, instance: Instance, attribute: AttributeHandle, owner: Member | None
-) -> None:
+def impose(step: Step, instance: Instance, attribute: AttributeHandle, owner: Member | None) -> None:
     """The MOM says who owns the attribute, and tells neither who gains nor who loses it; who waits for it goes on to do so."""
+    federation = step.federation
     former = instance.owners.get(attribute)
     if former is owner:
         return
@@ -212,16 +200,16 @@ def impose(
         transfers.wanted.get(attribute, {}).pop(owner.handle, None)
         instance.owners[attribute] = owner
         _take_over(federation, instance, owner, attribute)
-        keep(turn, federation, instance, [attribute])
-        for discoverer in discovery.after_transfer(turn, federation, instance):
-            offer(turn, federation, instance, discoverer)
+        keep(step, instance, [attribute])
+        for discoverer in discovery.after_transfer(step, instance):
+            offer(step, instance, discoverer)
     elif attribute in transfers.wanted:
-        grant(turn, federation, instance, [attribute], None)
+        grant(step, instance, [attribute], None)
     tidy(instance)
-    advisories.instances(turn, federation, [instance])
+    advisories.instances(step, [instance])
 
 
-def keep(turn: Turn, federation: Federation, instance: Instance, attributes: list[AttributeHandle]) -> None:
+def keep(step: Step, instance: Instance, attributes: list[AttributeHandle]) -> None:
     """The attributes are owned and not offered: passing bids end, lasting ones ask the owner."""
     give_up: Told = {}
     taken: Told = {}
@@ -234,13 +222,11 @@ def keep(turn: Turn, federation: Federation, instance: Instance, attributes: lis
             else:
                 del bids[seeker]
                 taken.setdefault((seeker, seeker, bid.tag), []).append(attribute)
-    tell(turn, federation, instance, taken, "attribute_ownership_unavailable")
-    tell(turn, federation, instance, give_up, "request_attribute_ownership_release")
+    tell(step, instance, taken, "attribute_ownership_unavailable")
+    tell(step, instance, give_up, "request_attribute_ownership_release")
 
 
-def withdraw(
-    turn: Turn, federation: Federation, instance: Instance, bids: list[tuple[AttributeHandle, Member]]
-) -> None:
+def withdraw(step: Step, instance: Instance, bids: list[tuple[AttributeHandle, Member]]) -> None:
     """These bids end.  What is offered and nobody wants any more is sought again, but not with those who bid."""
     wanted = under_way(instance).wanted
     but = 0
@@ -249,42 +235,40 @@ def withdraw(
         del wanted[attribute][seeker.handle]
     sought = [a for a in dict(bids) if not wanted[a]]
     tidy(instance)
-    seek(turn, federation, instance, sought, but)
+    seek(step, instance, sought, but)
 
 
-def seek(
-    turn: Turn, federation: Federation, instance: Instance, attributes: list[AttributeHandle], but: int
-) -> None:
+def seek(step: Step, instance: Instance, attributes: list[AttributeHandle], but: int) -> None:
     """Offer what is sought of these attributes to all who could own it, but for those in the mask."""
+    federation = step.federation
     if attributes and instance.transfers is not None:
         for known_class, mask in instance.knowledge.masks.items():
             for member in federation.seated(mask & ~but & ~federation.rti.bit):
-                _offer(turn, federation, instance, member, known_class, attributes)
+                _offer(step, instance, member, known_class, attributes)
 
 
 def offer(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     member: Member,
     attributes: list[AttributeHandle] | None = None,
 ) -> None:
     """The member has come to know the instance, or to publish these attributes of it: what is sought is offered to it too."""
     if instance.transfers is not None:
-        known_class = federation.known_class(member, instance)
+        known_class = step.federation.known_class(member, instance)
         if known_class is not None:
             chosen = list(instance.transfers.offered) if attributes is None else attributes
-            _offer(turn, federation, instance, member, known_class, chosen)
+            _offer(step, instance, member, known_class, chosen)
 
 
 def _offer(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     instance: Instance,
     member: Member,
     known_class: ObjectClassHandle,
     attributes: list[AttributeHandle],
 ) -> None:
+    federation = step.federation
     published = member.declared.published.get(known_class)
     if published is None:
         return
@@ -296,13 +280,14 @@ def _offer(
         if tag is None or attribute not in published or transfers.wanted.get(attribute) or owner is member:
             continue
         told.setdefault((member.handle, owner.handle, tag), []).append(attribute)
-    tell(turn, federation, instance, told, "request_attribute_ownership_assumption")
+    tell(step, instance, told, "request_attribute_ownership_assumption")
 
 
-def tell(turn: Turn, federation: Federation, instance: Instance, told: Told, method: str) -> None:
+def tell(step: Step, instance: Instance, told: Told, method: str) -> None:
+    federation = step.federation
     for (handle, _, tag), attributes in told.items():
         arguments = (instance.handle, frozenset(attributes), tag)
-        turn.callback(federation, federation.members[handle], method, arguments)
+        step.callback(federation.members[handle], method, arguments)
 
 
 def _give_up(

@@ -7,8 +7,8 @@ from weft.fom.orders import NAMES
 from weft.kernel.ddm import matching
 from weft.kernel.message import advisories
 from weft.kernel.state import preconditions
-from weft.kernel.state.federation import Federation, Member
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.federation import Federation
+from weft.kernel.state.step import Step
 from weft.model.enums import OrderType, ResignAction, ServiceGroup
 from weft.model.errors import (
     AttributeNotDefined,
@@ -61,20 +61,20 @@ _ORDER_SPELLINGS = {
 # --- federates, classes, instances ----------------------------------------------------------------------------
 
 
-def get_federate_handle(turn: Turn, federation: Federation, member: Member, name: str) -> FederateHandle:
+def get_federate_handle(step: Step, name: str) -> FederateHandle:
+    federation = step.federation
     found = federation.member_names.get(name)
     if found is None:
         raise NameNotFound(f"no federate named {name!r} in {federation.name!r}")
     return found.handle
 
 
-def get_federate_name(turn: Turn, federation: Federation, member: Member, handle: FederateHandle) -> str:
-    return preconditions.member(federation, handle).name
+def get_federate_name(step: Step, handle: FederateHandle) -> str:
+    return preconditions.member(step.federation, handle).name
 
 
-def get_object_class_handle(
-    turn: Turn, federation: Federation, member: Member, name: str
-) -> ObjectClassHandle:
+def get_object_class_handle(step: Step, name: str) -> ObjectClassHandle:
+    federation = step.federation
     found = federation.catalog.object_class_named(name)
     if found is None:
         raise NameNotFound(f"no object class {name!r} in the object model of {federation.name!r}")
@@ -88,52 +88,40 @@ def _object_class(federation: Federation, handle: ObjectClassHandle) -> ObjectCl
     return found
 
 
-def get_object_class_name(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectClassHandle
-) -> str:
-    return _object_class(federation, handle).name
+def get_object_class_name(step: Step, handle: ObjectClassHandle) -> str:
+    return _object_class(step.federation, handle).name
 
 
-def get_known_object_class_handle(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle
-) -> ObjectClassHandle:
+def get_known_object_class_handle(step: Step, handle: ObjectInstanceHandle) -> ObjectClassHandle:
+    federation = step.federation
+    member = step.member
     known = federation.known_class(member, preconditions.known_instance(federation, member, handle))
     assert known is not None  # a known instance has a known class
     return known
 
 
-def get_object_instance_handle(
-    turn: Turn, federation: Federation, member: Member, name: str
-) -> ObjectInstanceHandle:
-    instance = federation.instance_names.get(name)
+def get_object_instance_handle(step: Step, name: str) -> ObjectInstanceHandle:
+    member = step.member
+    instance = step.federation.instance_names.get(name)
     if instance is None or not instance.knowledge.mask & member.bit:
         raise ObjectInstanceNotKnown(f"no instance named {name!r} is known to {member!r}")
     return instance.handle
 
 
-def get_object_instance_name(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle
-) -> str:
-    return preconditions.known_instance(federation, member, handle).name
+def get_object_instance_name(step: Step, handle: ObjectInstanceHandle) -> str:
+    return preconditions.known_instance(step.federation, step.member, handle).name
 
 
-def get_attribute_handle(
-    turn: Turn, federation: Federation, member: Member, object_class: ObjectClassHandle, name: str
-) -> AttributeHandle:
-    entry = _object_class(federation, object_class)
+def get_attribute_handle(step: Step, object_class: ObjectClassHandle, name: str) -> AttributeHandle:
+    entry = _object_class(step.federation, object_class)
     found = entry.names.get(name)
     if found is None:
         raise NameNotFound(f"class {entry.name} has no attribute {name!r}")
     return found
 
 
-def get_attribute_name(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
-    object_class: ObjectClassHandle,
-    attribute: AttributeHandle,
-) -> str:
+def get_attribute_name(step: Step, object_class: ObjectClassHandle, attribute: AttributeHandle) -> str:
+    federation = step.federation
     entry = _object_class(federation, object_class)
     found = entry.attributes.get(attribute)
     if found is None:
@@ -143,9 +131,8 @@ def get_attribute_name(
     return found.name
 
 
-def get_interaction_class_handle(
-    turn: Turn, federation: Federation, member: Member, name: str
-) -> InteractionClassHandle:
+def get_interaction_class_handle(step: Step, name: str) -> InteractionClassHandle:
+    federation = step.federation
     found = federation.catalog.interaction_class_named(name)
     if found is None:
         raise NameNotFound(f"no interaction class {name!r} in the object model of {federation.name!r}")
@@ -159,16 +146,12 @@ def _interaction_class(federation: Federation, handle: InteractionClassHandle) -
     return found
 
 
-def get_interaction_class_name(
-    turn: Turn, federation: Federation, member: Member, handle: InteractionClassHandle
-) -> str:
-    return _interaction_class(federation, handle).name
+def get_interaction_class_name(step: Step, handle: InteractionClassHandle) -> str:
+    return _interaction_class(step.federation, handle).name
 
 
-def get_parameter_handle(
-    turn: Turn, federation: Federation, member: Member, interaction_class: InteractionClassHandle, name: str
-) -> ParameterHandle:
-    entry = _interaction_class(federation, interaction_class)
+def get_parameter_handle(step: Step, interaction_class: InteractionClassHandle, name: str) -> ParameterHandle:
+    entry = _interaction_class(step.federation, interaction_class)
     found = entry.names.get(name)
     if found is None:
         raise NameNotFound(f"class {entry.name} has no parameter {name!r}")
@@ -176,12 +159,11 @@ def get_parameter_handle(
 
 
 def get_parameter_name(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     interaction_class: InteractionClassHandle,
     parameter: ParameterHandle,
 ) -> str:
+    federation = step.federation
     entry = _interaction_class(federation, interaction_class)
     found = entry.parameters.get(parameter)
     if found is None:
@@ -194,7 +176,8 @@ def get_parameter_name(
 # --- rates, orders, transportations, dimensions ---------------------------------------------------------------
 
 
-def get_update_rate_value(turn: Turn, federation: Federation, member: Member, designator: str) -> float:
+def get_update_rate_value(step: Step, designator: str) -> float:
+    federation = step.federation
     rate = federation.catalog.model.update_rates.get(designator)
     if rate is None:
         known = ", ".join(federation.catalog.model.update_rates) or "none"
@@ -205,13 +188,13 @@ def get_update_rate_value(turn: Turn, federation: Federation, member: Member, de
 
 
 def get_update_rate_value_for_attribute(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     object_instance: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> float:
     """The rate this federate subscribed the attribute with; 0 where it asked for every update or for none."""
+    federation = step.federation
+    member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
     preconditions.known_attributes(federation, member, instance, [attribute])
     known = federation.known_class(member, instance)
@@ -221,23 +204,22 @@ def get_update_rate_value_for_attribute(
     return federation.catalog.model.update_rates[wish.rate] if wish is not None and wish.rate else 0.0
 
 
-def get_order_type(turn: Turn, federation: Federation, member: Member, name: str) -> OrderType:
+def get_order_type(step: Step, name: str) -> OrderType:
     found = _ORDER_SPELLINGS.get(name)
     if found is None:
         raise InvalidOrderName(f"{name!r} is no order; use {' or '.join(_ORDER_NAMES)}")
     return found
 
 
-def get_order_name(turn: Turn, federation: Federation, member: Member, order: OrderType) -> str:
+def get_order_name(step: Step, order: OrderType) -> str:
     for name, found in _ORDER_NAMES.items():
         if found is order:
             return name
     raise InvalidOrderType(f"{order!r} is no order type")
 
 
-def get_transportation_type_handle(
-    turn: Turn, federation: Federation, member: Member, name: str
-) -> TransportationTypeHandle:
+def get_transportation_type_handle(step: Step, name: str) -> TransportationTypeHandle:
+    federation = step.federation
     found = federation.catalog.transportation_names.get(name)
     if found is None:
         known = ", ".join(federation.catalog.transportation_names)
@@ -245,9 +227,8 @@ def get_transportation_type_handle(
     return found
 
 
-def get_transportation_type_name(
-    turn: Turn, federation: Federation, member: Member, handle: TransportationTypeHandle
-) -> str:
+def get_transportation_type_name(step: Step, handle: TransportationTypeHandle) -> str:
+    federation = step.federation
     found = federation.catalog.transportations.get(handle)
     if found is None:
         raise InvalidTransportationTypeHandle(f"{handle!r} is no transportation type of {federation.name!r}")
@@ -255,18 +236,21 @@ def get_transportation_type_name(
 
 
 def get_available_dimensions_for_object_class(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectClassHandle
+    step: Step, handle: ObjectClassHandle
 ) -> frozenset[DimensionHandle]:
+    federation = step.federation
     return federation.catalog.available_to_object_class(_object_class(federation, handle))
 
 
 def get_available_dimensions_for_interaction_class(
-    turn: Turn, federation: Federation, member: Member, handle: InteractionClassHandle
+    step: Step, handle: InteractionClassHandle
 ) -> frozenset[DimensionHandle]:
+    federation = step.federation
     return federation.catalog.available_to_interaction_class(_interaction_class(federation, handle))
 
 
-def get_dimension_handle(turn: Turn, federation: Federation, member: Member, name: str) -> DimensionHandle:
+def get_dimension_handle(step: Step, name: str) -> DimensionHandle:
+    federation = step.federation
     found = federation.catalog.dimension_names.get(name)
     if found is None:
         raise NameNotFound(f"no dimension {name!r} in the object model of {federation.name!r}")
@@ -280,48 +264,40 @@ def _dimension(federation: Federation, handle: DimensionHandle) -> DimensionEntr
     return found
 
 
-def get_dimension_name(turn: Turn, federation: Federation, member: Member, handle: DimensionHandle) -> str:
-    return _dimension(federation, handle).name
+def get_dimension_name(step: Step, handle: DimensionHandle) -> str:
+    return _dimension(step.federation, handle).name
 
 
-def get_dimension_upper_bound(
-    turn: Turn, federation: Federation, member: Member, handle: DimensionHandle
-) -> int:
-    return _dimension(federation, handle).upper_bound
+def get_dimension_upper_bound(step: Step, handle: DimensionHandle) -> int:
+    return _dimension(step.federation, handle).upper_bound
 
 
 # --- normalisation --------------------------------------------------------------------------------------------
 
 
-def normalize_service_group(turn: Turn, federation: Federation, member: Member, group: ServiceGroup) -> int:
+def normalize_service_group(step: Step, group: ServiceGroup) -> int:
     if not isinstance(group, ServiceGroup):
         raise InvalidServiceGroup(f"{group!r} is no service group")
     return group.value
 
 
-def normalize_federate_handle(
-    turn: Turn, federation: Federation, member: Member, handle: FederateHandle
-) -> int:
+def normalize_federate_handle(step: Step, handle: FederateHandle) -> int:
+    federation = step.federation
     if not handle.is_between(1, federation.federates_joined):
         raise InvalidFederateHandle(f"{handle!r} was never given to a federate of {federation.name!r}")
     return handle.number
 
 
-def normalize_object_class_handle(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectClassHandle
-) -> int:
-    return _object_class(federation, handle).handle.number
+def normalize_object_class_handle(step: Step, handle: ObjectClassHandle) -> int:
+    return _object_class(step.federation, handle).handle.number
 
 
-def normalize_interaction_class_handle(
-    turn: Turn, federation: Federation, member: Member, handle: InteractionClassHandle
-) -> int:
-    return _interaction_class(federation, handle).handle.number
+def normalize_interaction_class_handle(step: Step, handle: InteractionClassHandle) -> int:
+    return _interaction_class(step.federation, handle).handle.number
 
 
-def normalize_object_instance_handle(
-    turn: Turn, federation: Federation, member: Member, handle: ObjectInstanceHandle
-) -> int:
+def normalize_object_instance_handle(step: Step, handle: ObjectInstanceHandle) -> int:
+    federation = step.federation
     if handle not in federation.instances:
         raise InvalidObjectInstanceHandle(f"{handle!r} is no object instance of {federation.name!r}")
     return handle.number
@@ -342,11 +318,13 @@ SWITCHES = {
 """The switches of a federate, and what the MOM calls them."""
 
 
-def get_switch(turn: Turn, federation: Federation, member: Member, name: str) -> bool:
-    return bool(getattr(member.switches, name))
+def get_switch(step: Step, name: str) -> bool:
+    return bool(getattr(step.member.switches, name))
 
 
-def set_switch(turn: Turn, federation: Federation, member: Member, name: str, value: bool) -> None:
+def set_switch(step: Step, name: str, value: bool) -> None:
+    federation = step.federation
+    member = step.member
     if name not in SWITCHES:
         raise RTIinternalError(f"{name!r} is no switch of a federate")
     if getattr(member.switches, name) == bool(value):
@@ -354,36 +332,34 @@ def set_switch(turn: Turn, federation: Federation, member: Member, name: str, va
     if name == "service_reporting" and value:
         preconditions.not_hearing_reports(federation, member)
     setattr(member.switches, name, bool(value))
-    turn.note(federation, member, SWITCHES[name])
+    step.note(member, SWITCHES[name])
     if name == "send_service_reports_to_file":
-        turn.note(federation, member, "HLAreportServiceFile")
+        step.note(member, "HLAreportServiceFile")
     catalog = federation.catalog
     if name == "object_class_relevance":
         member.told_registrations.clear()
         published = list(member.declared.published)
-        advisories.registrations(turn, federation, [catalog.object_classes[handle] for handle in published])
+        advisories.registrations(step, [catalog.object_classes[handle] for handle in published])
     elif name == "interaction_relevance":
         member.told_interactions.clear()
         sent = list(member.declared.sends)
-        advisories.interactions(turn, federation, [catalog.interaction_classes[handle] for handle in sent])
+        advisories.interactions(step, [catalog.interaction_classes[handle] for handle in sent])
     elif name in ("attribute_relevance", "attribute_scope"):
         (member.told_updates if name == "attribute_relevance" else member.told_scope).clear()
-        advisories.instances(turn, federation, federation.instances.values())
+        advisories.instances(step, federation.instances.values())
     elif name == "convey_region_designator_sets":
         federation.regional += 1  # forgets the routes of what is sent with regions
 
 
-def get_federation_switch(turn: Turn, federation: Federation, member: Member, name: str) -> bool:
-    return federation.switch(name)
+def get_federation_switch(step: Step, name: str) -> bool:
+    return step.federation.switch(name)
 
 
-def get_automatic_resign_directive(turn: Turn, federation: Federation, member: Member) -> ResignAction:
-    return member.resign_directive
+def get_automatic_resign_directive(step: Step) -> ResignAction:
+    return step.member.resign_directive
 
 
-def set_automatic_resign_directive(
-    turn: Turn, federation: Federation, member: Member, value: ResignAction
-) -> None:
+def set_automatic_resign_directive(step: Step, value: ResignAction) -> None:
     if not isinstance(value, ResignAction):
         raise InvalidResignAction(f"{value!r} is no resign action")
-    member.resign_directive = value
+    step.member.resign_directive = value

@@ -11,8 +11,8 @@ from typing import Any
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Retraction
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, NMRA, TAR, TARA
-from weft.kernel.state.turn import Turn
 from weft.kernel.time import blocking, galt_exchange, grants, stamps, tso_queue
 from weft.model.errors import (
     AsynchronousDeliveryAlreadyDisabled,
@@ -86,38 +86,38 @@ def _require_settled(member: Member) -> None:
 # --- regulating and constrained ---------------------------------------------------------------------------------
 
 
-def enable_time_regulation(
-    turn: Turn, federation: Federation, member: Member, lookahead: LogicalTimeInterval
-) -> None:
+def enable_time_regulation(step: Step, lookahead: LogicalTimeInterval) -> None:
     """Clause 8.2."""
-    value = _interval_value(federation, lookahead)
+    member = step.member
+    value = _interval_value(step.federation, lookahead)
     _require_granted(member)
     timing = member.timing
     if timing.regulation_pending:
         raise RequestForTimeRegulationPending(f"{member!r} waits for time_regulation_enabled")
     if timing.regulating:
         raise TimeRegulationAlreadyEnabled(f"{member!r} is time-regulating")
-    if member.node == turn.node:
+    if member.node == step.node:
         timing.regulation_pending = True
-        turn.order(federation, member, REGULATION_ASKED, (value,))
+        step.order(member, REGULATION_ASKED, (value,))
 
 
-def time_regulation_asked(turn: Turn, federation: Federation, member: Member, lookahead: Any) -> None:
+def time_regulation_asked(step: Step, lookahead: Any) -> None:
+    federation = step.federation
+    member = step.member
     timing = member.timing
     if timing.regulating:
         return
     timing.regulation_pending = True
     timing.asked_lookahead = lookahead
-    if federation.home == turn.node:
+    if federation.home == step.node:
         galt_exchange.flags_changed(federation, member)
-        grants.settle(turn, federation)
-        turn.begins = True
+        grants.settle(step)
+        step.turn.begins = True
 
 
-def time_regulation_begun(
-    turn: Turn, federation: Federation, member: Member, federate: int, time: Any, exclusive: bool
-) -> None:
+def time_regulation_begun(step: Step, federate: int, time: Any, exclusive: bool) -> None:
     """Given by the home: from that time on the federate regulates."""
+    federation = step.federation
     found = federation.members.get(FederateHandle.of(federate))
     if found is None or not found.timing.regulation_pending:
         return
@@ -126,75 +126,82 @@ def time_regulation_begun(
     timing.regulating = True
     timing.lookahead = timing.asked_lookahead
     timing.floor = (0, 0)
-    turn.note(federation, found, "HLAtimeRegulating")
-    if found.node == turn.node:
-        _begin_at(turn, federation, found, time, exclusive)
-    if federation.home == turn.node:
+    step.note(found, "HLAtimeRegulating")
+    if found.node == step.node:
+        _begin_at(step, found, time, exclusive)
+    if federation.home == step.node:
         table = galt_exchange.table_of(federation)
         old = table.reports[found.handle]
         table.reports[found.handle] = old._replace(
             mode=GRANTED, time=time, exclusive=exclusive, lookahead=timing.lookahead, floor=(0, 0)
         )
         galt_exchange.flags_changed(federation, found)
-        grants.settle(turn, federation)
+        grants.settle(step)
 
 
-def _begin_at(turn: Turn, federation: Federation, member: Member, time: Any, exclusive: bool) -> None:
+def _begin_at(step: Step, member: Member, time: Any, exclusive: bool) -> None:
     """Its time may jump; what waits for it up to there comes first."""
     timing = member.timing
     if time > timing.time:
-        tso_queue.deliver_until(turn, federation, member, (time, 1 if exclusive else 0))
+        tso_queue.deliver_until(step, member, (time, 1 if exclusive else 0))
         timing.time = time
         timing.exclusive = exclusive
     timing.exclusive = timing.exclusive or exclusive
-    told = (tso_queue.wrapped(federation, timing.time),)
-    turn.effects.append(Callback(member.session, "time_regulation_enabled", told))
+    told = (tso_queue.wrapped(step.federation, timing.time),)
+    step.effects.append(Callback(member.session, "time_regulation_enabled", told))
 
 
-def disable_time_regulation(turn: Turn, federation: Federation, member: Member) -> None:
+def disable_time_regulation(step: Step) -> None:
     """Clause 8.4."""
+    member = step.member
     if not member.timing.regulating:
         raise TimeRegulationIsNotEnabled(f"{member!r} is not time-regulating")
-    if member.node == turn.node:
+    if member.node == step.node:
         member.timing.regulating = False
         member.timing.retractable.clear()
         member.timing.expiry.clear()
-        turn.order(federation, member, REGULATION_ENDED, ())
+        step.order(member, REGULATION_ENDED, ())
 
 
-def time_regulation_ended(turn: Turn, federation: Federation, member: Member) -> None:
+def time_regulation_ended(step: Step) -> None:
+    federation = step.federation
+    member = step.member
     member.timing.regulating = False
-    turn.note(federation, member, "HLAtimeRegulating")
-    if federation.home == turn.node:
+    step.note(member, "HLAtimeRegulating")
+    if federation.home == step.node:
         galt_exchange.flags_changed(federation, member)
-        grants.settle(turn, federation)
-        turn.begins = True
+        grants.settle(step)
+        step.turn.begins = True
 
 
-def enable_time_constrained(turn: Turn, federation: Federation, member: Member) -> None:
+def enable_time_constrained(step: Step) -> None:
     """Clause 8.5."""
+    member = step.member
     _require_granted(member)
     timing = member.timing
     if timing.constrained_pending:
         raise RequestForTimeConstrainedPending(f"{member!r} waits for time_constrained_enabled")
     if timing.constrained:
         raise TimeConstrainedAlreadyEnabled(f"{member!r} is time-constrained")
-    if member.node == turn.node:
+    if member.node == step.node:
         timing.constrained_pending = True
-        grants.changed(turn, federation, member)  # the home may not know how far it has run ahead
-        turn.order(federation, member, CONSTRAINED_ASKED, ())
+        grants.changed(step, member)  # the home may not know how far it has run ahead
+        step.order(member, CONSTRAINED_ASKED, ())
 
 
-def time_constrained_asked(turn: Turn, federation: Federation, member: Member) -> None:
+def time_constrained_asked(step: Step) -> None:
+    federation = step.federation
+    member = step.member
     if member.timing.constrained:
         return
     member.timing.constrained_pending = True
-    if federation.home == turn.node:
+    if federation.home == step.node:
         galt_exchange.flags_changed(federation, member)
-        turn.begins = True
+        step.turn.begins = True
 
 
-def time_constrained_begun(turn: Turn, federation: Federation, member: Member, federate: int) -> None:
+def time_constrained_begun(step: Step, federate: int) -> None:
+    federation = step.federation
     found = federation.members.get(FederateHandle.of(federate))
     if found is None or not found.timing.constrained_pending:
         return
@@ -204,38 +211,41 @@ def time_constrained_begun(turn: Turn, federation: Federation, member: Member, f
     timing.reached = max(timing.reached, (timing.time, 0))
     if federation.timetable is not None:
         federation.timetable.pending.pop(found.handle, None)
-    turn.note(federation, found, "HLAtimeConstrained")
+    step.note(found, "HLAtimeConstrained")
     found.holds = True
     federation.changed()  # lanes to it end here
-    if found.node == turn.node:
+    if found.node == step.node:
         told = (tso_queue.wrapped(federation, timing.time),)
-        turn.effects.append(Callback(found.session, "time_constrained_enabled", told))
+        step.effects.append(Callback(found.session, "time_constrained_enabled", told))
         federation.horizon.waiting.pop(found.handle, None)
 
 
-def disable_time_constrained(turn: Turn, federation: Federation, member: Member) -> None:
+def disable_time_constrained(step: Step) -> None:
     """Clause 8.7."""
+    member = step.member
     if not member.timing.constrained:
         raise TimeConstrainedIsNotEnabled(f"{member!r} is not time-constrained")
-    if member.node == turn.node:
+    if member.node == step.node:
         member.timing.constrained = False
-        turn.order(federation, member, CONSTRAINED_ENDED, ())
+        step.order(member, CONSTRAINED_ENDED, ())
 
 
-def time_constrained_ended(turn: Turn, federation: Federation, member: Member) -> None:
+def time_constrained_ended(step: Step) -> None:
     """What waits for it comes now, in receive order."""
+    federation = step.federation
+    member = step.member
     timing = member.timing
     timing.constrained = False
-    turn.note(federation, member, "HLAtimeConstrained")
+    step.note(member, "HLAtimeConstrained")
     member.holds = member.qos is not None
     federation.changed()
-    if member.node == turn.node:
-        tso_queue.release_held(turn, federation, member)
-        tso_queue.deliver_rest(turn, federation, member)
-        grants.check(turn, federation, member)
-    if federation.home == turn.node:
+    if member.node == step.node:
+        tso_queue.release_held(step)
+        tso_queue.deliver_rest(step)
+        grants.check(step, member)
+    if federation.home == step.node:
         galt_exchange.flags_changed(federation, member)
-        grants.settle(turn, federation)
+        grants.settle(step)
 
 
 def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
@@ -257,9 +267,10 @@ def ready_to_be_constrained(federation: Federation) -> FederateHandle | None:
 # --- advancing ------------------------------------------------------------------------------------------------
 
 
-def _requested(turn: Turn, federation: Federation, member: Member, time: LogicalTime) -> Any:
+def _requested(step: Step, time: LogicalTime) -> Any:
     """First what is pending, as a client judges that keeps it itself; then the time."""
-    value = stamps.time_value(federation, time)
+    member = step.member
+    value = stamps.time_value(step.federation, time)
     _require_granted(member)
     _require_settled(member)
     if value < member.timing.time:
@@ -269,57 +280,55 @@ def _requested(turn: Turn, federation: Federation, member: Member, time: Logical
     return value
 
 
-def time_advance_request(turn: Turn, federation: Federation, member: Member, time: LogicalTime) -> None:
+def time_advance_request(step: Step, time: LogicalTime) -> None:
     """Clause 8.8."""
-    if member.node == turn.node:
-        grants.ask(turn, federation, member, TAR, _requested(turn, federation, member, time))
+    if step.member.node == step.node:
+        grants.ask(step, TAR, _requested(step, time))
 
 
-def time_advance_request_available(
-    turn: Turn, federation: Federation, member: Member, time: LogicalTime
-) -> None:
+def time_advance_request_available(step: Step, time: LogicalTime) -> None:
     """Clause 8.9."""
-    if member.node == turn.node:
-        grants.ask(turn, federation, member, TARA, _requested(turn, federation, member, time))
+    if step.member.node == step.node:
+        grants.ask(step, TARA, _requested(step, time))
 
 
-def next_message_request(turn: Turn, federation: Federation, member: Member, time: LogicalTime) -> None:
+def next_message_request(step: Step, time: LogicalTime) -> None:
     """Clause 8.10."""
-    if member.node == turn.node:
-        grants.ask(turn, federation, member, NMR, _requested(turn, federation, member, time))
+    if step.member.node == step.node:
+        grants.ask(step, NMR, _requested(step, time))
 
 
-def next_message_request_available(
-    turn: Turn, federation: Federation, member: Member, time: LogicalTime
-) -> None:
+def next_message_request_available(step: Step, time: LogicalTime) -> None:
     """Clause 8.11."""
-    if member.node == turn.node:
-        grants.ask(turn, federation, member, NMRA, _requested(turn, federation, member, time))
+    if step.member.node == step.node:
+        grants.ask(step, NMRA, _requested(step, time))
 
 
-def flush_queue_request(turn: Turn, federation: Federation, member: Member, time: LogicalTime) -> None:
+def flush_queue_request(step: Step, time: LogicalTime) -> None:
     """Clause 8.12."""
-    if member.node == turn.node:
-        grants.flush(turn, federation, member, _requested(turn, federation, member, time))
+    if step.member.node == step.node:
+        grants.flush(step, _requested(step, time))
 
 
-def enable_asynchronous_delivery(turn: Turn, federation: Federation, member: Member) -> None:
+def enable_asynchronous_delivery(step: Step) -> None:
     """Clause 8.15."""
-    if member.node == turn.node:
+    member = step.member
+    if member.node == step.node:
         if member.timing.asynchronous:
             raise AsynchronousDeliveryAlreadyEnabled(f"{member!r} has enabled asynchronous delivery")
         member.timing.asynchronous = True
-        turn.note(federation, member, "HLAasynchronousDelivery")
-        tso_queue.release_held(turn, federation, member)
+        step.note(member, "HLAasynchronousDelivery")
+        tso_queue.release_held(step)
 
 
-def disable_asynchronous_delivery(turn: Turn, federation: Federation, member: Member) -> None:
+def disable_asynchronous_delivery(step: Step) -> None:
     """Clause 8.16."""
-    if member.node == turn.node:
+    member = step.member
+    if member.node == step.node:
         if not member.timing.asynchronous:
             raise AsynchronousDeliveryAlreadyDisabled(f"{member!r} has not enabled asynchronous delivery")
         member.timing.asynchronous = False
-        turn.note(federation, member, "HLAasynchronousDelivery")
+        step.note(member, "HLAasynchronousDelivery")
 
 
 # --- questions ------------------------------------------------------------------------------------------------
@@ -342,68 +351,74 @@ def _answer(federation: Federation, value: Any) -> TimeQueryReturn:
     return TimeQueryReturn(True, tso_queue.wrapped(federation, value))
 
 
-def query_galt(turn: Turn, federation: Federation, member: Member) -> TimeQueryReturn:
+def query_galt(step: Step) -> TimeQueryReturn:
     """Clause 8.17."""
-    return _answer(federation, galt_value(turn.node, federation, member))
+    federation = step.federation
+    return _answer(federation, galt_value(step.node, federation, step.member))
 
 
-def query_logical_time(turn: Turn, federation: Federation, member: Member) -> LogicalTime:
+def query_logical_time(step: Step) -> LogicalTime:
     """Clause 8.18."""
-    return tso_queue.wrapped(federation, member.timing.time)
+    return tso_queue.wrapped(step.federation, step.member.timing.time)
 
 
-def query_lits(turn: Turn, federation: Federation, member: Member) -> TimeQueryReturn:
+def query_lits(step: Step) -> TimeQueryReturn:
     """Clause 8.19."""
-    return _answer(federation, lits_value(turn.node, federation, member))
+    federation = step.federation
+    return _answer(federation, lits_value(step.node, federation, step.member))
 
 
-def modify_lookahead(
-    turn: Turn, federation: Federation, member: Member, lookahead: LogicalTimeInterval
-) -> None:
+def modify_lookahead(step: Step, lookahead: LogicalTimeInterval) -> None:
     """Clause 8.20.  A larger lookahead holds at once; a smaller one as time advances, for what was promised stays promised."""
+    federation = step.federation
+    member = step.member
     value = _interval_value(federation, lookahead)
     _require_granted(member)
     timing = member.timing
     if not timing.regulating:
         raise TimeRegulationIsNotEnabled(f"{member!r} is not time-regulating")
-    if member.node == turn.node:
+    if member.node == step.node:
         timing.floor = timing.promise()
         timing.lookahead = value
-        grants.changed(turn, federation, member)
-        if federation.home == turn.node:
-            grants.settle(turn, federation)
+        grants.changed(step, member)
+        if federation.home == step.node:
+            grants.settle(step)
 
 
-def query_lookahead(turn: Turn, federation: Federation, member: Member) -> LogicalTimeInterval:
+def query_lookahead(step: Step) -> LogicalTimeInterval:
     """Clause 8.21."""
+    member = step.member
     if not member.timing.regulating:
         raise TimeRegulationIsNotEnabled(f"{member!r} is not time-regulating")
-    factory: Any = federation.time
+    factory: Any = step.federation.time
     made: LogicalTimeInterval = factory.make_interval(member.timing.actual_lookahead())
     return made
 
 
-def query_blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, Any]:
+def query_blocking(step: Step) -> dict[str, Any]:
     """No service of the standard: whom the federate waits for."""
-    return blocking.blocking(turn, federation, member)
+    return blocking.blocking(step, step.member)
 
 
-def set_time_advance_patience(turn: Turn, federation: Federation, member: Member, seconds: float) -> None:
+def set_time_advance_patience(step: Step, seconds: float) -> None:
     """No service of the standard: after so many seconds without a grant, tell the federate who blocks it; 0: never."""
+    member = step.member
     if not 0.0 <= seconds < float("inf"):
         raise RTIinternalError(f"a time-out is a number of seconds from 0, not {seconds!r}")
     timing = member.timing
     timing.patience = float(seconds)
     timing.alarm = 0.0
     if timing.patience and timing.mode != GRANTED:
-        blocking.arm(turn, member)
+        blocking.arm(step.turn, member)
 
 
 # --- sending in time stamp order ----------------------------------------------------------------------------------
 
 
-def retract(turn: Turn, federation: Federation, member: Member, retraction: MessageRetractionHandle) -> None:
+def retract(step: Step, retraction: MessageRetractionHandle) -> None:
     """Clause 8.22."""
+    federation = step.federation
+    member = step.member
     timing = member.timing
     if not timing.regulating:
         raise TimeRegulationIsNotEnabled(f"{member!r} is not time-regulating")
@@ -417,10 +432,10 @@ def retract(turn: Turn, federation: Federation, member: Member, retraction: Mess
         )
     del timing.retractable[retraction]
     if found.deleted:
-        turn.order(federation, member, "delete_retracted", (found.deleted,))
+        step.order(member, "delete_retracted", (found.deleted,))
         return
     federation.distribution.withdraw(retraction)
-    stamps.retracted(turn, federation, retraction)
+    stamps.retracted(step, retraction)
     for node in found.nodes:
         parcel = Retraction(federation.name, federation.execution, federation.sequence, bytes(retraction))
-        turn.effects.append(Transmit(node, parcel))
+        step.effects.append(Transmit(node, parcel))

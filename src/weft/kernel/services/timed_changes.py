@@ -29,9 +29,9 @@ from weft.kernel.message.deliver_as_of import LATE_INTERACTION, LATE_UPDATE, NEV
 from weft.kernel.state.effects import Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Data, Settled
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, NMRA
 from weft.kernel.state.topics import Change, Sent
-from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange, grants, stamps
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
 from weft.model.handles import AttributeHandle, FederateHandle
@@ -90,24 +90,26 @@ def require_tbound(federation: Federation, member: Member, timed: As) -> None:
         )
 
 
-def refused(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+def refused(step: Step, number: int) -> None:
     """It has not come about."""
+    member = step.member
     if number in member.timing.changes:
-        _release(turn, federation, member, number)
+        _release(step, member, number)
 
 
-def settled(turn: Turn, federation: Federation, sender: str, parcel: Settled) -> None:
+def settled(step: Step, sender: str, parcel: Settled) -> None:
     """Another node has carried a change of a member here out."""
-    member = federation.members.get(parcel.federate)
+    member = step.federation.members.get(parcel.federate)
     change = None if member is None else member.timing.changes.get(parcel.number)
     if member is not None and change is not None and change.nodes is not None:
         change.nodes.pop(sender, None)
         if not change.nodes:
-            _release(turn, federation, member, parcel.number)
+            _release(step, member, parcel.number)
 
 
-def left(turn: Turn, federation: Federation) -> None:
+def left(step: Step) -> None:
     """A member has gone: nobody waits for nodes without members."""
+    federation = step.federation
     still = {member.node for member in federation.members.values()}
     for handle in list(federation.distribution.changing):
         member = federation.members[handle]
@@ -115,38 +117,41 @@ def left(turn: Turn, federation: Federation) -> None:
             if change.nodes is not None:
                 change.nodes = {node: None for node in change.nodes if node in still}
                 if not change.nodes:
-                    _release(turn, federation, member, number)
+                    _release(step, member, number)
 
 
-def _release(turn: Turn, federation: Federation, member: Member, number: int) -> None:
+def _release(step: Step, member: Member, number: int) -> None:
+    federation = step.federation
     timing = member.timing
     del timing.changes[number]
     if not timing.changes:
         federation.distribution.changing.pop(member.handle, None)
     if timing.mode != GRANTED:
         if timing.mode in (NMR, NMRA):
-            grants.changed(turn, federation, member)
-        grants.check(turn, federation, member)
-        if federation.home == turn.node:
-            grants.settle(turn, federation)
+            grants.changed(step, member)
+        grants.check(step, member)
+        if federation.home == step.node:
+            grants.settle(step)
 
 
 # --- at each node -------------------------------------------------------------------------------------------------
 
 
-def untimed(turn: Turn, federation: Federation, member: Member, changed: list[Subscription]) -> None:
+def untimed(step: Step, changed: list[Subscription]) -> None:
     """These subscriptions have changed, or their regions, without a time."""
     if changed:
-        redeclared(turn, federation, member)
-        _enter(federation, member, changed)
+        redeclared(step)
+        _enter(step.federation, step.member, changed)
 
 
-def redeclared(turn: Turn, federation: Federation, member: Member) -> None:
+def redeclared(step: Step) -> None:
     """It has changed something without a time: what waits for it and is now not wanted comes all the same."""
+    federation = step.federation
+    member = step.member
     timing = member.timing
     if not federation.timed:
         timing.untimed += 1  # nobody has asked anything as of a time: all that waits stays
-    elif member.node == turn.node:
+    elif member.node == step.node:
         for message in timing.queue.conditional():
             if message.condition.untimed == timing.untimed:
                 content = _still(federation, member, message)
@@ -182,37 +187,37 @@ def _enter(
 
 
 def carried_out(
-    turn: Turn,
-    federation: Federation,
-    member: Member,
+    step: Step,
     changed: list[Subscription],
     until: Any,
     timed: tuple[Any, int, Any],
     wholly: bool,
 ) -> None:
     """As of a time, and until another: `wholly` if anything may have changed there, not only in the cells of the regions."""
+    federation = step.federation
+    member = step.member
     time, number, _ = timed
     distribution = federation.distribution
     distribution.counts.changes += 1
-    if member.node == turn.node:
-        _sift(turn, federation, member, time, until)
+    if member.node == step.node:
+        _sift(step, time, until)
     late: dict[Sent, None] = {}
     for topic, cells in _enter(federation, member, changed):
         late.update(dict.fromkeys(topic.between(None if wholly else cells, time, until)))
     for message in sorted(late, key=_order):
         if message.sender != member.handle:
-            _make_good(turn, federation, member, message)
-    if member.node == turn.node:
+            _make_good(step, message)
+    if member.node == step.node:
         change = member.timing.changes.get(number)
         if change is not None:
-            change.nodes = {m.node: None for m in federation.members.values() if m.node != turn.node}
+            change.nodes = {m.node: None for m in federation.members.values() if m.node != step.node}
             if not change.nodes:
-                _release(turn, federation, member, number)
-    elif any(other.node == turn.node for other in federation.members.values()):
+                _release(step, member, number)
+    elif any(other.node == step.node for other in federation.members.values()):
         parcel = Settled(
             federation.name, federation.execution, federation.sequence + 1, member.handle, number
         )
-        turn.effects.append(Transmit(member.node, parcel))
+        step.effects.append(Transmit(member.node, parcel))
 
 
 def _order(message: Sent) -> tuple[Any, bytes]:
@@ -222,7 +227,9 @@ def _order(message: Sent) -> tuple[Any, bytes]:
 # --- what waits for the federate ------------------------------------------------------------------------------------
 
 
-def _sift(turn: Turn, federation: Federation, member: Member, time: Any, until: Any) -> None:
+def _sift(step: Step, time: Any, until: Any) -> None:
+    federation = step.federation
+    member = step.member
     timing = member.timing
     dropped = 0
     for message in timing.queue.conditional():
@@ -237,7 +244,7 @@ def _sift(turn: Turn, federation: Federation, member: Member, time: Any, until: 
                 message.content = content
     federation.distribution.counts.dropped += dropped
     if dropped and timing.mode in (NMR, NMRA):
-        turn.queued = True
+        step.turn.queued = True
 
 
 def _still(federation: Federation, member: Member, message: Stamped) -> tuple[str, tuple[Any, ...]] | None:
@@ -283,8 +290,10 @@ def _part(values: Any, handles: list[Any]) -> Any:
 # --- late sends -----------------------------------------------------------------------------------------------------
 
 
-def _make_good(turn: Turn, federation: Federation, member: Member, message: Sent) -> None:
+def _make_good(step: Step, message: Sent) -> None:
     """A message in the log here: does the member want it now, and has it not had it?"""
+    federation = step.federation
+    member = step.member
     if message.transportation is not None:
         entry = federation.catalog.interaction_classes[message.target]
         received = matching_at_time.hears(federation, member, entry, message.where, message.time)
@@ -292,7 +301,7 @@ def _make_good(turn: Turn, federation: Federation, member: Member, message: Sent
         if received is not None:
             message.gone[member.handle] = received.handle
             if had is None or received not in federation.catalog.interaction_classes[had].lineage:
-                _send_late(turn, federation, member, message, _handles(message.values))
+                _send_late(step, message, _handles(message.values))
         return
     instance = federation.instances.get(message.target)
     if instance is None or instance.condemned is not None:
@@ -304,10 +313,12 @@ def _make_good(turn: Turn, federation: Federation, member: Member, message: Sent
         message.gone[member.handle] = dict.fromkeys(wanted)
         missing = [attribute for attribute in wanted if attribute not in had]
         if missing:
-            _send_late(turn, federation, member, message, missing)
+            _send_late(step, message, missing)
 
 
-def _send_late(turn: Turn, federation: Federation, member: Member, message: Sent, handles: list[Any]) -> None:
+def _send_late(step: Step, message: Sent, handles: list[Any]) -> None:
+    federation = step.federation
+    member = step.member
     federation.distribution.counts.late += 1
     arguments = _late(message, handles)
     service = LATE_UPDATE if message.transportation is None else LATE_INTERACTION
@@ -319,11 +330,11 @@ def _send_late(turn: Turn, federation: Federation, member: Member, message: Sent
         service,
         (member.handle, *arguments),
     )
-    if member.node == turn.node:
-        pipeline.arrive(turn, federation, data)
+    if member.node == step.node:
+        pipeline.arrive(step, data)
         return
-    turn.effects.append(Transmit(member.node, data))
-    stamps.announced(federation, turn.node, (member.node,), message.time)
+    step.effects.append(Transmit(member.node, data))
+    stamps.announced(federation, step.node, (member.node,), message.time)
     sender = federation.members.get(message.sender)
     found = None if sender is None else sender.timing.retractable.get(message.stamp[3])
     if sender is not None and found is not None and member.node not in found.nodes:
@@ -343,6 +354,6 @@ def _late(message: Sent, handles: list[Any]) -> tuple[Any, ...]:
     return (message.target, values, message.tag, message.transportation, *at, message.stamp)
 
 
-def resigned(turn: Turn, federation: Federation, handle: FederateHandle) -> None:
-    federation.distribution.left(handle)
-    left(turn, federation)
+def resigned(step: Step, handle: FederateHandle) -> None:
+    step.federation.distribution.left(handle)
+    left(step)

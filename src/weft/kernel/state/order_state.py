@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from weft._build import mypyc_attr
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
-from weft.ordering import Counts, Message, Mses
+from weft.ordering import Mses, MsesCounts, TaggedMessage
 
 if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry
-    from weft.kernel.state.federation import Federation, Instance, Member
+    from weft.kernel.state.federation import Instance
     from weft.kernel.state.parcels import Ordered
-    from weft.kernel.state.turn import Turn
+    from weft.kernel.state.step import Step
 
 SEQUENCER = 0
 KEPT = 256  # messages of each process that are kept in case it is lost before all have them
@@ -69,7 +69,7 @@ class Process:
         self.handle = FederateHandle.of(number)
         self.current = Mses(number, known, settled)
         self.sending = self.current if view == settled else Mses(number, known, view)
-        self.later: list[Message] = []  # of views after the current one
+        self.later: list[TaggedMessage] = []  # of views after the current one
 
 
 class Flush:
@@ -128,13 +128,11 @@ class Orders:
         """Enter what it has counted; it is over, or counts anew."""
         self.counts.waited += process.counts.waited
         self.counts.duplicates += process.counts.duplicates
-        process.counts = Counts()
+        process.counts = MsesCounts()
 
     def sends(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         entry: InteractionClassEntry,
         values: Any,
         tag: bytes,
@@ -146,9 +144,7 @@ class Orders:
 
     def updates(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         instance: Instance,
         values: Any,
         tag: bytes,
@@ -157,21 +153,12 @@ class Orders:
     ) -> bool:
         raise NotImplementedError
 
-    def directs(
-        self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
-        arguments: tuple[Any, ...],
-        order: OrderType | None,
-    ) -> bool:
+    def directs(self, step: Step, arguments: tuple[Any, ...], order: OrderType | None) -> bool:
         raise NotImplementedError
 
     def deletes(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         instance: Instance,
         tag: bytes,
         stamp: tuple[Any, ...],
@@ -179,14 +166,14 @@ class Orders:
     ) -> bool:
         raise NotImplementedError
 
-    def arrive(self, turn: Turn, federation: Federation, sender: str, parcel: Ordered) -> None:
+    def arrive(self, step: Step, sender: str, parcel: Ordered) -> None:
         raise NotImplementedError
 
-    def left(self, turn: Turn, federation: Federation, federate: FederateHandle) -> None:
+    def left(self, step: Step, federate: FederateHandle) -> None:
         raise NotImplementedError
 
-    def end_view(self, turn: Turn, federation: Federation) -> None:
+    def end_view(self, step: Step) -> None:
         raise NotImplementedError
 
-    def begin_view(self, turn: Turn, federation: Federation) -> None:
+    def begin_view(self, step: Step) -> None:
         raise NotImplementedError

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.interest import Axis, CellInterest, CellUpdate, Extent, Grid, Placed, Subscribed
+from weft.interest import CellAxis, CellInterest, CellUpdate, Extent, Grid, Placed, Subscribed
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from weft.kernel.state.federation import Federation, Instance, Member
     from weft.kernel.state.parcels import Data
     from weft.kernel.state.region_state import Extents
-    from weft.kernel.state.turn import Turn
+    from weft.kernel.state.step import Step
 
 CELLS: Final = 64
 """A topic has about so many cells, whatever the number of its dimensions."""
@@ -68,7 +68,7 @@ class Sent:
         self.time = stamp[0].value
         # Who has it: of an update the attributes, of an interaction the class at which it is received.
         self.gone: dict[FederateHandle, Any] = {}
-        self.logged: list[tuple[Topic, CellUpdate]] = []
+        self.logged: list[tuple[Topic, CellUpdate[int, Sent]]] = []
 
 
 class TopicGrid(Grid):
@@ -84,8 +84,8 @@ class Topic:
         self.name = name
         self.dimensions = [number for number, _ in dimensions]
         each = max(2, round(CELLS ** (1 / len(dimensions))))
-        axes = [Axis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
-        self.interest = CellInterest(TopicGrid(axes))
+        axes = [CellAxis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
+        self.interest: CellInterest[int, Sent] = CellInterest(TopicGrid(axes))
 
     def box(self, extent: Extent) -> Box:
         return tuple([extent.bounds(number) for number in self.dimensions])
@@ -202,9 +202,7 @@ class Distribution:
 
     def sends(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         entry: InteractionClassEntry,
         values: Any,
         tag: bytes,
@@ -215,9 +213,7 @@ class Distribution:
 
     def updates(
         self,
-        turn: Turn,
-        federation: Federation,
-        member: Member,
+        step: Step,
         instance: Instance,
         values: Any,
         sent: list[Any],
@@ -226,5 +222,5 @@ class Distribution:
     ) -> tuple[str, ...]:
         raise NotImplementedError
 
-    def arrives(self, turn: Turn, federation: Federation, message: Data, sender: Member) -> bool:
+    def arrives(self, step: Step, message: Data, sender: Member) -> bool:
         raise NotImplementedError

@@ -9,7 +9,7 @@ from weft.kernel.state.region_state import Extents, Where
 if TYPE_CHECKING:
     from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
     from weft.kernel.state.federation import Federation, Member
-    from weft.kernel.state.turn import Turn
+    from weft.kernel.state.step import Step
     from weft.model.handles import AttributeHandle
 
 EVERYBODY: Final = 0
@@ -55,7 +55,7 @@ class Spread:
         """For each dimension that the strategy divides, by its number: where the partitions begin, and where the last ends."""
         return {}
 
-    def listen(self, turn: Turn, federation: Federation) -> None:
+    def listen(self, step: Step) -> None:
         raise NotImplementedError
 
     def sent(

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.kernel.state.effects import Alarm, Callback
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, SERVICE_NAMES, TAR, Report, Timing
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange
@@ -49,35 +50,38 @@ def next_due(federation: Federation, node: str) -> float | None:
     return due
 
 
-def remind(turn: Turn, federation: Federation) -> None:
+def remind(step: Step) -> None:
     """Tell those who have waited too long, and again after as long; and nodes who it is by now that blocks."""
-    galt_exchange.name_again(turn, federation)
+    turn = step.turn
+    federation = step.federation
+    galt_exchange.name_again(step)
     for handle in list(federation.horizon.waiting):
         member = federation.members.get(handle)
-        if member is None or member.node != turn.node or not member.timing.alarm:
+        if member is None or member.node != step.node or not member.timing.alarm:
             continue
-        if member.timing.alarm <= turn.now:
-            turn.effects.append(Callback(member.session, BLOCKED, (blocking(turn, federation, member),)))
+        if member.timing.alarm <= step.now:
+            step.effects.append(Callback(member.session, BLOCKED, (blocking(step, member),)))
             arm(turn, member)
 
 
-def blocking(turn: Turn, federation: Federation, member: Member) -> dict[str, Any]:
+def blocking(step: Step, member: Member) -> dict[str, Any]:
     """Whom a member waits for, in plain data."""
+    federation = step.federation
     timing = member.timing
-    galt = galt_exchange.galt_of(federation, member, turn.node)
+    galt = galt_exchange.galt_of(federation, member, step.node)
     return {
         "federate": member.name,
         "state": SERVICE_NAMES[timing.mode],
         "time": timing.time,
         "requested": _asked(timing),
-        "seconds": round(turn.now - timing.since, 3) if timing.since else 0.0,
+        "seconds": round(step.now - timing.since, 3) if timing.since else 0.0,
         "galt": None if galt is None else galt[0],
         "settling": settling(member),
         "blocked_by": []
         if timing.mode == GRANTED or only_halted(federation, member, galt)
         else [
-            _blocker(turn, federation, one)
-            for one in galt_exchange.who_is_behind(federation, turn.node)
+            _blocker(step, one)
+            for one in galt_exchange.who_is_behind(federation, step.node)
             if one.federate != member.handle.number
         ],
         "save": held_for(federation, member, galt),
@@ -143,8 +147,8 @@ def settling(member: Member) -> list[list[Any]]:
     ]
 
 
-def _blocker(turn: Turn, federation: Federation, report: Report) -> dict[str, Any]:
-    found = federation.members.get(FederateHandle.of(report.federate))
+def _blocker(step: Step, report: Report) -> dict[str, Any]:
+    found = step.federation.members.get(FederateHandle.of(report.federate))
     told: dict[str, Any] = {
         "federate": "?" if found is None else found.name,
         "node": "?" if found is None else found.node,
@@ -154,5 +158,5 @@ def _blocker(turn: Turn, federation: Federation, report: Report) -> dict[str, An
         "lookahead": report.lookahead,
     }
     if found is not None and found.absence is not None:
-        told["absence"] = found.absence.words(turn.now)
+        told["absence"] = found.absence.words(step.now)
     return told

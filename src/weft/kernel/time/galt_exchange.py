@@ -25,6 +25,7 @@ from typing import Any, Final
 from weft.kernel.state.effects import Alarm, Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import TimeBound, TimeReport
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import (
     FLUSH,
     GRANTED,
@@ -39,7 +40,6 @@ from weft.kernel.state.time_state import (
     View,
     bound_of,
 )
-from weft.kernel.state.turn import Turn
 from weft.kernel.time.report_codec import pack_report, unpack_reports
 from weft.model.handles import FederateHandle
 from weft.ordering.galt import Bound
@@ -236,8 +236,9 @@ def view_of(table: Timetable) -> View:
     return View(least, 0, None) if alone is None else View(least, alone.number, table.bounds.galt(alone))
 
 
-def publish(turn: Turn, federation: Federation, behind: bytes | None = None) -> None:
+def publish(step: Step, behind: bytes | None = None) -> None:
     """At the home: tell the other nodes what they do not know yet, and if it is given also who is behind."""
+    federation = step.federation
     table = federation.timetable
     if table is None:
         return
@@ -254,7 +255,7 @@ def publish(turn: Turn, federation: Federation, behind: bytes | None = None) -> 
     due = table.version + 1
     stale = False
     for node in federation.nodes:
-        if node == turn.node:
+        if node == step.node:
             continue
         view = whole if first is not None and first.node == node else least
         told, version = table.told.get(node, (NO_VIEW, 0))
@@ -270,10 +271,10 @@ def publish(turn: Turn, federation: Federation, behind: bytes | None = None) -> 
         table.version = due
         table.told[node] = (view, due)
         table.named[node] = bound.behind
-        turn.effects.append(Transmit(node, bound))
+        step.effects.append(Transmit(node, bound))
     if stale and not table.review:
-        table.review = turn.now + _STALE
-        turn.effects.append(Alarm(0, table.review))
+        table.review = step.now + _STALE
+        step.effects.append(Alarm(0, table.review))
 
 
 def _made(federation: Federation, table: Timetable, version: int, view: View, ask: bool) -> TimeBound:
@@ -289,16 +290,17 @@ def _made(federation: Federation, table: Timetable, version: int, view: View, as
     )
 
 
-def name_again(turn: Turn, federation: Federation) -> None:
+def name_again(step: Step) -> None:
     """At the home, a moment after reports that changed no bound: who has asked to advance meanwhile does not block any more.
 
     While time advances nodes are told anyway; so this is said once when it has come to a halt, and never in the way of a grant.
     """
+    federation = step.federation
     table = federation.timetable
-    if table is None or not table.review or table.review > turn.now:
+    if table is None or not table.review or table.review > step.now:
         return
     table.review = 0.0
-    publish(turn, federation, _packed_behind(federation, table))
+    publish(step, _packed_behind(federation, table))
 
 
 def _packed_behind(federation: Federation, table: Timetable) -> bytes:

@@ -21,6 +21,7 @@ from weft.kernel.recording import order_rows
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member, mom_handle
 from weft.kernel.state.parcels import TimeBound, TimeReport
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, STOPPED, TAR, TARA, Report, Timetable
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange, tso_queue
@@ -30,82 +31,90 @@ from weft.ordering.galt import Bound
 # --- asking ---------------------------------------------------------------------------------------------------
 
 
-def ask(turn: Turn, federation: Federation, member: Member, mode: int, time: Any) -> None:
+def ask(step: Step, mode: int, time: Any) -> None:
     """The request is allowed; grant it now or later."""
+    turn = step.turn
+    federation = step.federation
+    member = step.member
     timing = member.timing
     _spend(turn, member)
     timing.floor = timing.promise()
     timing.mode = mode
     timing.requested = time
     timing.prune()
-    tso_queue.release_held(turn, federation, member)
+    tso_queue.release_held(step)
     federation.horizon.waiting[member.handle] = None
-    told_state(turn, federation, member)
-    changed(turn, federation, member)
-    if not check(turn, federation, member) and timing.patience:
+    told_state(step, member)
+    changed(step, member)
+    if not check(step, member) and timing.patience:
         arm(turn, member)
-    if federation.home == turn.node:
-        settle(turn, federation)
+    if federation.home == step.node:
+        settle(step)
 
 
-def flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+def flush(step: Step, time: Any) -> None:
     """Flush Queue Request."""
+    turn = step.turn
+    federation = step.federation
+    member = step.member
     timing = member.timing
     _spend(turn, member)
     timing.floor = timing.promise()
     timing.mode = TAR  # what is delivered now is delivered while it advances
-    tso_queue.release_held(turn, federation, member)
+    tso_queue.release_held(step)
     halted = is_halted(federation, timing)
-    if halted or _must_wait(turn, federation, member, time):
+    if halted or _must_wait(step, member, time):
         federation.horizon.waiting[member.handle] = None
-        told_state(turn, federation, member)
+        told_state(step, member)
         hold = _stall_flush if halted else _hold_flush
-        hold(turn, federation, member, time)
+        hold(step, member, time)
         if halted and timing.patience:
             arm(turn, member)
     else:
-        _flush(turn, federation, member, time)
-    if federation.home == turn.node:
-        settle(turn, federation)
+        _flush(step, member, time)
+    if federation.home == step.node:
+        settle(step)
 
 
-def _stall_flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+def _stall_flush(step: Step, member: Member, time: Any) -> None:
     """As far as the others are concerned, it has not asked yet."""
     timing = member.timing
     timing.mode = FLUSH
     timing.flushing = time
     timing.requested = timing.time
     timing.stalled = True
-    changed(turn, federation, member)
+    changed(step, member)
 
 
-def _must_wait(turn: Turn, federation: Federation, member: Member, time: Any) -> bool:
+def _must_wait(step: Step, member: Member, time: Any) -> bool:
     """A federation is to be saved at a time that a flush would take it beyond."""
+    federation = step.federation
     limit = federation.save_limit
     if limit is None or time <= limit[0] or not member.timing.constrained:
         return False
-    galt = galt_exchange.galt_of(federation, member, turn.node)
+    galt = galt_exchange.galt_of(federation, member, step.node)
     head = member.timing.queue.head()
     return (galt is None or galt >= limit) and (head is None or head > limit[0])
 
 
-def _hold_flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+def _hold_flush(step: Step, member: Member, time: Any) -> None:
     """It waits at the time of the save, as far as the others are concerned."""
     timing = member.timing
-    limit = federation.save_limit
+    limit = step.federation.save_limit
     assert limit is not None
     timing.mode = FLUSH
     timing.flushing = time
     timing.requested = limit[0]
     timing.reached = max(timing.reached, limit)
-    changed(turn, federation, member)
+    changed(step, member)
 
 
-def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+def _flush(step: Step, member: Member, time: Any) -> None:
+    federation = step.federation
     timing = member.timing
     waited = timing.flushing is not None
     timing.flushing = None
-    galt = galt_exchange.galt_of(federation, member, turn.node)
+    galt = galt_exchange.galt_of(federation, member, step.node)
     if federation.save_limit is not None and timing.constrained:
         galt = federation.save_limit if galt is None else min(galt, federation.save_limit)
     halt = federation.halt
@@ -117,35 +126,37 @@ def _flush(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
         if tso_queue.is_wanted(federation, member, message):
             taken.append(message)
         else:
-            order_rows.unwanted(turn, federation, member, message)
+            order_rows.unwanted(step, member, message)
     optimistic = min([time, *[message.key[0] for message in taken[:1]]])
     granted = optimistic if galt is None else min(optimistic, galt[0])
     for message in taken:
         timing.delivered[message.retraction] = message.key[0]
         tso_queue.remember(member, message)
-    tso_queue.deliver(turn, federation, member, taken)
+    tso_queue.deliver(step, member, taken)
     timing.mode = GRANTED
     if granted > timing.time:
         timing.time = granted
         timing.exclusive = waited and granted == timing.requested
     timing.reached = max(timing.reached, (timing.time, 0))
     times = (tso_queue.wrapped(federation, timing.time), tso_queue.wrapped(federation, optimistic))
-    turn.effects.append(Callback(member.session, "flush_queue_grant", times))
+    step.effects.append(Callback(member.session, "flush_queue_grant", times))
     timing.prune()
-    changed(turn, federation, member)
+    changed(step, member)
 
 
-def changed(turn: Turn, federation: Federation, member: Member) -> None:
+def changed(step: Step, member: Member) -> None:
     """The member promises something else than before: the home is to know."""
+    federation = step.federation
     report = galt_exchange.report_of(member)
-    if federation.home == turn.node:
+    if federation.home == step.node:
         galt_exchange.enter(federation, member, report)
     else:
-        send_report(turn, federation, (report,))
+        send_report(step, (report,))
 
 
-def send_report(turn: Turn, federation: Federation, reports: tuple[Report, ...]) -> None:
+def send_report(step: Step, reports: tuple[Report, ...]) -> None:
     """It says what this node has seen, so all who ask for the next message are in it, with what waits for them now."""
+    federation = step.federation
     horizon = federation.horizon
     for handle in horizon.waiting:
         member = federation.members.get(handle)
@@ -158,27 +169,28 @@ def send_report(turn: Turn, federation: Federation, reports: tuple[Report, ...])
     parcel = TimeReport(
         federation.name, federation.execution, federation.sequence, horizon.seen, reports, announced
     )
-    turn.effects.append(Transmit(federation.home, parcel))
+    step.effects.append(Transmit(federation.home, parcel))
 
 
 # --- granting -------------------------------------------------------------------------------------------------
 
 
-def check(turn: Turn, federation: Federation, member: Member) -> bool:
+def check(step: Step, member: Member) -> bool:
     """Deliver what may be delivered and grant what may be granted to a member here; True if it is granted."""
+    federation = step.federation
     timing = member.timing
     mode = timing.mode
     if mode == GRANTED:
         return False
     if mode == FLUSH:
-        return _check_flush(turn, federation, member)
+        return _check_flush(step, member)
     halt = federation.halt
     if not timing.constrained:
         if halt is not None and not halt.lets(timing.requested):
             return False
-        _grant(turn, federation, member, timing.requested)
+        _grant(step, member, timing.requested)
         return True
-    galt = galt_exchange.promised_to(federation, member, turn.node)
+    galt = galt_exchange.promised_to(federation, member, step.node)
     if galt is None and not may_advance_alone(federation, member):
         return False
     if federation.save_limit is not None:
@@ -192,7 +204,7 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
         galt = held
     time = timing.requested
     if mode in (NMR, NMRA):
-        _drop_unwanted(turn, federation, member, galt)
+        _drop_unwanted(step, member, galt)
         head = timing.queue.head()
         if head is not None and head < time:
             time = head
@@ -200,17 +212,18 @@ def check(turn: Turn, federation: Federation, member: Member) -> bool:
     if (galt is None or galt >= goal) and (held is None or time < held[0]):
         taken = timing.queue.take((time, 1))
         tso_queue.remember_open(member, taken, time)
-        tso_queue.deliver(turn, federation, member, taken)
+        tso_queue.deliver(step, member, taken)
         timing.reached = max(timing.reached, goal)
-        _grant(turn, federation, member, time)
+        _grant(step, member, time)
         return True
     if mode in (TAR, TARA) and galt is not None:
-        tso_queue.deliver_until(turn, federation, member, min(galt, goal))
+        tso_queue.deliver_until(step, member, min(galt, goal))
     return False
 
 
-def _drop_unwanted(turn: Turn, federation: Federation, member: Member, galt: Bound | None) -> None:
+def _drop_unwanted(step: Step, member: Member, galt: Bound | None) -> None:
     """Who asks for the next message is not granted the time of one that it does not want when that might be delivered."""
+    federation = step.federation
     timing = member.timing
     dropped = False
     message = timing.queue.first()
@@ -219,43 +232,45 @@ def _drop_unwanted(turn: Turn, federation: Federation, member: Member, galt: Bou
         if time > timing.requested or (galt is not None and galt < (time, 1 if timing.mode == NMR else 0)):
             break
         timing.queue.drop(message)
-        order_rows.unwanted(turn, federation, member, message)
+        order_rows.unwanted(step, member, message)
         dropped = True
         message = timing.queue.first()
     if dropped:
-        changed(turn, federation, member)
+        changed(step, member)
 
 
-def _check_flush(turn: Turn, federation: Federation, member: Member) -> bool:
+def _check_flush(step: Step, member: Member) -> bool:
     """A flush that waits for a save: the save may be over, or is to be at another time."""
+    federation = step.federation
     timing = member.timing
     limit = federation.save_limit
     if is_halted(federation, timing):
         return False
     stalled, timing.stalled = timing.stalled, False
-    if _must_wait(turn, federation, member, timing.flushing):
+    if _must_wait(step, member, timing.flushing):
         if stalled:
-            _hold_flush(turn, federation, member, timing.flushing)
+            _hold_flush(step, member, timing.flushing)
             return False
         if limit is not None and limit[0] != timing.requested:
             timing.floor = timing.promise()
-            _hold_flush(turn, federation, member, timing.flushing)
+            _hold_flush(step, member, timing.flushing)
         return False
-    galt = galt_exchange.galt_of(federation, member, turn.node)
+    galt = galt_exchange.galt_of(federation, member, step.node)
     if not stalled and timing.constrained and galt is not None and galt < (timing.requested, 1):
         return False  # the home was started again, or the federation restored: it is yet to say how far time may go
-    _spend(turn, member)
+    _spend(step.turn, member)
     timing.floor = timing.promise()
     federation.horizon.waiting.pop(member.handle, None)
-    _flush(turn, federation, member, timing.flushing)
-    told_state(turn, federation, member)
+    _flush(step, member, timing.flushing)
+    told_state(step, member)
     return True
 
 
-def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> None:
+def _grant(step: Step, member: Member, time: Any) -> None:
+    federation = step.federation
     timing = member.timing
     mode = timing.mode
-    _spend(turn, member)
+    _spend(step.turn, member)
     timing.exclusive = mode in (TAR, NMR) or (timing.exclusive and timing.time == time)
     timing.time = time
     timing.mode = GRANTED
@@ -264,56 +279,62 @@ def _grant(turn: Turn, federation: Federation, member: Member, time: Any) -> Non
     granted = federation.horizon.granted
     if granted is None or granted[0].value != time:
         granted = federation.horizon.granted = (tso_queue.wrapped(federation, time),)
-    turn.effects.append(Callback(member.session, "time_advance_grant", granted))
-    told_state(turn, federation, member)
+    step.effects.append(Callback(member.session, "time_advance_grant", granted))
+    told_state(step, member)
     if mode in (NMR, NMRA):
         timing.prune()
-        changed(turn, federation, member)
-    elif federation.home == turn.node:
+        changed(step, member)
+    elif federation.home == step.node:
         galt_exchange.enter(federation, member, galt_exchange.report_of(member))
 
 
-def queued(turn: Turn, federation: Federation) -> None:
+def queued(step: Step) -> None:
     """At the end of a turn: messages have come for members that ask for the next one."""
+    federation = step.federation
     for handle in list(federation.horizon.waiting):
         member = federation.members.get(handle)
-        if member is not None and member.node == turn.node and member.timing.mode in (NMR, NMRA):
-            if federation.home == turn.node:
+        if member is not None and member.node == step.node and member.timing.mode in (NMR, NMRA):
+            if federation.home == step.node:
                 galt_exchange.enter(federation, member, galt_exchange.report_of(member))
-            check(turn, federation, member)
-    if federation.home == turn.node:
-        settle(turn, federation)
+            check(step, member)
+    if federation.home == step.node:
+        settle(step)
 
 
-def settle(turn: Turn, federation: Federation) -> None:
+def settle(step: Step) -> None:
     """At the home, when promises have changed: grant all members here that may be granted, and tell the other nodes."""
+    turn = step.turn
+    federation = step.federation
     if federation.timetable is None:
         return
-    _settle_here(turn, federation, federation.timetable)
-    galt_exchange.publish(turn, federation)
+    _settle_here(step, federation.timetable)
+    galt_exchange.publish(step)
     if federation.save_scheduled is not None or federation.save_asked:
         turn.begins = True
     if federation.halt is not None and federation.halt.steps:
         turn.begins = True
 
 
-def _settle_here(turn: Turn, federation: Federation, table: Timetable) -> None:
+def _settle_here(step: Step, table: Timetable) -> None:
+    federation = step.federation
     horizon = federation.horizon
     view = galt_exchange.view_of(table)
     while view != horizon.view:
         horizon.view = view
-        _look_at_all(turn, federation)
+        _look_at_all(step)
         view = galt_exchange.view_of(table)
         _passed(federation, galt_exchange.past(federation))
 
 
-def _look_at_all(turn: Turn, federation: Federation) -> None:
+def _look_at_all(step: Step) -> None:
+    turn = step.turn
+    federation = step.federation
     for handle in list(federation.horizon.waiting):
         member = federation.members.get(handle)
-        if member is None or member.node != turn.node:
+        if member is None or member.node != step.node:
             federation.horizon.waiting.pop(handle, None)
         else:
-            check(turn, federation, member)
+            check(step, member)
     turn.begins = turn.begins or galt_exchange.somebody_waits_to_begin(federation)
     least = federation.horizon.view.least
     for member in federation.members.values():
@@ -332,79 +353,86 @@ def _passed(federation: Federation, past: Any) -> None:
             member.timing.forget(past)
 
 
-def look_again(turn: Turn, federation: Federation) -> None:
+def look_again(step: Step) -> None:
     """Nobody is held by a save any more, or not so soon."""
-    _look_at_all(turn, federation)
-    if federation.home == turn.node:
-        settle(turn, federation)
+    _look_at_all(step)
+    if step.federation.home == step.node:
+        settle(step)
 
 
-def told(turn: Turn, federation: Federation, bound: TimeBound) -> None:
+def told(step: Step, bound: TimeBound) -> None:
     """At another node than the home: how far time may go."""
+    federation = step.federation
     horizon = federation.horizon
     horizon.view = bound.view
     horizon.behind = bound.behind
     _passed(federation, bound.past)
     horizon.seen = bound.version
-    before = len(turn.effects)
-    _look_at_all(turn, federation)
+    before = len(step.effects)
+    _look_at_all(step)
     reported = any(
         isinstance(effect, Transmit) and isinstance(effect.parcel, TimeReport)
-        for effect in turn.effects[before:]
+        for effect in step.effects[before:]
     )
     if bound.answer:
-        send_report(turn, federation, reports_here(turn, federation))
+        send_report(step, reports_here(step))
     elif not reported and any(
         federation.members[handle].timing.mode in (NMR, NMRA) for handle in horizon.waiting
     ):
-        send_report(turn, federation, ())
+        send_report(step, ())
 
 
-def reports_here(turn: Turn, federation: Federation) -> tuple[Report, ...]:
-    here = [member for member in federation.members.values() if member.node == turn.node]
+def reports_here(step: Step) -> tuple[Report, ...]:
+    federation = step.federation
+    here = [member for member in federation.members.values() if member.node == step.node]
     return tuple([galt_exchange.report_of(member) for member in here])
 
 
-def reported(turn: Turn, federation: Federation, sender: str, parcel: TimeReport) -> None:
+def reported(step: Step, sender: str, parcel: TimeReport) -> None:
+    turn = step.turn
+    federation = step.federation
     galt_exchange.reported(federation, sender, parcel)
-    settle(turn, federation)
+    settle(step)
     turn.begins = turn.begins or galt_exchange.somebody_waits_to_begin(federation)
 
 
-def restored(turn: Turn, federation: Federation) -> None:
+def restored(step: Step) -> None:
     """The federation is another, made of a save: the home knows everybody's time.
 
     The others are told at the end of the turn: what they are told before the command that makes it they take for another's.
     """
-    if federation.home == turn.node:
+    federation = step.federation
+    if federation.home == step.node:
         galt_exchange.refresh(federation)
         if federation.timetable is not None:
-            _settle_here(turn, federation, federation.timetable)
-        _look_at_all(turn, federation)
-        turn.begins = True
+            _settle_here(step, federation.timetable)
+        _look_at_all(step)
+        step.turn.begins = True
     else:
-        _look_at_all(turn, federation)  # whom nobody but the save has held up
+        _look_at_all(step)  # whom nobody but the save has held up
 
 
-def home_is_back(turn: Turn, federation: Federation) -> None:
+def home_is_back(step: Step) -> None:
     """The home was started again and knows nobody's time: no grants until it has said something."""
+    federation = step.federation
     if not any(galt_exchange.takes_part(member) for member in federation.members.values()):
         return
     federation.horizon.view = STOPPED
     federation.horizon.seen = 0
-    reports = reports_here(turn, federation)
+    reports = reports_here(step)
     if reports:
-        send_report(turn, federation, reports)
+        send_report(step, reports)
 
 
 # --- for the MOM ------------------------------------------------------------------------------------------------
 
 
-def told_state(turn: Turn, federation: Federation, member: Member) -> None:
+def told_state(step: Step, member: Member) -> None:
     """HLAtimeManagerState has changed; it changes often, so only where somebody watches it."""
+    federation = step.federation
     instance = federation.instances.get(mom_handle(member))
     if instance is not None and instance.knowledge.mask & ~federation.rti.bit:
-        turn.note(federation, member, "HLAtimeManagerState")
+        step.note(member, "HLAtimeManagerState")
 
 
 def _spend(turn: Turn, member: Member) -> None:

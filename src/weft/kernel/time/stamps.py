@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from weft.kernel.state.effects import Callback
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import NMR, NMRA, Retractable
-from weft.kernel.state.turn import Turn
 from weft.kernel.time import galt_exchange
 from weft.model.enums import OrderType
 from weft.model.errors import InvalidLogicalTime
@@ -97,10 +97,12 @@ def announced(federation: Federation, here: str, nodes: tuple[str, ...], time: A
         galt_exchange.announce(federation, nodes, time)
 
 
-def retracted(turn: Turn, federation: Federation, retraction: bytes) -> None:
+def retracted(step: Step, retraction: bytes) -> None:
     """At each node that got the message: what waits is dropped in silence, who has got it is told."""
+    turn = step.turn
+    federation = step.federation
     for member in federation.members.values():
-        if member.node != turn.node:
+        if member.node != step.node:
             continue
         timing = member.timing
         if timing.queue.retract(retraction):
@@ -108,4 +110,4 @@ def retracted(turn: Turn, federation: Federation, retraction: bytes) -> None:
                 turn.queued = True
         elif timing.delivered.pop(retraction, None) is not None:
             told = (MessageRetractionHandle(retraction),)
-            turn.effects.append(Callback(member.session, "request_retraction", told))
+            step.effects.append(Callback(member.session, "request_retraction", told))

@@ -11,6 +11,7 @@ from typing import Any, Final
 from weft.kernel.recording import order_rows
 from weft.kernel.state.effects import Callback
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import NMR, NMRA, TARA
 from weft.kernel.state.turn import Turn
 from weft.model.enums import OrderType
@@ -29,7 +30,8 @@ _INSTANCE: Final = {
     "send_directed_interaction": 1,
 }
 Callbacks = list[tuple[str, tuple[Any, ...]]]
-LATE: dict[str, Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]] = {}
+Late = Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]
+LATE: dict[str, Late] = {}
 """What becomes of messages for which interest is asked when they are delivered, by service (`message.delayed_evaluation`)."""
 
 
@@ -79,8 +81,7 @@ def _issue(
 
 
 def arrived(
-    turn: Turn,
-    federation: Federation,
+    step: Step,
     member: Member,
     sender: Member,
     method: str,
@@ -90,6 +91,8 @@ def arrived(
     condition: Any = None,
 ) -> None:
     """In time stamp order, to any member.  `arguments` end with the stamp; all who get the same may share them."""
+    turn = step.turn
+    federation = step.federation
     timing = member.timing
     time, _, _, retraction = stamp
     if not timing.constrained:
@@ -106,9 +109,7 @@ def arrived(
         message.condition = condition
         timing.queue.add(message)
         if federation.recorder is not None:
-            order_rows.queued(
-                turn, federation, federation.recorder, member, sender, method, arguments, number
-            )
+            order_rows.queued(step, federation.recorder, member, sender, method, arguments, number)
         if timing.mode in (NMR, NMRA):
             turn.queued = True
             federation.horizon.waiting[member.handle] = None
@@ -140,35 +141,38 @@ def _at_once(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*arguments[:-4], time, sent, OrderType.RECEIVE, retraction)
 
 
-def deliver(turn: Turn, federation: Federation, member: Member, messages: list[Stamped]) -> None:
+def deliver(step: Step, member: Member, messages: list[Stamped]) -> None:
     """What waited in its queue, but for what it does not want, or cannot, by now."""
+    turn = step.turn
+    federation = step.federation
     for message in messages:
         callbacks = wanted(federation, member, *message.content)
         if not callbacks:
-            order_rows.unwanted(turn, federation, member, message)
+            order_rows.unwanted(step, member, message)
         for method, arguments in callbacks:
             if method == "remove_object_instance":
                 handle = arguments[0]
                 member.timing.gone[handle] = None
-                turn.order(federation, member, "instance_removed", (handle.number,))
+                step.order(member, "instance_removed", (handle.number,))
             _issue(turn, member, method, arguments, _TIMESTAMP)
 
 
-def deliver_until(turn: Turn, federation: Federation, member: Member, limit: Bound) -> None:
+def deliver_until(step: Step, member: Member, limit: Bound) -> None:
     member.timing.reached = max(member.timing.reached, limit)
     taken = member.timing.queue.take(limit)
     remember_open(member, taken, limit[0])
-    deliver(turn, federation, member, taken)
+    deliver(step, member, taken)
 
 
-def deliver_rest(turn: Turn, federation: Federation, member: Member) -> None:
+def deliver_rest(step: Step) -> None:
     """It is not constrained any more: what waits is delivered as to anybody who is not."""
+    member = step.member
     for message in member.timing.queue.take_all():
         method, arguments = message.content
         member.timing.delivered[message.retraction] = message.key[0]
         remember(member, message)
         message.content = (method, _at_once(arguments))
-        deliver(turn, federation, member, [message])
+        deliver(step, member, [message])
 
 
 def remember(member: Member, message: Stamped) -> None:
@@ -190,9 +194,11 @@ def remember_open(member: Member, messages: list[Stamped], time: Any) -> None:
             remember(member, message)
 
 
-def release_held(turn: Turn, federation: Federation, member: Member) -> None:
+def release_held(step: Step) -> None:
     """Where there are orders of Weft's own, it is not known any more which of them were in receive order."""
+    turn = step.turn
+    member = step.member
     held, member.timing.held = member.timing.held, []
-    order = None if federation.ordered else _RECEIVE
+    order = None if step.federation.ordered else _RECEIVE
     for method, arguments, number in held:
         _issue(turn, member, method, arguments, order, number)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from weft.channel import Plan, write_schedule
+from weft.channel import SchedulePlan, write_schedule
 from weft.fabric import Domains, Topology, parse_domains
 from weft.fom import parse_rid
 from weft.host.recording.runs import Run
@@ -337,14 +337,14 @@ PREEMPTIVE = "Preemptive()"  # of weft.host.dispatch
 
 @dataclass(frozen=True)
 class ScheduleAdvice:
-    plan: Plan
+    plan: SchedulePlan
     operations: Sequence[Measured]
     recorded: Mapping[str, tuple[float | None, bool]]
     by_node: Mapping[str, bool]
     text: str
     preemptive: bool = True
     """Does the dispatcher that was used interrupt?  All is planned for that one."""
-    interrupted: Plan | None = None
+    interrupted: SchedulePlan | None = None
     """The plan for one that does, where the one that was used does not."""
 
     @property

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from weft.interest.ddm_settings import EXACT, GRID, SIMPLE, DdmSettings
 from weft.interest.spaces import Spaces
-from weft.interest.strategies import Grid
+from weft.interest.strategies import PartitionGrid
 from weft.review.advice.cells import Cells, Ints, parse_layout
 
 Bools = npt.NDArray[np.bool_]
@@ -144,7 +144,7 @@ class Divided:
             counts = (
                 setting.partitions_of(space) if setting.strategy == GRID else (1,) * len(space.dimensions)
             )
-            grid = Grid(space, counts, first)
+            grid = PartitionGrid(space, counts, first)
             self.counts[space.number] = grid.counts
             self.first[space.number] = first - 1
             first += grid.count

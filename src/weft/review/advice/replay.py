@@ -98,8 +98,8 @@ class Replay:
     def _join(self, row: Row) -> None:
         connection = self.network.at(row["node"]).connect()
         joining = (FEDERATION, "replay", str(row["federate"]), ())
-        handle, _ = connection.call("join_federation_execution", joining)
-        self._seats[row["federate"]] = _Seat(connection, row["node"], handle)
+        joined: Any = connection.call("join_federation_execution", joining)
+        self._seats[row["federate"]] = _Seat(connection, row["node"], joined[0])
         self.network.settle()
 
     def _resign(self, row: Row) -> None:

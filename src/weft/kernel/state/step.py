@@ -1,0 +1,70 @@
+"""A step: what a turn does in one federation for one of its members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kernel.state.effects import Callback, Transmit
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.parcels import Inform
+from weft.kernel.state.turn import Turn
+
+
+class Step:
+    """`member`: who acts, which is the federate that has called; the RTI (`federation.rti`) where nobody else acts."""
+
+    def __init__(self, turn: Turn, federation: Federation, member: Member) -> None:
+        self.turn = turn
+        self.federation = federation
+        self.member = member
+        # What is read most; the effects are the turn's own list.
+        self.node = turn.node
+        self.now = turn.now
+        self.effects = turn.effects
+
+    def tell_rti(self, what: str, arguments: tuple[Any, ...]) -> None:
+        """The RTI is to act on this when the turn ends (`mom.mom`)."""
+        turn = self.turn
+        if turn.told is None:
+            turn.told = []
+        turn.told.append((self.federation, what, arguments, turn.everywhere))
+
+    def order(self, member: Member, command: str, arguments: tuple[Any, ...]) -> None:
+        """Give a command that nobody waits for its place when the turn ends."""
+        turn = self.turn
+        if turn.orders is None:
+            turn.orders = []
+        turn.orders.append((self.federation, member, command, arguments))
+
+    def note(self, member: Member | None, *attributes: str) -> None:
+        """These MOM attributes of a member (or of the federation) have changed."""
+        self.tell_rti("note", (None if member is None else member.handle, attributes))
+
+    def callback(self, member: Member, method: str, arguments: tuple[Any, ...], number: int = 0) -> None:
+        """Tell a member, wherever it is; during a command that all nodes carry out, only a member here.
+
+        `number`: of the message that this is, if it came as one.
+        """
+        federation = self.federation
+        if member is federation.rti:
+            self.tell_rti(method, arguments)
+            return
+        if method == "discover_object_instance":
+            member.tally.discovered += 1
+        elif method == "remove_object_instance":
+            member.tally.removed += 1
+        if member.node == self.node:
+            if member.holds and method == "remove_object_instance" and member.timing.is_holding():
+                member.timing.held.append((method, arguments, number))
+            else:
+                self.effects.append(Callback(member.session, method, arguments, number))
+        elif not self.turn.everywhere:
+            parcel = Inform(
+                federation.name, federation.execution, federation.sequence, member.handle, method, arguments
+            )
+            self.effects.append(Transmit(member.node, parcel))
+
+    def pause_callback(self, member: Member, method: str, arguments: tuple[Any, ...]) -> None:
+        """A callback that pauses a member, or lets it go on."""
+        self.turn.pauses = True
+        self.callback(member, method, arguments)
