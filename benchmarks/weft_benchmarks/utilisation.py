@@ -19,6 +19,7 @@ from typing import Any
 
 from weft.channel import DispatchRecord, Event, RtInfo, interval, on, plan
 from weft.host.dispatch import HostDispatcher, OneThread, Preemptive, RealTimeChannel, realtime_standing
+from weft.host.dispatch.desks import D
 from weft_benchmarks.runner import say
 
 PERIODS = {"high": 0.050, "low": 0.100}
@@ -98,7 +99,7 @@ def on_one_core() -> None:
 
 
 def run_pairs(
-    dispatcher: HostDispatcher, works: dict[str, tuple[float, float, float]], seconds: float
+    dispatcher: HostDispatcher[D], works: dict[str, tuple[float, float, float]], seconds: float
 ) -> DispatchRecord:
     """Suppliers that get timeouts and push, and a consumer for each; works: name → period, supplier's and consumer's work."""
     infos = []
@@ -131,7 +132,7 @@ def end_to_end(record: DispatchRecord, name: str) -> list[int]:
     return [deadline - end for deadline, end in zip(due, ended, strict=False)][2:]
 
 
-def run_trial(dispatcher: HostDispatcher, works: dict[str, tuple[float, float, float]]) -> Trial:
+def run_trial(dispatcher: HostDispatcher[D], works: dict[str, tuple[float, float, float]]) -> Trial:
     record = run_pairs(dispatcher, works, TRIAL)
     return Trial({name: end_to_end(record, name) for name in works}, realtime_standing().fifo)
 

@@ -39,14 +39,14 @@ class Arrivals:
 def noting(patch: pytest.MonkeyPatch) -> Arrivals:
     """Federations founded from now on tell of what comes to their processes, until the patch is undone."""
     arrivals = Arrivals()
-    base: Any = vars(founding)["Causal"]  # or a mutant of it
+    base: Any = vars(founding)["CausalOrder"]  # or a mutant of it
 
     class Noting(base):  # type: ignore[misc]
         def _admit(self, step: Step, number: int, message: TaggedMessage, forwarded: bool = False) -> None:
             arrivals.tell(number, message.payload)
             super()._admit(step, number, message, forwarded)
 
-    patch.setattr(founding, "Causal", Noting)
+    patch.setattr(founding, "CausalOrder", Noting)
     return arrivals
 
 

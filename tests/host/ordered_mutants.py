@@ -16,7 +16,7 @@ from weft.kernel.federation import founding
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft" / "kernel" / "message" / "causal_order.py"
 
-HEARD = "parcel.arguments[0] in federation.members[FederateHandle.of(number)].declared.receives"
+HEARD = "parcel.message.interaction_class in federation.members[FederateHandle.of(number)].declared.receives"
 
 # name: what stands there, once, and what the mutant has instead
 MUTANTS = {
@@ -37,7 +37,7 @@ MUTANTS = {
         "            for released in ():\n",
     ),
     "messages of the next view are not kept": (
-        "            process.later.append(message)\n        else:",
+        "            process.later.append(stamped)\n        else:",
         "            pass\n        else:",
     ),
     "processes outlive their view": ("        process.current = process.sending\n", "        process.current.view = self.view\n"),
@@ -56,5 +56,5 @@ def mutated(name: str) -> Iterator[None]:
     made: dict[str, Any] = {"__name__": "weft.kernel.message.causal_mutant", "__file__": str(SOURCE)}
     exec(compile(source.replace(before, after), str(SOURCE), "exec"), made)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(founding, "Causal", made["Causal"])
+        patch.setattr(founding, "CausalOrder", made["CausalOrder"])
         yield

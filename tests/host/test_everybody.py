@@ -64,13 +64,13 @@ def test_what_everybody_has_read_leaves_nothing_but_references(tmp_path: Path) -
         assert len(receivers) == FEDERATES
         assert all(len(objects) == 1 for objects in receivers.values()), "each is there once, for all senders"
 
-        def ears(server: Server) -> int:
+        def recipients(server: Server) -> int:
             (federation,) = server.board.node.federations.values()
-            sent = [one for one in federation.audiences.values() if len(one.ears) == FEDERATES - 1]
+            sent = [one for one in federation.kept_recipients if len(one.here) == FEDERATES - 1]
             assert len(sent) == FEDERATES
-            return len({id(ear) for audience in sent for ear in audience.ears})
+            return len({id(one) for found in sent for one in found.here})
 
-        assert running.ask(ears) == FEDERATES
+        assert running.ask(recipients) == FEDERATES
 
 
 def test_what_many_send_at_once_goes_to_each_in_one_write() -> None:

@@ -74,7 +74,7 @@ def held_to_the_law(federation: Federation) -> None:
     data = snapshot(federation, 0.0)
     parcel = Welcome(federation.name, federation.execution, "S1", federation.sequence, data)
     _, again = decode_parcel(encode_parcel(parcel, 1))
-    assert not misfits(restored(again.data).audiences)
+    assert not misfits(restored(again.data).kept_recipients)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from weft.host.server.serving import Switchboard
 from weft.host.server.session import Served
 from weft.host.server.unpacking import ModuleLimits
 from weft.kernel import Effect
+from weft.kernel.state.messages import Interaction
 from weft.kernel.state.parcels import Data
 from weft.model.records import Credentials, RtiConfiguration
 from weft.wire.codec.codec import ServiceCodec
@@ -191,7 +192,8 @@ def test_served_federates_of_two_nodes() -> None:
     assert kind is ServiceClass.RELIABLE
     _, parcel = decode_parcel(payload)
     assert isinstance(parcel, Data)
-    assert isinstance(parcel.arguments[1], WireValues)
+    assert isinstance(parcel.message, Interaction)
+    assert isinstance(parcel.message.values, WireValues)
     assert not any(site.reports for site in pair.sites)
 
 

@@ -12,7 +12,7 @@ from host.ordered import CAUSAL, RECEIVE, Town, noting
 from weft import OrderType
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel.federation import founding
-from weft.kernel.message.causal_order import Causal
+from weft.kernel.message.causal_order import CausalOrder
 
 
 def uneven(nodes: int, seed: int, random: Random) -> SimulatedNetwork:
@@ -63,19 +63,19 @@ def test_random_federations_keep_causal_and_total_order(block: int, monkeypatch:
     assert waited > 50  # the runs put it to the test
 
 
-class NotCausal(Causal):
+class NotCausal(CausalOrder):
     """All goes on in receive order."""
 
-    def sends(self, *arguments: Any) -> bool:
+    def takes(self, *arguments: Any) -> bool:
         return False
 
-    def updates(self, *arguments: Any) -> bool:
+    def divides(self, *arguments: Any) -> bool:
         return False
 
 
 def test_receive_order_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """S0-2: the same runs with messages in receive order are caught by the same oracle."""
-    monkeypatch.setattr(founding, "Causal", NotCausal)
+    monkeypatch.setattr(founding, "CausalOrder", NotCausal)
     caught = 0
     for seed in range(20):
         made = town(seed)

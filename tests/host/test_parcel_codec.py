@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from weft.host.parcels.codec import ParcelError, decode_parcel, encode_parcel
 from weft.interest import AttributeWish
+from weft.kernel.ddm import matching
 from weft.kernel.state import parcels
+from weft.kernel.state.messages import DirectedInteraction, Interaction, Message, Update
 from weft.kernel.state.parcels import Caller, Data
 from weft.kernel.state.time_state import Report, View
 from weft.kernel.time.report_codec import pack_report, unpack_reports
 from weft.model import enums, errors, handles, records
+from weft.model.deliveries import stamp_from
 from weft.model.errors import RTIexception
 from weft.model.handles import Handle
 from weft.model.packed import PackedValues
@@ -88,7 +91,7 @@ def message(kind: type[Handle], *, packed: bool) -> Any:
     return given_values.map(pack) if packed else given_values
 
 
-def pack(given_values: dict[Any, bytes]) -> WireValues:
+def pack(given_values: dict[Any, bytes]) -> WireValues[Any]:
     return WireValues(list(given_values), write_values(given_values), b"", b"")
 
 
@@ -111,17 +114,20 @@ def data_parcels(draw: Any) -> Data:
     way = draw(of(handles.TransportationTypeHandle))
     instance = draw(of(handles.ObjectInstanceHandle))
     cls = draw(of(handles.InteractionClassHandle))
+    regions = draw(st.booleans())  # sent with regions
+    sender = draw(federates)
+    sent: Message
     if update:
-        rest: tuple[Any, ...] = (instance, given_values, tag, stamp)
-    elif service == "send_interaction":
-        rest = (cls, given_values, tag, way, stamp)
-    else:
-        rest = (cls, instance, given_values, tag, way, stamp)
-    if service != "send_directed_interaction" and draw(st.booleans()):  # sent with regions
         placed = st.lists(st.tuples(of(handles.AttributeHandle), extents), min_size=1, max_size=3).map(tuple)
-        rest = (*rest[:-1], draw(placed if update else extents), stamp)
-    number = draw(st.integers(0, 1 << 61))
-    return Data(draw(names), draw(names), draw(numbers), draw(federates), service, rest, number)
+        where = matching.from_carried(draw(placed)) if regions else None
+        sent = Update(sender, instance, given_values, tag, where, stamp_from(stamp))
+    elif service == "send_interaction":
+        at = matching.from_boxes(draw(extents)) if regions else None
+        sent = Interaction(sender, cls, given_values, tag, way, at, stamp_from(stamp))
+    else:
+        sent = DirectedInteraction(sender, cls, instance, given_values, tag, way, stamp_from(stamp))
+    sent.number = draw(st.integers(0, 1 << 61))
+    return Data(draw(names), draw(names), draw(numbers), sent, draw(st.none() | federates))
 
 
 @st.composite
@@ -194,6 +200,10 @@ def comparable(value: Any) -> Any:
     """With its types; exceptions and packed values by what they hold."""
     if isinstance(value, Exception):
         return type(value), str(value)
+    if isinstance(value, (Data, parcels.Ordered)):
+        return type(value), [comparable(item) for item in value.fields()]
+    if isinstance(value, Message):
+        return type(value), [comparable(item) for item in value.key()], value.urgent, value.priority
     if isinstance(value, PackedValues):
         return value.handles, value.unpack()
     if isinstance(value, dict):
@@ -266,9 +276,9 @@ def test_packed_values_keep_their_bytes() -> None:
     cls = handles.InteractionClassHandle.of(3)
     sent = pack(given_values)
     way = handles.TransportationTypeHandle.of(1)
-    parcel = Data("f", "e", 5, handles.FederateHandle.of(1), "send_interaction", (cls, sent, b"tag", way, ()))
-    _, found = decode_parcel(encode_parcel(parcel, 1))
-    got = found.arguments[1]
+    message = Interaction(handles.FederateHandle.of(1), cls, sent, b"tag", way, None, None)
+    _, found = decode_parcel(encode_parcel(Data("f", "e", 5, message), 1))
+    got = found.message.values
     assert got.values == sent.values
     assert got.shared == shared_fields(cls, sent.values, b"tag")
     assert got.target == cls

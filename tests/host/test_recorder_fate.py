@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -106,12 +107,16 @@ def test_a_reflection_that_waited_until_its_object_was_deleted_is_heard_at_a_ser
 
 # --- whatever goes wrong in it ----------------------------------------------------------------------------------------
 
+ROWS = (message_rows, callback_rows, call_rows, order_rows)
 ENTRIES: list[tuple[Any, str]] = [
     (module, name)
-    for module in (message_rows, callback_rows, call_rows, order_rows)
-    for name in vars(module)
-    if name.startswith("_") and name.endswith("_rows") and callable(vars(module)[name])
+    for module in ROWS
+    for name, found in vars(module).items()
+    if isinstance(found, FunctionType)
+    and found.__module__.startswith("weft.kernel.recording")
+    and (name.startswith("_") or found.__module__ != module.__name__)
 ]
+"""What the entries of the recorder are made of: functions of a module that are its own, or come from the others."""
 BOOK: list[tuple[Any, str]] = [
     (Book, "enter"),
     (Book, "add"),
@@ -185,7 +190,7 @@ def test_lost_rows_are_told_in_the_log_the_run_and_the_status(
     def planted(*_: Any) -> None:
         raise Planted("planted")
 
-    monkeypatch.setattr(call_rows, "_called_rows", planted)
+    monkeypatch.setattr(call_rows, "_called", planted)
     with serving(record=str(tmp_path)) as server:
         rti = RTIambassador()
         rti.connect(Recorder(), CallbackModel.EVOKED, server.address())

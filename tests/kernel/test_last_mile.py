@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from weft import OrderType
 from weft.kernel import LEAST_URGENT, Callback, LastMile, UrgentCallback
+from weft.model.deliveries import Removal, delivery_from
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -61,7 +62,7 @@ def callbacks(draw: st.DrawFn) -> Callback:
         found = (draw(OBJECTS), ObjectClassHandle.of(1), "name", FederateHandle.of(1))
         return Callback(1, DISCOVER, found)
     if what < 5:
-        return Callback(1, REMOVE, (draw(OBJECTS), b"", FederateHandle.of(1)))
+        return Callback(1, REMOVE, (), 0, Removal(draw(OBJECTS), b"", FederateHandle.of(1), None))
     priority, dynamic, sub = draw(
         st.tuples(
             st.sampled_from([0, 1, 2, LEAST_URGENT]), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1)
@@ -78,8 +79,19 @@ def callbacks(draw: st.DrawFn) -> Callback:
         return UrgentCallback(1, "deadline_missed", ({},), priority, RECEIVE, dynamic, sub)
     method, given, order = draw(messages())
     if what == 7:
-        return Callback(1, method, given)  # nothing is known of it
-    return UrgentCallback(1, method, given, priority, order, dynamic, sub)
+        return Callback(1, method, (), 0, delivery_from(method, given))  # nothing is known of it
+    return urgent(method, given, priority, order, dynamic, sub)
+
+
+def urgent(
+    method: str,
+    given: tuple[Any, ...],
+    priority: int,
+    order: OrderType | None,
+    dynamic: float = 0.0,
+    sub: int = 0,
+) -> UrgentCallback:
+    return UrgentCallback(1, method, (), priority, order, dynamic, sub, delivery=delivery_from(method, given))
 
 
 # --- the relations, as they are written down ------------------------------------------------------------------------
@@ -90,7 +102,8 @@ Part = tuple[str, tuple[Any, ...], OrderType | None, int]
 def parts(callback: Callback) -> list[Part]:
     """The messages of a callback, or itself."""
     if callback.method == GROUP:
-        return [(e.method, e.arguments, e.order, 0) for e in callback.arguments[1] if e.method != "timeout"]
+        events: Any = callback.arguments[1]
+        return [(e.method, e.arguments, e.order, 0) for e in events if e.method != "timeout"]
     order = callback.order if isinstance(callback, UrgentCallback) else None
     priority = callback.priority if isinstance(callback, UrgentCallback) else 0
     return [(callback.method, callback.arguments, order, priority)]
@@ -200,7 +213,7 @@ def test_an_alarm_passes_a_thousand_reports() -> None:
 
     def hear(number: int, priority: int) -> UrgentCallback:
         given: tuple[Any, ...] = (InteractionClassHandle.of(number), {}, b"", WAY, FederateHandle.of(1), None)
-        return UrgentCallback(1, HEAR, given, priority, RECEIVE)
+        return urgent(HEAR, given, priority, RECEIVE)
 
     inbox.extend(hear(1, LEAST_URGENT) for _ in range(1000))
     first = mile.take(inbox)

@@ -15,6 +15,7 @@ from support import fom as model
 from weft import CallbackModel, EmbeddedNode, FederateAmbassador, RTIambassador
 from weft.host.simulated.simulated import LinkProfile, SimulatedNetwork
 from weft.kernel import Callback
+from weft.model.deliveries import Reflection
 
 RATES = {"Slow": 0.5, "Medium": 3.0, "Fast": 20.0}
 SLOWER = model.extra_module(
@@ -41,11 +42,12 @@ class Watched(Seat):
         plain = connection.handle
 
         def handle(effect: Any) -> None:
-            if isinstance(effect, Callback) and effect.method == "reflect_attribute_values":
+            if isinstance(effect, Callback) and isinstance(effect.delivery, Reflection):
                 now = network.clock.now
                 self.callbacks.append((now, effect.arguments))
-                for attribute, value in effect.arguments[1].items():
-                    key = (effect.arguments[0], names[attribute])
+                assert isinstance(effect.delivery.values, dict)
+                for attribute, value in effect.delivery.values.items():
+                    key = (effect.delivery.instance, names[attribute])
                     self.values.setdefault(key, []).append((now, value))
             plain(effect)
 

@@ -180,8 +180,8 @@ def test_a_hot_callback_reads_as_in_the_general_way_or_not_at_all(data: Any) -> 
     found = reader.read(around + bytes(payload) + around, len(around), len(around) + len(payload))
     if found is not None:
         method, arguments = CODEC.decode_callback(bytes(payload))
-        assert (reader.method, found) == (method, arguments)
-        assert [type(each) for each in found] == [type(each) for each in arguments]
+        assert (found.method, found.arguments()) == (method, arguments)
+        assert [type(each) for each in found.arguments()] == [type(each) for each in arguments]
 
 
 def test_the_wrong_response() -> None:

@@ -87,8 +87,10 @@ def test_a_callback_with_a_time_is_read_as_by_the_codec(
     payload = codec.encode_callback(method, arguments)
     assert hot.read(payload, 0, len(payload)) is None  # nobody knows the federation's time yet
     hot.time = factory
-    assert hot.read(payload, 0, len(payload)) == codec.decode_callback(payload)[1] == arguments
-    assert hot.method == method
+    found = hot.read(payload, 0, len(payload))
+    assert found is not None
+    assert found.arguments() == codec.decode_callback(payload)[1] == arguments
+    assert found.method == method
     for cut in range(len(payload)):
         hot.read(payload[:cut], 0, cut)  # whatever it finds, it does not fail
 
@@ -103,8 +105,8 @@ def test_advances_and_grants_are_as_by_the_codec(data: st.DataObject, factory: A
     assert read_advance(payload + b"\x00") is None
     hot.time = factory
     grant = codec.encode_callback("time_advance_grant", (time,))
-    assert hot.read(grant, 0, len(grant)) == (time,)
-    assert hot.method == "time_advance_grant"
+    assert hot.read(grant, 0, len(grant)) is None
+    assert hot.read_grant(grant, 0, len(grant)) == time
 
 
 def test_what_is_no_time_goes_the_long_way() -> None:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any
+from typing import Generic, TypeVar
 
 from weft.model.handles import Handle
 
+Item = TypeVar("Item", bound=Handle)
+"""Handles of parameters or of attributes."""
 
-class PackedValues:
+
+class PackedValues(Generic[Item]):
     """An encoded map of parameters or attributes to values: which handles it has is known, the values are not looked at.
 
     The kernel treats it like the dict it stands for.  Whoever read it from the wire knows how to take a part of it and how to
     unpack it, and subclasses this.
     """
 
-    def __init__(self, handles: list[Handle]) -> None:
+    def __init__(self, handles: list[Item]) -> None:
         # Each of its class, as in the dict: the kernel keeps what it finds here.
-        self.handles: list[Any] = handles
+        self.handles = handles
 
-    def subset(self, wanted: Container[bytes]) -> PackedValues:
+    def subset(self, wanted: Container[bytes]) -> PackedValues[Item]:
         """Only what has one of these handles."""
         raise NotImplementedError
 
-    def unpack(self) -> dict[Handle, bytes]:
+    def unpack(self) -> dict[Item, bytes]:
         raise NotImplementedError
 
     def encoded(self, tag: bytes) -> bytes:

@@ -7,6 +7,7 @@ only its number and what is different each time.
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any, Final, Protocol
 
 Pattern = tuple[tuple[str, Any], ...]
@@ -41,7 +42,7 @@ def _rows_of(pattern: Pattern) -> list[Pattern]:
     return [one + pattern[:-1] for one in last[1]] if last[0] == EACH else [pattern]
 
 
-class ChannelNotice(Protocol):
+class ChannelEntry(Protocol):
     """What an event channel has noticed."""
 
     @property
@@ -85,6 +86,18 @@ class Recorder:
         """The number that the next shape gets; a recorder that follows this one begins there, as numbers are remembered."""
         raise NotImplementedError
 
+    def __enter__(self) -> Recorder:
+        """What is recorded inside may fail (`fail`)."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.fail(error)
+        return True
+
     def learn(self, key: object, rows: tuple[Pattern, ...]) -> int:
         """The number of a shape that is to be known by that key."""
         raise NotImplementedError
@@ -97,7 +110,12 @@ class Recorder:
         raise NotImplementedError
 
     def add(
-        self, cause_source: int, cause: int, time: int | float | None, control: int, more: dict[str, object] | None
+        self,
+        cause_source: int,
+        cause: int,
+        time: int | float | None,
+        control: int,
+        more: dict[str, object] | None,
     ) -> None:
         """What most entries do not have, once, of the one made last: 0 and None for nothing."""
         raise NotImplementedError
@@ -110,11 +128,8 @@ class Recorder:
         """From now on the node knows what the command of that number has changed (`Federation.sequence`)."""
         raise NotImplementedError
 
-    def happened(self, happening: ChannelNotice) -> None:
-        """An event channel has noticed something (its `record`); may come from any thread, and late.
-
-        A happening has kind, mono_ns, name, operation, priority, sub_priority, deadline_ns, queue and detail.
-        """
+    def happened(self, happening: ChannelEntry) -> None:
+        """An event channel has noticed something (its `record`); may come from any thread, and late."""
         raise NotImplementedError
 
     def took_part(self, node: str) -> None:

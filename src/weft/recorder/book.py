@@ -33,11 +33,12 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Final
 
+from weft.model.handles import Handle
 from weft.model.packed import PackedValues
-from weft.model.recording import NO_OBJECT, ChannelNotice, Pattern, Recorder, rows_in
+from weft.model.recording import NO_OBJECT, ChannelEntry, Pattern, Recorder, rows_in
 
 try:
     from librt.strings import BytesWriter, write_f64_le, write_i32_le, write_i64_le
@@ -110,7 +111,7 @@ class Book(Recorder):
     ) -> None:
         super().__init__()
         self.others: dict[str, None] = {}  # nodes that have, or had, members
-        self._happenings: deque[ChannelNotice] = deque()  # appended to by any thread
+        self._happenings: deque[ChannelEntry] = deque()  # appended to by any thread
         self._payloads = payloads
         self._form = _KEPT if payloads else SIZED
         self._most_entries = most_entries
@@ -155,7 +156,7 @@ class Book(Recorder):
     def next_shape(self) -> int:
         return self.first + len(self._shapes)
 
-    def learn(self, key: object, rows: tuple[Pattern, ...]) -> int:
+    def learn(self, key: Hashable, rows: tuple[Pattern, ...]) -> int:
         if len(self.shapes) >= SHAPES or self._remembered >= ROWS:
             self._turn_over()
         number = self.next_shape()
@@ -194,7 +195,7 @@ class Book(Recorder):
             self._commands.pop()
         self._commands.append((self.count, command))
 
-    def happened(self, happening: ChannelNotice) -> None:
+    def happened(self, happening: ChannelEntry) -> None:
         self._happenings.append(happening)
 
     def _enter_happenings(self) -> None:
@@ -345,7 +346,7 @@ class Book(Recorder):
         self._kept += size
         return size
 
-    def _unpacked(self, values: PackedValues, tag: bytes) -> tuple[int, int]:
+    def _unpacked(self, values: PackedValues[Handle], tag: bytes) -> tuple[int, int]:
         """Flags and size of what came packed, but not along a lane."""
         fields = values.encoded(tag)  # which has the tag in it
         size = len(fields)

@@ -42,7 +42,7 @@ from weft.model.errors import (
     RTIexception,
 )
 from weft.model.handles import FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle
-from weft.ordering.group import Stamp
+from weft.ordering.group import GroupStamp
 from weft.ordering.group_tags import ID_SIZE, split_tag
 
 # The places of the tag, of the sender and of the instance (none: -1) among the arguments.
@@ -229,7 +229,7 @@ class Seat:
             return self._unordered(method, arguments, instance)  # the instance is gone, whoever crashed
         return self._admit(stamp, HeldCallback(method, arguments, instance))
 
-    def _admit(self, stamp: Stamp, held: HeldCallback) -> list[Call]:
+    def _admit(self, stamp: GroupStamp, held: HeldCallback) -> list[Call]:
         if held.instance is not None:
             self.work.holding[held.instance] += 1
         refused = self.party.group.counts.refused

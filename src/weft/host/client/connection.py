@@ -31,7 +31,7 @@ from weft.host.conventions import GATHER_ANSWERS, OPERATOR, SORTS_CALLBACKS
 from weft.host.effects import Inbox
 from weft.host.sizes import ASK_LIMITS, Most, told_most
 from weft.kernel import PAUSES, Callback, UrgentCallback
-from weft.kernel.recording.message_rows import MESSAGES
+from weft.model.deliveries import Removal, delivery_from
 from weft.model.errors import ConnectionFailed, NotConnected, RTIexception, RTIinternalError
 from weft.model.records import (
     PLAIN_PASSWORD,
@@ -504,15 +504,20 @@ class RemoteConnection:
 
     def _called_back(self, frame: FrameReader) -> None:
         hot = self._hot
-        arguments = hot.read(frame.data, frame.start, frame.end)
-        if arguments is not None:
-            self._inbox.put(Callback(0, hot.method, arguments, frame.sequence))
+        delivery = hot.read(frame.data, frame.start, frame.end)
+        granted = hot.read_grant(frame.data, frame.start, frame.end) if delivery is None else None
+        if delivery is not None:
+            self._inbox.put(Callback(0, delivery.method, (), frame.sequence, delivery))
+        elif granted is not None:
+            self._inbox.put(Callback(0, "time_advance_grant", (granted,), frame.sequence))
         else:
             found = self._codec.decode_callback(frame.payload)
+            delivery = delivery_from(found[0], found[1])
             urgent = read_urgent(frame.payload)
             if urgent is None:
-                number = frame.sequence if found[0] in MESSAGES else 0
-                self._inbox.put(Callback(0, found[0], found[1], number))
+                brings = delivery is not None and not isinstance(delivery, Removal)
+                number = frame.sequence if brings else 0
+                self._inbox.put(Callback(0, found[0], found[1], number, delivery))
             else:
                 priority, order, dynamic, sub, watched = urgent
                 ticket = frame.sequence if watched else 0
@@ -527,6 +532,7 @@ class RemoteConnection:
                         sub,
                         ticket,
                         0 if watched else frame.sequence,
+                        delivery,
                     )
                 )
                 if watched:

@@ -32,7 +32,7 @@ class RunRows(NamedTuple):
     troubles: list[str]
 
 
-class Happened(Protocol):
+class Timed(Protocol):
     """What a record has kept: it has the columns of `WRITTEN`, too."""
 
     @property
@@ -40,7 +40,7 @@ class Happened(Protocol):
 
 
 def write_run(
-    directory: str | Path, channel: str, happened: Iterable[Happened], node: str = "", wall_clock: bool = True
+    directory: str | Path, channel: str, happened: Iterable[Timed], node: str = "", wall_clock: bool = True
 ) -> Path:
     """A new run below the directory, of all that a channel's record has kept; returns its folder.
 
@@ -90,7 +90,7 @@ def read_run(path: str | Path, progress: Callable[[int, int], None] | None = Non
     return found
 
 
-def _table(schema: pa.Schema, rows: list[Happened], first: int, shift: int | None) -> pa.Table:
+def _table(schema: pa.Schema, rows: list[Timed], first: int, shift: int | None) -> pa.Table:
     import pyarrow as pa
 
     columns: dict[str, list[object]] = {name: [getattr(row, name) for row in rows] for name in WRITTEN}
@@ -113,14 +113,14 @@ def _shown(table: pa.Table) -> list[Row]:
     return [row for row in rows if row.kind != "drop" or row.priority is not None]
 
 
-def _values(column: pa.ChunkedArray) -> list[object]:
+def _values(column: pa.ChunkedArray) -> list[str | int | None]:
     """Words are looked up once each, and not for every row."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
-        values: list[object] = column.to_pylist()
+        values: list[str | int | None] = column.to_pylist()
         return values
-    found: list[object] = []
+    found: list[str | int | None] = []
     for chunk in column.chunks:
         words = chunk.dictionary.to_pylist()
         found += [None if code is None else words[code] for code in chunk.indices.to_pylist()]

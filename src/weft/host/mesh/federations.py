@@ -52,7 +52,6 @@ from weft.kernel.state.parcels import (
 )
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
-from weft.kernel.time.stamps import is_stamped
 from weft.model.errors import RTIinternalError
 from weft.model.log_text import ERROR, LogText
 from weft.model.records import Source
@@ -154,7 +153,7 @@ class MeshedNode:
         federation = self.node.federations.get(parcel.federation)
         if federation is not None:
             step = Step(Turn(self.node.name, self.now), federation, federation.rti)
-            order_rows.lost(step, parcel, node, reliable, "there was no way to that node")
+            order_rows.lost(step, parcel.message, node, reliable, "there was no way to that node")
 
     def _cast(self, effect: Cast) -> None:
         """What is held back from one of the nodes goes to each by itself."""
@@ -274,7 +273,7 @@ def _place(commit: Commit) -> int:
 
 
 def class_of(parcel: object, reliable: bool) -> ServiceClass:
-    if isinstance(parcel, Data) and is_stamped(parcel.arguments[-1]):
+    if isinstance(parcel, Data) and parcel.message.in_time_stamp_order():
         return _CAUSAL
     if isinstance(parcel, (Data, Ordered)):
         return _RELIABLE if reliable else _BEST_EFFORT

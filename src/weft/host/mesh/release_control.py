@@ -13,12 +13,28 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft.fabric import ReleaseRule, Topology, kept_back, kept_names
+from weft.fom.catalog import ObjectClassEntry
 from weft.kernel.federation.plain import callback_from_plain, callback_to_plain
 from weft.kernel.state.federation import Federation
+from weft.kernel.state.messages import (
+    DirectedInteraction,
+    Interaction,
+    Message,
+    Nothing,
+    Update,
+    attributes_of,
+)
 from weft.kernel.state.parcels import Data, Ordered, Share
-
-_VALUES = {"receive_interaction": 1, "reflect_attribute_values": 1, "receive_directed_interaction": 2}
-"""Callbacks with values, and where these are."""
+from weft.model.deliveries import (
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
+    Delivery,
+    ParameterValues,
+    Reflection,
+    Removal,
+    delivery_from,
+)
+from weft.model.handles import AttributeHandle, InteractionClassHandle
 
 
 class ReleaseControl:
@@ -47,28 +63,24 @@ class ReleaseControl:
         return parcel
 
     def _data(self, kept: frozenset[str], parcel: Data, federation: Federation) -> Data | None:
-        at = 2 if parcel.service == "send_directed_interaction" else 1
-        arguments = list(parcel.arguments)
-        values = _released(kept, federation, arguments[0], arguments[at])
-        if values is None:
-            return None
-        if values is arguments[at]:
-            return parcel
-        arguments[at] = values
-        return parcel._replace(arguments=tuple(arguments))
+        passed = _released(kept, federation, parcel.message)
+        if passed is None or passed is parcel.message:
+            return None if passed is None else parcel
+        return Data(parcel.federation, parcel.execution, parcel.after, passed, parcel.only)
 
     def _ordered(self, kept: frozenset[str], parcel: Ordered, federation: Federation) -> Ordered | None:
         """Others wait for a message in causal order: one that is kept back goes as an empty one, which nobody is told of."""
-        if parcel.service not in ("send_interaction", "update_attribute_values", "send_directed_interaction"):
+        if not isinstance(parcel.message, (Interaction, Update, DirectedInteraction)):
             return parcel
-        passed = self._data(kept, parcel.plain(), federation)
+        passed = _released(kept, federation, parcel.message)
         if passed is None and not parcel.tag:
             return None
         made = parcel.copy()
         if passed is not None:
-            made.arguments = passed.arguments
+            made.message = passed
         else:
-            made.service, made.arguments, made.to = "", (), ()
+            made.message, made.to = Nothing(parcel.message.sender), ()
+            made.message.number = parcel.message.number
         return made
 
     def _share(self, kept: frozenset[str], data: dict[int, Any], federation: Federation) -> dict[int, Any]:
@@ -77,12 +89,12 @@ class ReleaseControl:
         for member, private in data.items():
             held = []
             for method, arguments in map(callback_from_plain, private["held"]):
-                at = _VALUES.get(method)
-                if at is not None:
-                    values = _released(kept, federation, arguments[0], arguments[at])
-                    if values is None:
+                delivery = delivery_from(method, arguments)
+                if delivery is not None and not isinstance(delivery, Removal):
+                    delivery = _released_delivery(kept, federation, delivery)
+                    if delivery is None:
                         continue
-                    arguments = (*arguments[:at], values, *arguments[at + 1 :])
+                    arguments = delivery.arguments()
                 held.append(callback_to_plain(method, arguments))
             found[member] = private | {"held": held}
         return found
@@ -97,25 +109,69 @@ def _kept_on_way(topology: Topology, rules: tuple[ReleaseRule, ...], start: str,
     return found
 
 
-def _released(kept: frozenset[str], federation: Federation, target: Any, values: Any) -> Any:
-    """The values that may go; None if the message may not.  The target is an interaction class or an instance."""
-    interaction = federation.catalog.interaction_classes.get(target)
-    members: Any
-    if interaction is not None:
-        if kept_back(kept, interaction.name):
-            return None
-        name, members = interaction.name, interaction.parameters
-    else:
-        instance = federation.instances.get(target)
+def _released(kept: frozenset[str], federation: Federation, message: Message) -> Message | None:
+    """The message as it may go; None if nothing of it may."""
+    if isinstance(message, Update):
+        instance = federation.instances.get(message.instance)
         if instance is None:
             return None  # it is gone, and nobody would hear of it
-        name, members = instance.entry.name, instance.entry.attributes
+        sent = message.attributes()
+        allowed = _allowed_attributes(kept, instance.entry, sent)
+        if len(allowed) == len(sent):
+            return message
+        return message.part(tuple(allowed)) if allowed else None
+    if isinstance(message, (Interaction, DirectedInteraction)):
+        values = _allowed_parameters(kept, federation, message.interaction_class, message.values)
+        if values is None or values is message.values:
+            return None if values is None else message
+        return message.with_values(values)
+    return message
+
+
+def _released_delivery(kept: frozenset[str], federation: Federation, delivery: Delivery) -> Delivery | None:
+    if isinstance(delivery, Reflection):
+        instance = federation.instances.get(delivery.instance)
+        if instance is None:
+            return None
+        sent = list(delivery.values) if isinstance(delivery.values, dict) else delivery.values.handles
+        allowed = _allowed_attributes(kept, instance.entry, sent)
+        if len(allowed) == len(sent):
+            return delivery
+        return delivery.with_values(attributes_of(delivery.values, tuple(allowed))) if allowed else None
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
+        values = _allowed_parameters(kept, federation, delivery.interaction_class, delivery.values)
+        return None if values is None else delivery.received_at(delivery.interaction_class, values)
+    return delivery
+
+
+def _allowed_attributes(
+    kept: frozenset[str], entry: ObjectClassEntry, sent: list[AttributeHandle]
+) -> list[AttributeHandle]:
+    return [
+        handle
+        for handle in sent
+        if handle in entry.attributes and not kept_back(kept, entry.name, entry.attributes[handle].name)
+    ]
+
+
+def _allowed_parameters(
+    kept: frozenset[str],
+    federation: Federation,
+    interaction_class: InteractionClassHandle,
+    values: ParameterValues,
+) -> ParameterValues | None:
+    """The values that may go; None if an interaction of that class may not."""
+    entry = federation.catalog.interaction_classes[interaction_class]
+    if kept_back(kept, entry.name):
+        return None
     sent = list(values) if isinstance(values, dict) else values.handles
-    allowed = [h for h in sent if h in members and not kept_back(kept, name, members[h].name)]
+    allowed = [
+        handle
+        for handle in sent
+        if handle in entry.parameters and not kept_back(kept, entry.name, entry.parameters[handle].name)
+    ]
     if len(allowed) == len(sent):
         return values
-    if not allowed and interaction is None:
-        return None
     if isinstance(values, dict):
         return {handle: values[handle] for handle in allowed}
     return values.subset(allowed)

@@ -15,8 +15,16 @@ import struct
 from typing import Any, NamedTuple
 
 from weft.host.files import cbor
-from weft.host.parcels.data import DATA, decode_data, encode_data, read_varint, varint
-from weft.host.parcels.ordered import ORDERED, decode_ordered, encode_ordered
+from weft.host.parcels.data import (
+    DATA,
+    decode_data,
+    encode_data,
+    message_data,
+    message_from,
+    read_varint,
+    varint,
+)
+from weft.host.parcels.ordered import ORDERED, decode_ordered, encode_ordered, hurry
 from weft.host.parcels.plain import ParcelError, from_plain, to_plain
 from weft.host.parcels.time import BOUND, REPORT, decode_bound, decode_report, encode_bound, encode_report
 from weft.kernel.state.parcels import (
@@ -58,6 +66,52 @@ class _Form(NamedTuple):
     plain: int = -1  # the field that is plain data already
 
 
+def _data(
+    federation: str,
+    execution: str,
+    after: int,
+    sender: FederateHandle,
+    service: str,
+    arguments: tuple[Any, ...],
+    number: int,
+    only: FederateHandle | None,
+) -> Data:
+    return Data(federation, execution, after, message_from(sender, service, arguments, number), only)
+
+
+def _data_fields(parcel: Data) -> tuple[object, ...]:
+    message = parcel.message
+    service, arguments, number = message_data(message)
+    names = (parcel.federation, parcel.execution, parcel.after)
+    return (*names, message.sender, service, arguments, number, parcel.only)
+
+
+def _ordered(
+    federation: str,
+    execution: str,
+    after: int,
+    sender: FederateHandle,
+    service: str,
+    arguments: tuple[Any, ...],
+    tag: bytes,
+    to: tuple[int, ...],
+    priority: int,
+    forwarded: bool,
+    number: int,
+) -> Ordered:
+    message = message_from(sender, service, arguments, number)
+    hurry(message, tag, priority)
+    return Ordered(federation, execution, after, message, tag, to, forwarded)
+
+
+def _ordered_fields(parcel: Ordered) -> tuple[object, ...]:
+    message = parcel.message
+    service, arguments, number = message_data(message)
+    names = (parcel.federation, parcel.execution, parcel.after)
+    order = (parcel.tag, parcel.to, message.priority, parcel.forwarded)
+    return (*names, message.sender, service, arguments, *order, number)
+
+
 _FORMS = [
     _Form(2, Request, (str, _CALLER, _FEDERATE, str, tuple, str)),
     _Form(3, Commit, (str, int, _CALLER, _FEDERATE, str, tuple)),
@@ -66,7 +120,7 @@ _FORMS = [
     _Form(6, Claim, (str, str, _CALLER)),
     _Form(7, Locate, (str, Caller)),
     _Form(8, Release, (str, Caller)),
-    _Form(9, Data, (str, str, int, FederateHandle, str, tuple, int)),
+    _Form(9, _data, (str, str, int, FederateHandle, str, tuple, int, _FEDERATE)),
     _Form(10, Inform, (str, str, int, FederateHandle, str, tuple)),
     _Form(11, Mark, (str, str, int)),
     _Form(12, Share, (str, str, int, dict), plain=3),
@@ -78,10 +132,13 @@ _FORMS = [
     _Form(BOUND, TimeBound, ()),
     _Form(22, Retraction, (str, str, int, bytes)),
     _Form(23, Settled, (str, str, int, FederateHandle, int)),
-    _Form(17, Ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool, int)),
+    _Form(17, _ordered, (str, str, int, FederateHandle, str, tuple, bytes, tuple, int, bool, int)),
 ]
-_BY_KIND = {form.kind: form for form in _FORMS}
 _BY_CODE = {form.code: form for form in _FORMS}
+_BY_KIND: dict[object, _Form] = {form.kind: form for form in _FORMS} | {
+    Data: _BY_CODE[9],
+    Ordered: _BY_CODE[17],
+}
 _MISFITS = (
     LookupError,
     TypeError,
@@ -117,11 +174,17 @@ def encode_parcel(parcel: Any, boot: int) -> bytes:
             else _caller_data(value)
             if isinstance(value, Caller)
             else to_plain(value)
-            for at, value in enumerate(parcel.fields() if isinstance(parcel, Ordered) else parcel)
+            for at, value in enumerate(_fields_of(parcel))
         ]
         return bytes([form.code]) + varint(boot) + cbor.encode(fields)
     except _MISFITS as misfit:
         raise ParcelError(f"{type(parcel).__name__} cannot be sent: {misfit}") from misfit
+
+
+def _fields_of(parcel: Any) -> tuple[object, ...]:
+    if isinstance(parcel, Data):
+        return _data_fields(parcel)
+    return _ordered_fields(parcel) if isinstance(parcel, Ordered) else parcel
 
 
 def decode_parcel(data: bytes) -> tuple[int, Any]:

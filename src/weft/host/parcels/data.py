@@ -25,7 +25,27 @@ import struct
 from typing import Any, Final
 
 from weft.host.parcels.plain import ParcelError
+from weft.kernel.ddm import matching
+from weft.kernel.state.messages import (
+    Deletion,
+    DirectedInteraction,
+    Interaction,
+    Message,
+    Nothing,
+    Update,
+    numbered,
+)
 from weft.kernel.state.parcels import Data
+from weft.kernel.state.region_state import Extents, Where
+from weft.model.deliveries import (
+    AttributeValues,
+    ParameterValues,
+    Stamp,
+    attribute_values,
+    checked,
+    parameter_values,
+    stamp_from,
+)
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -36,9 +56,16 @@ from weft.model.handles import (
     ParameterHandle,
     TransportationTypeHandle,
 )
-from weft.model.time import HLAfloat64Time, HLAinteger64Time
+from weft.model.packed import Item
+from weft.model.time import HLAfloat64Time, HLAinteger64Time, LogicalTime
 from weft.wire.codec.hot import scan_values, shared_fields
-from weft.wire.codec.known_handles import ATTRIBUTES, PARAMETERS
+from weft.wire.codec.known_handles import (
+    ATTRIBUTES,
+    INTERACTION_CLASSES,
+    OBJECT_INSTANCES,
+    PARAMETERS,
+    HandleCache,
+)
 from weft.wire.codec.packed import WireValues
 
 _RECEIVE: Final = OrderType.RECEIVE
@@ -53,12 +80,6 @@ _INTEGER_TIME: Final = 16
 _STAMPED: Final = 32
 _REGIONS: Final = 64
 _NUMBERED: Final = 128
-_SERVICES: Final = {
-    "update_attribute_values": _UPDATE,
-    "send_interaction": _SEND,
-    "send_directed_interaction": _DIRECTED,
-}
-_NAMES: Final = ["update_attribute_values", "send_interaction", "send_directed_interaction"]
 _KEPT: Final = 1024
 _unpack_int: Final = struct.Struct(">q").unpack_from
 _unpack_float: Final = struct.Struct(">d").unpack_from
@@ -99,74 +120,59 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 def encode_data(parcel: Data, boot: int) -> bytes | None:
     """None if it is not of the common form."""
-    federation, execution, after, sender, service, arguments, number = parcel
+    if parcel.only is not None:
+        return None
     head = [b"\x01", varint(boot)]
-    return write_fields(head, federation, execution, after, sender, service, arguments, number)
+    return write_fields(head, parcel.federation, parcel.execution, parcel.after, parcel.message)
 
 
 def write_fields(
-    parts: list[bytes],
-    federation: str,
-    execution: str,
-    after: int,
-    sender: FederateHandle,
-    name: str,
-    arguments: tuple[Any, ...],
-    count: int,
+    parts: list[bytes], federation: str, execution: str, after: int, message: Message
 ) -> bytes | None:
-    """Those of a `Data`, behind these parts; `count`: its number among the messages of its sender."""
-    service = _SERVICES.get(name, -1)
-    regions: Any = None
-    if service == _UPDATE:
-        target, values, tag = arguments[:3]
-        stamp = arguments[-1]
+    """Those of a `Data`, behind these parts."""
+    values: ParameterValues | AttributeValues
+    if isinstance(message, Update):
+        service = _UPDATE
+        target: bytes = message.instance
         more = b""
-        if len(arguments) > 4:
-            regions = arguments[3]
-    elif service == _SEND:
-        target, values, tag, more = arguments[:4]
-        stamp = arguments[-1]
-        if len(arguments) > 5:
-            regions = arguments[4]
-    elif service == _DIRECTED:
-        target, instance, values, tag, way, stamp = arguments
-        if len(instance) != 4 or len(way) != 4:
+        values = message.values
+    elif isinstance(message, Interaction):
+        service = _SEND
+        target = message.interaction_class
+        more = message.transportation
+        values = message.values
+    elif isinstance(message, DirectedInteraction):
+        service = _DIRECTED
+        target = message.interaction_class
+        if len(message.target) != 4 or len(message.transportation) != 4:
             return None
-        more = instance + way
+        more = message.target + message.transportation
+        values = message.values
     else:
         return None
+    sender = message.sender
     if len(target) != 4 or len(more) & 3 or len(sender) != 4:
         return None
     flags = service
     time = b""
-    if stamp:
-        if len(stamp) != 4 or stamp[1] is not stamp[2]:
+    stamp = message.stamp
+    if stamp is not None:
+        stamp_flags, time = _stamp(stamp, sender)
+        if not stamp_flags:
             return None
-        number = b""
-        if stamp[1] is _TIMESTAMP:
-            if len(stamp[3]) != 12 or stamp[3][:4] != sender:
-                return None
-            flags |= _STAMPED
-            number = stamp[3][4:]
-        elif stamp[1] is not _RECEIVE or stamp[3]:
-            return None
-        flags |= _TIMED
-        if isinstance(stamp[0], HLAinteger64Time):
-            flags |= _INTEGER_TIME
-        elif not isinstance(stamp[0], HLAfloat64Time):
-            return None
-        time = stamp[0].encode() + number
-    if count and not flags & _STAMPED:
+        flags |= stamp_flags
+    if message.number and not flags & _STAMPED:
         flags |= _NUMBERED
-        time = varint(count) + time
+        time = varint(message.number) + time
+    regions = _regions_of(message)
+    if regions:
+        flags |= _REGIONS
     parts += (head_of(federation, execution), varint(after), sender)
     flags_at = len(parts)
+    tag = message.tag
     parts += (b"", target, more, varint(len(tag)), tag, time)
-    if regions is not None:
-        flags |= _REGIONS
-        written = _placed(regions) if service == _UPDATE else _boxes(regions)
-        parts.append(varint(len(written)))
-        parts.append(written)
+    if regions:
+        parts += (varint(len(regions)), regions)
     if isinstance(values, WireValues):
         flags |= _PACKED
         parts.append(values.values)
@@ -174,13 +180,39 @@ def write_fields(
         for handle, value in values.items():
             if len(handle) != 4:
                 return None
-            parts.append(handle)
-            parts.append(varint(len(value)))
-            parts.append(value)
+            parts += (handle, varint(len(value)), value)
     else:
         return None
     parts[flags_at] = bytes([flags])
     return b"".join(parts)
+
+
+def _stamp(stamp: Stamp, sender: FederateHandle) -> tuple[int, bytes]:
+    """The flags and the bytes of a stamp; no flags if it is not of the common form."""
+    if stamp.sent is not stamp.received:
+        return 0, b""
+    flags = _TIMED
+    number = b""
+    if stamp.sent is _TIMESTAMP:
+        retraction = stamp.retraction
+        if retraction is None or len(retraction) != 12 or retraction[:4] != sender:
+            return 0, b""
+        flags |= _STAMPED
+        number = retraction[4:]
+    elif stamp.sent is not _RECEIVE or stamp.retraction:
+        return 0, b""
+    if isinstance(stamp.time, HLAinteger64Time):
+        flags |= _INTEGER_TIME
+    return flags, stamp.time.encode() + number
+
+
+def _regions_of(message: Message) -> bytes:
+    """Where it is sent; empty: in the default region."""
+    if isinstance(message, Interaction) and message.at is not None:
+        return _boxes(matching.boxes(message.at))
+    if isinstance(message, Update) and message.where is not None:
+        return _placed(matching.carried(message.where))
+    return b""
 
 
 def head_of(federation: str, execution: str) -> bytes:
@@ -224,11 +256,11 @@ def names_at(data: bytes, at: int) -> tuple[tuple[str, str], int]:
 
 def decode_data(data: bytes, at: int) -> Data:
     """`at`: behind the boot."""
-    federation, execution, after, sender, service, arguments, number = read_fields(data, at)
-    return Data(federation, execution, after, sender, service, arguments, number)
+    federation, execution, after, message = read_fields(data, at)
+    return Data(federation, execution, after, message)
 
 
-def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, str, tuple[Any, ...], int]:
+def read_fields(data: bytes, at: int) -> tuple[str, str, int, Message]:
     """Those of a `Data`, which begin there."""
     names, at = names_at(data, at)
     after, at = read_varint(data, at)
@@ -244,67 +276,74 @@ def read_fields(data: bytes, at: int) -> tuple[str, str, int, FederateHandle, st
     if end > len(data):
         raise ParcelError("a message that ends too soon")
     tag = data[tag_at:end]
-    stamp: tuple[Any, ...] = ()
     number = 0
     if flags & _NUMBERED:
         number, end = read_varint(data, end)
         if not number or flags & _STAMPED:
             raise ParcelError("a number where none can be")
-    if flags & _TIMED:
-        if end + 8 > len(data):
-            raise ParcelError("a time that ends too soon")
-        time: Any
-        if flags & _INTEGER_TIME:
-            time = HLAinteger64Time(_unpack_int(data, end)[0])
-        else:
-            time = HLAfloat64Time(_unpack_float(data, end)[0])
-        stamp = (time, _RECEIVE, _RECEIVE, None)
-        end += 8
-        if flags & _STAMPED:
-            if end + 8 > len(data):
-                raise ParcelError("a stamp that ends too soon")
-            handle = MessageRetractionHandle(sender + data[end : end + 8])
-            stamp = (stamp[0], _TIMESTAMP, _TIMESTAMP, handle)
-            end += 8
-    elif flags & _STAMPED:
-        raise ParcelError("a stamp without a time")
-    regions: Any = None
+    stamp, end = _read_stamp(data, end, flags, sender)
+    regions = b""
     if flags & _REGIONS:
         size, end = read_varint(data, end)
         if end + size > len(data) or service == _DIRECTED:
             raise ParcelError("regions that end too soon")
-        regions = _read_regions(data[end : end + size], service == _UPDATE)
+        regions = data[end : end + size]
         end += size
-    values: Any = (
-        _packed(data, end, target, tag, service == _UPDATE)
-        if flags & _PACKED
-        else _plain(data, end, service == _UPDATE)
-    )
-    arguments: tuple[Any, ...]
+    packed = bool(flags & _PACKED)
+    message: Message
     if service == _UPDATE:
-        arguments = (ObjectInstanceHandle(target), values, tag, stamp)
-        if regions is not None:
-            arguments = (*arguments[:3], regions, stamp)
-    elif service == _SEND:
-        way = TransportationTypeHandle(data[at + 9 : at + 13])
-        arguments = (InteractionClassHandle(target), values, tag, way, stamp)
-        if regions is not None:
-            arguments = (*arguments[:4], regions, stamp)
+        attributes: AttributeValues = (
+            _packed(data, end, target, tag, ATTRIBUTES) if packed else _plain(data, end, AttributeHandle)
+        )
+        where = _read_placed(regions) if flags & _REGIONS else None
+        message = Update(sender, OBJECT_INSTANCES.get(target), attributes, tag, where, stamp)
     else:
-        instance = ObjectInstanceHandle(data[at + 9 : at + 13])
-        way = TransportationTypeHandle(data[at + 13 : at + 17])
-        arguments = (InteractionClassHandle(target), instance, values, tag, way, stamp)
-    return names[0], names[1], after, sender, _NAMES[service], arguments, number
+        values: ParameterValues = (
+            _packed(data, end, target, tag, PARAMETERS) if packed else _plain(data, end, ParameterHandle)
+        )
+        kind = INTERACTION_CLASSES.get(target)
+        if service == _SEND:
+            way = TransportationTypeHandle(data[at + 9 : at + 13])
+            extents = _read_extents(regions) if flags & _REGIONS else None
+            message = Interaction(sender, kind, values, tag, way, extents, stamp)
+        else:
+            instance = ObjectInstanceHandle(data[at + 9 : at + 13])
+            way = TransportationTypeHandle(data[at + 13 : at + 17])
+            message = DirectedInteraction(sender, kind, instance, values, tag, way, stamp)
+    message.number = number
+    return names[0], names[1], after, numbered(message)
 
 
-def _placed(carried: Any) -> bytes:
+def _read_stamp(data: bytes, end: int, flags: int, sender: FederateHandle) -> tuple[Stamp | None, int]:
+    """The stamp, and where it ends."""
+    if not flags & _TIMED:
+        if flags & _STAMPED:
+            raise ParcelError("a stamp without a time")
+        return None, end
+    if end + 8 > len(data):
+        raise ParcelError("a time that ends too soon")
+    time: LogicalTime
+    if flags & _INTEGER_TIME:
+        time = HLAinteger64Time(_unpack_int(data, end)[0])
+    else:
+        time = HLAfloat64Time(_unpack_float(data, end)[0])
+    end += 8
+    if not flags & _STAMPED:
+        return Stamp(time), end
+    if end + 8 > len(data):
+        raise ParcelError("a stamp that ends too soon")
+    handle = MessageRetractionHandle(sender + data[end : end + 8])
+    return Stamp(time, _TIMESTAMP, _TIMESTAMP, handle), end + 8
+
+
+def _placed(carried: matching.Carried) -> bytes:
     parts = [varint(len(carried))]
     for attribute, boxes in carried:
         parts += (varint(len(attribute)), attribute, _boxes(boxes))
     return b"".join(parts)
 
 
-def _boxes(boxes: Any) -> bytes:
+def _boxes(boxes: tuple[tuple[int, ...], ...]) -> bytes:
     parts = [varint(len(boxes))]
     for box in boxes:
         parts.append(varint(len(box)))
@@ -312,26 +351,27 @@ def _boxes(boxes: Any) -> bytes:
     return b"".join(parts)
 
 
-def _read_regions(data: bytes, update: bool) -> Any:
-    at = 0
-    found: Any
-    if not update:
-        found, at = _read_boxes(data, at)
-    else:
-        count, at = read_varint(data, at)
-        rows = []
-        for _ in range(count):
-            size, at = read_varint(data, at)
-            attribute = AttributeHandle(data[at : at + size])
-            boxes, at = _read_boxes(data, at + size)
-            rows.append((attribute, boxes))
-        found = tuple(rows)
+def _read_extents(data: bytes) -> Extents:
+    boxes, at = _read_boxes(data, 0)
     if at != len(data):
         raise ParcelError("regions that do not end where they say")
-    return found
+    return matching.from_boxes(boxes)
 
 
-def _read_boxes(data: bytes, at: int) -> tuple[Any, int]:
+def _read_placed(data: bytes) -> Where:
+    count, at = read_varint(data, 0)
+    where: Where = {}
+    for _ in range(count):
+        size, at = read_varint(data, at)
+        attribute = AttributeHandle(data[at : at + size])
+        boxes, at = _read_boxes(data, at + size)
+        where[attribute] = matching.from_boxes(boxes)
+    if at != len(data):
+        raise ParcelError("regions that do not end where they say")
+    return where
+
+
+def _read_boxes(data: bytes, at: int) -> tuple[tuple[tuple[int, ...], ...], int]:
     count, at = read_varint(data, at)
     boxes = []
     for _ in range(count):
@@ -346,18 +386,16 @@ def _read_boxes(data: bytes, at: int) -> tuple[Any, int]:
     return tuple(boxes), at
 
 
-def _packed(data: bytes, at: int, target: bytes, tag: bytes, attributes: bool) -> WireValues:
+def _packed(data: bytes, at: int, target: bytes, tag: bytes, known: HandleCache[Item]) -> WireValues[Item]:
     handles = scan_values(data, at, len(data))
     if handles is None:
         raise ParcelError("values that are not in their canonical form")
     values = data[at:]
-    known = ATTRIBUTES if attributes else PARAMETERS
     return WireValues([known.get(raw) for raw in handles], values, target, shared_fields(target, values, tag))
 
 
-def _plain(data: bytes, at: int, attributes: bool) -> dict[Any, bytes]:
-    kind: Any = AttributeHandle if attributes else ParameterHandle
-    values: dict[Any, bytes] = {}
+def _plain(data: bytes, at: int, kind: type[Item]) -> dict[Item, bytes]:
+    values: dict[Item, bytes] = {}
     while at < len(data):
         if at + 5 > len(data):
             raise ParcelError("a value that ends too soon")
@@ -368,3 +406,68 @@ def _plain(data: bytes, at: int, attributes: bool) -> dict[Any, bytes]:
             raise ParcelError("a value that ends too soon")
         values[handle] = data[start:at]
     return values
+
+
+# --- what is not of the common form -----------------------------------------------------------------------------
+
+
+def message_data(message: Message) -> tuple[str, tuple[object, ...], int]:
+    """The service, arguments and number, for the way of control parcels."""
+    stamp: tuple[object, ...] = () if message.stamp is None else message.stamp.arguments()
+    arguments: tuple[object, ...] = ()
+    if isinstance(message, Update):
+        carried = None if message.where is None else matching.carried(message.where)
+        arguments = (message.instance, message.values, message.tag, carried, stamp)
+    elif isinstance(message, Interaction):
+        boxes = None if message.at is None else matching.boxes(message.at)
+        kind = message.interaction_class
+        arguments = (kind, message.values, message.tag, message.transportation, boxes, stamp)
+    elif isinstance(message, DirectedInteraction):
+        kind, target, values = message.interaction_class, message.target, message.values
+        arguments = (kind, target, values, message.tag, message.transportation, stamp)
+    elif isinstance(message, Deletion):
+        arguments = (message.instance, message.tag, stamp)
+    return message.service, arguments, message.number
+
+
+def message_from(sender: FederateHandle, service: str, arguments: tuple[Any, ...], number: int) -> Message:
+    message: Message
+    if service == "update_attribute_values":
+        instance, values, tag, carried, stamp = arguments
+        where = None if carried is None else matching.from_carried(carried)
+        message = Update(
+            sender,
+            checked(ObjectInstanceHandle, instance),
+            attribute_values(values),
+            checked(bytes, tag),
+            where,
+            stamp_from(stamp),
+        )
+    elif service == "send_interaction":
+        kind, values, tag, way, boxes, stamp = arguments
+        at = None if boxes is None else matching.from_boxes(boxes)
+        kind, way = checked(InteractionClassHandle, kind), checked(TransportationTypeHandle, way)
+        given = parameter_values(values)
+        message = Interaction(sender, kind, given, checked(bytes, tag), way, at, stamp_from(stamp))
+    elif service == "send_directed_interaction":
+        kind, target, values, tag, way, stamp = arguments
+        message = DirectedInteraction(
+            sender,
+            checked(InteractionClassHandle, kind),
+            checked(ObjectInstanceHandle, target),
+            parameter_values(values),
+            checked(bytes, tag),
+            checked(TransportationTypeHandle, way),
+            stamp_from(stamp),
+        )
+    elif service == "delete_object_instance":
+        instance, tag, stamp = arguments
+        message = Deletion(
+            sender, checked(ObjectInstanceHandle, instance), checked(bytes, tag), stamp_from(stamp)
+        )
+    elif not service:
+        message = Nothing(sender)
+    else:
+        raise ParcelError(f"{service} is no message")
+    message.number = number
+    return numbered(message)

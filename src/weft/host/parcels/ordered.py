@@ -15,6 +15,7 @@ from typing import Final
 
 from weft.host.parcels.data import read_fields, read_varint, varint, write_fields
 from weft.host.parcels.plain import ParcelError
+from weft.kernel.state.messages import Message
 from weft.kernel.state.parcels import Ordered
 
 ORDERED: Final = 16
@@ -27,17 +28,8 @@ def encode_ordered(parcel: Ordered, boot: int) -> bytes | None:
     for number in parcel.to:
         parts.append(varint(number - last))
         last = number
-    parts += (varint(parcel.priority), b"\1" if parcel.forwarded else b"\0")
-    return write_fields(
-        parts,
-        parcel.federation,
-        parcel.execution,
-        parcel.after,
-        parcel.sender,
-        parcel.service,
-        parcel.arguments,
-        parcel.number,
-    )
+    parts += (varint(parcel.message.priority), b"\1" if parcel.forwarded else b"\0")
+    return write_fields(parts, parcel.federation, parcel.execution, parcel.after, parcel.message)
 
 
 def decode_ordered(data: bytes, at: int) -> Ordered:
@@ -57,7 +49,12 @@ def decode_ordered(data: bytes, at: int) -> Ordered:
     if at >= len(data) or data[at] > 1:
         raise ParcelError("a message whose order is not as it should be")
     forwarded = data[at] == 1
-    federation, execution, after, sender, service, arguments, number = read_fields(data, at + 1)
-    return Ordered(
-        federation, execution, after, sender, service, arguments, tag, tuple(to), priority, forwarded, number
-    )
+    federation, execution, after, message = read_fields(data, at + 1)
+    hurry(message, tag, priority)
+    return Ordered(federation, execution, after, message, tag, tuple(to), forwarded)
+
+
+def hurry(message: Message, tag: bytes, priority: int) -> None:
+    """One without a tag of causal order is in priority order."""
+    message.urgent = not tag
+    message.priority = priority

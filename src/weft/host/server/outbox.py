@@ -109,33 +109,34 @@ class Outbox:
     def _callbacks(self, effects: list[Effect]) -> None:
         if self.watch is not None:
             self.watch.heard(effects)
-        last: tuple[Any, ...] = ()
+        last: object = None
         payload = b""
-        made: dict[int, bytes] | None = {} if len(effects) > 3 else None  # by the identity of the arguments
+        # By the identity of what is told.
+        made: dict[int, bytes] | None = {} if len(effects) > 3 else None
         for effect in effects:
             if isinstance(effect, Callback):
                 served = self._by_kernel.get(effect.session)
                 if served is not None:
-                    arguments = effect.arguments
+                    told: object = effect.arguments if effect.delivery is None else effect.delivery
                     if served.codec.evolved and effect.method in OTHERWISE:
-                        payload = served.codec.encode_otherwise(effect.method, arguments)
-                        last = ()
+                        payload = served.codec.encode_otherwise(effect.method, effect.arguments)
+                        last = None
                         if not payload:
                             continue
-                    elif arguments is not last or not payload:
-                        found = None if made is None else made.get(id(arguments))
+                    elif told is not last or not payload:
+                        found = None if made is None else made.get(id(told))
                         if found is None:
                             try:
-                                payload = self._encode(served, effect.method, arguments)
+                                payload = self._encode(served, effect)
                             except Exception as error:  # the others get theirs
                                 payload = b""
                                 self._report(faults.fault(error, effect.method, peer=served.federate).text)
                                 continue
                             if made is not None:
-                                made[id(arguments)] = payload
+                                made[id(told)] = payload
                         else:
                             payload = found
-                        last = arguments
+                        last = told
                     if served.backlog is not None or isinstance(effect, UrgentCallback):
                         self._queue(served, effect, payload)
                         continue
@@ -219,16 +220,15 @@ class Outbox:
             served.wire.send_callback(left.payload)
             left = backlog.take()
 
-    def _encode(self, served: Served, method: str, arguments: tuple[Any, ...]) -> bytes:
-        if len(arguments) > 1 and isinstance(arguments[1], PackedValues):
-            if len(arguments) > 5 and arguments[5] is not None:  # regions are conveyed: not a common form
-                plain = (arguments[0], arguments[1].unpack(), *arguments[2:])
-                return served.codec.encode_callback(method, plain)
-            if method == "receive_interaction":
-                return self._splicer.receive(arguments)
-            if method == "reflect_attribute_values":
-                return self._splicer.reflect(arguments)
-        return served.codec.encode_callback(method, arguments)
+    def _encode(self, served: Served, effect: Callback) -> bytes:
+        delivery = effect.delivery
+        if delivery is None:
+            return served.codec.encode_callback(effect.method, effect.arguments)
+        spliced = self._splicer.splice(delivery)
+        if spliced is not None:
+            return spliced
+        plain = [one.unpack() if isinstance(one, PackedValues) else one for one in delivery.arguments()]
+        return served.codec.encode_callback(effect.method, tuple(plain))
 
     def _replied(self, served: Served, sequence: int, value: Any) -> None:
         number = served.calls.pop(sequence)

@@ -293,7 +293,7 @@ class SimulatedNetwork:
             if federation is not None:
                 step = Step(Turn(sender, self.clock.now), federation, federation.rti)
                 why = "the network lost it"
-                order_rows.lost(step, parcel, effect.node, effect.reliable, why)
+                order_rows.lost(step, parcel.message, effect.node, effect.reliable, why)
 
     def _delay(self, link: _Link) -> float:
         return link.profile.delay + self.random.random() * link.profile.jitter

@@ -22,9 +22,10 @@ from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import AttributeWish, Extent, stronger
-from weft.kernel.state.federation import Conveyed, Federation, Instance, Member
+from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.region_index import MANY
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
+from weft.model.deliveries import Conveyed
 from weft.model.handles import AttributeHandle, DimensionHandle, ObjectClassHandle, RegionHandle
 from weft.model.records import RangeBounds
 

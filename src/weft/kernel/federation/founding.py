@@ -7,8 +7,8 @@ from typing import Any
 from weft.fom import Module, ObjectModel, extend, merge, parse_module
 from weft.fom.catalog import Catalog
 from weft.kernel.ddm.channels import Channels
-from weft.kernel.message.causal_order import Causal
-from weft.kernel.message.deliver_as_of import Distributing
+from weft.kernel.message.causal_order import CausalOrder
+from weft.kernel.message.deliver_as_of import DeliveryAsOf
 from weft.kernel.mom import mom
 from weft.kernel.state.federation import Federation
 from weft.model.errors import (
@@ -42,12 +42,12 @@ def found(name: str, execution: str, home: str, founding: tuple[Any, ...]) -> Fe
     mim = None if mim_source is None else _read_mim(mim_source)
     try:
         model = merge([parse_module(source) for source in sources], mim=mim)
-        federation = Federation(name, execution, home, founding, Catalog(model), factory)
+        federation = Federation(
+            name, execution, home, founding, Catalog(model), factory, CausalOrder(), DeliveryAsOf()
+        )
     except ObjectModelError as error:
         raise _as_fom_error(error) from error
-    federation.orders = Causal()
     federation.channels = _channels(model, rid)
-    federation.distribution = Distributing()
     mom.establish(federation)
     return federation
 

@@ -10,6 +10,7 @@ from weft.kernel.services import ownership_transfers, timed_changes
 from weft.kernel.state.federation import Federation, Instance, Member
 from weft.kernel.state.step import Step
 from weft.kernel.time import galt_exchange, grants
+from weft.model.deliveries import Removal
 from weft.model.enums import ResignAction
 from weft.model.errors import FederateNameAlreadyInUse, FederateOwnsAttributes, InvalidResignAction
 from weft.model.handles import FederateHandle
@@ -136,7 +137,7 @@ def _leave(step: Step, left: list[Instance], delete: bool) -> None:
     for instance in left:
         if delete and instance.owners.get(privilege) is member:
             for other in federation.seated(instance.knowledge.mask & ~member.bit):
-                step.callback(other, "remove_object_instance", (instance.handle, b"", member.handle))
+                step.remove(other, Removal(instance.handle, b"", member.handle, None))
             timed_deletion.remove(federation, instance)
         else:
             stays.append(instance)
@@ -151,7 +152,7 @@ def _leave(step: Step, left: list[Instance], delete: bool) -> None:
         grants.settle(step)
         step.turn.begins = True
     timed_changes.resigned(step, member.handle)
-    federation.orders.left(step, member.handle)
+    federation.orders.left(member.handle)
     ownership_transfers.leave(step, stays)
     synchronization.after_resign(step)
     save.after_resign(step)

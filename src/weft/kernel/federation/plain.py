@@ -8,7 +8,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from weft.kernel.ddm import matching
+from weft.kernel.state.messages import DirectedInteraction, Interaction, Message, Update, numbered
 from weft.model import enums
+from weft.model.deliveries import Delivery, delivery_from, stamp_from
 from weft.model.errors import WeftError
 from weft.model.handles import Handle, MessageRetractionHandle
 from weft.model.packed import PackedValues
@@ -38,6 +41,50 @@ def callback_to_plain(method: str, arguments: tuple[Any, ...]) -> list[Any]:
 def callback_from_plain(data: list[Any]) -> tuple[str, tuple[Any, ...]]:
     method, values = data
     return method, tuple(from_plain(value) for value in values)
+
+
+def delivery_to_plain(delivery: Delivery) -> list[Any]:
+    return callback_to_plain(delivery.method, delivery.arguments())
+
+
+def content_to_plain(content: Delivery | Message) -> list[Any]:
+    """What waits in a queue: cut to what a federate gets, or as it was sent, under the name of the service."""
+    if isinstance(content, Delivery):
+        return delivery_to_plain(content)
+    stamp = () if content.stamp is None else content.stamp.arguments()
+    if isinstance(content, Interaction):
+        boxes = None if content.at is None else matching.boxes(content.at)
+        one = (content.interaction_class, content.values, content.tag, content.transportation)
+        return callback_to_plain(content.service, (*one, content.sender, boxes, *stamp))
+    if isinstance(content, Update):
+        carried = None if content.where is None else matching.carried(content.where)
+        two = (content.instance, content.values, content.tag, content.sender, carried)
+        return callback_to_plain(content.service, (*two, *stamp))
+    if isinstance(content, DirectedInteraction):
+        three = (content.interaction_class, content.target, content.values, content.tag)
+        return callback_to_plain(content.service, (*three, content.transportation, content.sender, *stamp))
+    raise SnapshotError(f"{type(content).__name__} cannot be saved")
+
+
+def content_from_plain(data: list[Any]) -> Delivery | Message:
+    method, arguments = callback_from_plain(data)
+    delivery = delivery_from(method, arguments)
+    if delivery is not None:
+        return delivery
+    if method == "send_interaction":
+        kind, values, tag, transportation, sender, boxes, *stamp = arguments
+        at = None if boxes is None else matching.from_boxes(boxes)
+        return numbered(Interaction(sender, kind, values, tag, transportation, at, stamp_from(tuple(stamp))))
+    if method == "update_attribute_values":
+        instance, values, tag, sender, carried, *stamp = arguments
+        where = None if carried is None else matching.from_carried(carried)
+        return numbered(Update(sender, instance, values, tag, where, stamp_from(tuple(stamp))))
+    if method == "send_directed_interaction":
+        kind, target, values, tag, transportation, sender, *stamp = arguments
+        return numbered(
+            DirectedInteraction(sender, kind, target, values, tag, transportation, stamp_from(tuple(stamp)))
+        )
+    raise SnapshotError(f"{method} is nothing that waits")
 
 
 def to_plain(value: Any) -> Any:

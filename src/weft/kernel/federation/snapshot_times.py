@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from weft.kernel.ddm import matching
-from weft.kernel.federation.plain import callback_from_plain, callback_to_plain, from_plain, to_plain
-from weft.kernel.message.deliver_as_of import NEVER, Condition, log_again
+from weft.kernel.federation.plain import (
+    callback_from_plain,
+    content_from_plain,
+    content_to_plain,
+    delivery_to_plain,
+    from_plain,
+    to_plain,
+)
+from weft.kernel.message.deliver_as_of import log_again
 from weft.kernel.state.federation import Condemned, Federation, Member
+from weft.kernel.state.messages import Interaction, Update, numbered
 from weft.kernel.state.step import Step
-from weft.kernel.state.time_state import Retractable, Timing
-from weft.kernel.state.topics import Sent
+from weft.kernel.state.time_state import HeldDelivery, Retractable, Timing
+from weft.kernel.state.topics import NEVER, Condition
+from weft.model.deliveries import delivery_from, stamp_from
 from weft.model.handles import (
     AttributeHandle,
     FederateHandle,
@@ -18,6 +27,7 @@ from weft.model.handles import (
     ObjectClassHandle,
     ObjectInstanceHandle,
 )
+from weft.model.packed import PackedValues
 from weft.ordering.stamped import Stamped
 
 _FLAGS = (
@@ -56,11 +66,11 @@ def clock_data(timing: Timing) -> dict[str, Any]:
         "stalled": timing.stalled,
         "floor": list(timing.floor),
         "reached": list(timing.reached),
-        "held": [callback_to_plain(method, arguments) for method, arguments, _ in timing.held],
+        "held": [delivery_to_plain(held.delivery) for held in timing.held],
         "queue": [
             [
                 list(message.key),
-                callback_to_plain(*message.content),
+                content_to_plain(message.content),
                 message.retraction,
                 _condition_data(message, timing),
             ]
@@ -86,10 +96,11 @@ def add_clock(timing: Timing, data: dict[str, Any]) -> None:
     timing.stalled = bool(data.get("stalled"))
     timing.floor = (data["floor"][0], data["floor"][1])
     timing.reached = (data["reached"][0], data["reached"][1])
-    timing.held = [(*callback_from_plain(one), 0) for one in data["held"]]
+    held = [delivery_from(*callback_from_plain(one)) for one in data["held"]]
+    timing.held = [HeldDelivery(delivery, 0) for delivery in held if delivery is not None]
     for key, content, retraction, *condition in data["queue"]:
         time, sender, number, part = key
-        message = Stamped((time, sender, number, part), callback_from_plain(content), retraction)
+        message = Stamped((time, sender, number, part), content_from_plain(content), retraction)
         message.condition = _condition_from(condition[0]) if condition else None
         timing.queue.add(message)
     timing.saved_log = list(data.get("log", ()))
@@ -107,9 +118,8 @@ def _condition_data(message: Stamped, timing: Timing) -> list[Any] | None:
     if condition is None:
         return None
     asked = condition.untimed == timing.untimed
-    if message.content[0] == "receive_interaction":
-        sent_class, at = condition.where
-        return [sent_class.number, where_data(at), asked]
+    if condition.sent_class is not None:
+        return [condition.sent_class.number, where_data(condition.at), asked]
     kept = [AttributeHandle(attribute).number for attribute in sorted(condition.kept)]
     return [None, where_data(condition.where), asked, kept]
 
@@ -118,12 +128,12 @@ def _condition_from(data: list[Any] | None) -> Condition | None:
     if data is None:
         return None
     number, placed, *rest = data
-    where = where_from(placed)
+    untimed = NEVER if rest[:1] == [False] else 0
     if number is not None:
-        where = InteractionClassHandle.of(number), where
+        return Condition(None, where_from(placed), InteractionClassHandle.of(number), untimed)
     kept = rest[1] if len(rest) > 1 else ()  # what was saved by an earlier version has none
     attributes = frozenset([AttributeHandle.of(one) for one in kept])
-    return Condition(where, NEVER if rest[:1] == [False] else 0, attributes)
+    return Condition(where_from(placed), None, None, untimed, attributes)
 
 
 def where_data(where: Any) -> list[Any] | None:
@@ -152,34 +162,31 @@ def where_from(data: list[Any] | None) -> Any:
 
 def log_data(federation: Federation, member: Member) -> list[Any]:
     """What the member has sent and others may come to want; who has it follows from what they want."""
+    found: list[Any] = []
+    for logged in federation.distribution.log.values():
+        message = logged.message
+        if message.sender != member.handle:
+            continue
+        values = message.values.unpack() if isinstance(message.values, PackedValues) else message.values
+        stamp = () if message.stamp is None else message.stamp.arguments()
+        if isinstance(message, Interaction):
+            target, way, where = message.interaction_class, message.transportation, where_data(message.at)
+            found.append([target, values, message.tag, way, where, stamp])
+        else:
+            found.append([message.instance, values, message.tag, None, where_data(message.where), stamp])
     return [
-        [
-            to_plain(sent.target),
-            callback_to_plain(_METHODS[sent.transportation is None], (sent.values,))[1][0],
-            sent.tag,
-            to_plain(sent.transportation),
-            where_data(sent.where),
-            to_plain(sent.stamp),
-        ]
-        for sent in federation.distribution.log.values()
-        if sent.sender == member.handle
+        [to_plain(target), to_plain(values), tag, to_plain(way), where, to_plain(stamp)]
+        for target, values, tag, way, where, stamp in found
     ]
 
 
-_METHODS = {True: "reflect_attribute_values", False: "receive_interaction"}
-
-
-def _sent_from(member: Member, row: list[Any]) -> Sent:
-    target, values, tag, transportation, where, stamp = row
-    return Sent(
-        member.handle,
-        from_plain(target),
-        from_plain(values),
-        tag,
-        from_plain(transportation),
-        where_from(where),
-        from_plain(stamp),
-    )
+def _message_from(member: Member, row: list[Any]) -> Interaction | Update:
+    target, values, tag, way, where, stamp = [*row]
+    made_stamp = stamp_from(from_plain(stamp))
+    kind, given, place = from_plain(target), from_plain(values), where_from(where)
+    if way is None:
+        return numbered(Update(member.handle, kind, given, tag, place, made_stamp))
+    return numbered(Interaction(member.handle, kind, given, tag, from_plain(way), place, made_stamp))
 
 
 def restore_log(step: Step) -> None:
@@ -188,7 +195,7 @@ def restore_log(step: Step) -> None:
     for member in federation.members.values():
         rows, member.timing.saved_log = member.timing.saved_log, []
         for row in rows if member.node == step.node else ():
-            log_again(federation, _sent_from(member, row))
+            log_again(federation, _message_from(member, row))
 
 
 def condemned_data(condemned: Condemned | None) -> list[Any] | None:

@@ -1,146 +1,97 @@
-"""To all members here that get a message, at once where nobody has to wait (`message.deliver_in_time`)."""
+"""To the members here that get a message: at once, or when they may have it.
+
+in time stamp order   it waits for a time-constrained member until its time comes (`time.tso_queue`)
+in another order      it waits while a constrained member is granted
+with an update rate   it waits until the interval since the last value is over (`message.update_rates`)
+delayed evaluation    in time stamp order it waits for every time-constrained member as it was sent, and who wants it is asked
+                      when its time has come (Delay Subscription Evaluation)
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
-from weft.fom.catalog import InteractionClassEntry
-from weft.kernel.message import deliver_in_time, update_rates
+from weft.kernel.ddm.recipient import count, for_member
+from weft.kernel.message import update_rates
+from weft.kernel.message.recipients import DELAYED
 from weft.kernel.state.effects import Callback
-from weft.kernel.state.federation import Audience, Instance, Leg, Member, Route
+from weft.kernel.state.federation import Instance, Member
+from weft.kernel.state.messages import Message, Recipient, Update
+from weft.kernel.state.recipients import Recipients, count_received
 from weft.kernel.state.step import Step
-from weft.kernel.state.turn import Turn
+from weft.kernel.time import tso_queue
+from weft.model.deliveries import Delivery
 from weft.model.enums import OrderType
-from weft.model.handles import (
-    AttributeHandle,
-    InteractionClassHandle,
-    ParameterHandle,
-    TransportationTypeHandle,
-)
-from weft.model.packed import PackedValues
 
 
-def hear(
-    step: Step,
-    sender: Member,
-    audience: Audience,
-    sent_class: InteractionClassHandle,
-    values: dict[ParameterHandle, bytes] | PackedValues,
-    tag: bytes,
-    transportation: TransportationTypeHandle,
-    stamp: tuple[Any, ...],
-) -> None:
-    turn = step.turn
-    if audience.holding or (stamp and stamp[1] is OrderType.TIMESTAMP):
-        deliver_in_time.hear_in_time(step, sender, audience, sent_class, values, tag, transportation, stamp)
+def deliver(step: Step, message: Message, recipients: Recipients) -> None:
+    """To all members here that get it."""
+    if message.in_time_stamp_order():
+        _in_time(step, message, recipients)
         return
-    if isinstance(values, PackedValues):
-        _hear_packed(turn, sender, audience, sent_class, values, tag, transportation, stamp)
-        return
+    if not recipients.holding and not message.urgent:
+        _at_once(step, message, recipients.here)
+    else:
+        order = OrderType.PRIORITY if message.urgent else OrderType.RECEIVE
+        last: Recipient | None = None
+        delivery: Delivery | None = None
+        for recipient in recipients.here:
+            if delivery is None or not message.packed or last is None or not recipient.gets_the_same(last):
+                delivery = message.delivery(recipient)
+                last = recipient
+            tso_queue.hand(step, recipient.member, delivery, order, message)
+    if recipients.paced and isinstance(message, Update):
+        update_rates.pace(step, message, recipients.paced)
+
+
+def _at_once(step: Step, message: Message, here: list[Recipient]) -> None:
+    """Packed values cannot be changed, so all who get the same share one delivery, and the host encodes it once."""
     effects = step.effects
-    producer = sender.handle
-    number = turn.number
-    for received, member in audience.ears:
-        if received.handle is sent_class or received.handle == sent_class:
-            kept = dict(values)
+    number = message.callback_number()
+    last: Recipient | None = None
+    delivery: Delivery | None = None
+    for recipient in here:
+        if delivery is None or not message.packed or last is None or not recipient.gets_the_same(last):
+            delivery = message.delivery(recipient)
+            last = recipient
+        effects.append(Callback(recipient.member.session, delivery.method, (), number, delivery))
+
+
+def _in_time(step: Step, message: Message, recipients: Recipients) -> None:
+    """Update rates do not apply to what comes in time stamp order."""
+    sender = recipients.sender
+    delayed = step.federation.switch(DELAYED)
+    if delayed:
+        message.own()
+        for member in step.federation.members.values():
+            if member.node == step.node and member.timing.constrained and member is not sender:
+                tso_queue.arrived(step, member, sender, message)
+    last: Recipient | None = None
+    delivery: Delivery | None = None
+    for part, recipient in enumerate(recipients.here + recipients.paced):
+        member = recipient.member
+        if delayed and member.timing.constrained:
+            if not recipient.intervals:
+                way = recipient.transportation or recipients.transportations[0]
+                count_received(member, recipients.kind, way, -1, recipients.directed)  # not yet
         else:
-            kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-        arguments: tuple[Any, ...] = (received.handle, kept, tag, transportation, producer, None)
-        effects.append(
-            Callback(member.session, "receive_interaction", arguments + stamp if stamp else arguments, number)
-        )
+            if delivery is None or not message.packed or last is None or not recipient.gets_the_same(last):
+                delivery = message.delivery(recipient)
+                last = recipient
+            tso_queue.arrived(step, member, sender, delivery, part)
 
 
-def _hear_packed(
-    turn: Turn,
-    sender: Member,
-    audience: Audience,
-    sent_class: InteractionClassHandle,
-    values: PackedValues,
-    tag: bytes,
-    transportation: TransportationTypeHandle,
-    stamp: tuple[Any, ...],
+# --- to one member ----------------------------------------------------------------------------------------------
+
+
+def to_member(
+    step: Step, member: Member, message: Message, order: OrderType, instance: Instance | None = None
 ) -> None:
-    """Packed values cannot be changed, so all who hear the same class share one tuple, and the host encodes it once."""
-    effects = turn.effects
-    heard: InteractionClassEntry | None = None
-    arguments: tuple[Any, ...] = ()
-    for received, member in audience.ears:
-        if received is not heard:
-            heard = received
-            kept = values if received.handle == sent_class else values.subset(received.parameters)
-            arguments = (received.handle, kept, tag, transportation, sender.handle, None, *stamp)
-        effects.append(Callback(member.session, "receive_interaction", arguments, turn.number))
+    """What an order of Weft's own has kept back until now, as far as the member still wants it (`message.causal_order`).
 
-
-def reflect(
-    step: Step,
-    instance: Instance,
-    route: Route,
-    sender: Member,
-    values: dict[AttributeHandle, bytes] | PackedValues,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-) -> None:
-    """To the members here."""
-    if stamp and stamp[1] is OrderType.TIMESTAMP:
-        deliver_in_time.reflect_in_time(
-            step, instance, route.legs + route.paced, sender, values, tag, stamp, route.where
-        )
-        return
-    if route.holding:
-        deliver_in_time.reflect_in_time(step, instance, route.legs, sender, values, tag, stamp)
-    elif route.legs:
-        _reflect_each(step.turn, instance, route, sender, values, tag, stamp)
-    if route.paced:
-        update_rates.pace(step, instance, route.paced, sender, values, tag, stamp)
-
-
-def _reflect_each(
-    turn: Turn,
-    instance: Instance,
-    route: Route,
-    sender: Member,
-    values: dict[AttributeHandle, bytes] | PackedValues,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-) -> None:
-    if isinstance(values, PackedValues):
-        _reflect_packed(turn, instance, route, sender, values, tag, stamp)
-        return
-    effects = turn.effects
-    producer = sender.handle
-    number = turn.number
-    for leg in route.legs:
-        wanted = leg.attributes
-        kept = dict(values) if wanted is None else {handle: values[handle] for handle in wanted}
-        arguments: tuple[Any, ...] = (instance.handle, kept, tag, leg.transportation, producer, None)
-        effects.append(
-            Callback(
-                leg.member.session,
-                "reflect_attribute_values",
-                arguments + stamp if stamp else arguments,
-                number,
-            )
-        )
-
-
-def _reflect_packed(
-    turn: Turn,
-    instance: Instance,
-    route: Route,
-    sender: Member,
-    values: PackedValues,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-) -> None:
-    """As with interactions, receivers of the same attributes share one tuple."""
-    effects = turn.effects
-    last: Leg | None = None
-    arguments: tuple[Any, ...] = ()
-    for leg in route.legs:
-        if last is None or leg.attributes != last.attributes or leg.transportation != last.transportation:
-            kept = values if leg.attributes is None else values.subset(leg.attributes)
-            arguments = (instance.handle, kept, tag, leg.transportation, sender.handle, None, *stamp)
-            last = leg
-        effects.append(Callback(leg.member.session, "reflect_attribute_values", arguments, turn.number))
+    At its rate; at once if the `instance` it is about has been deleted, and the member is told of that next.
+    """
+    for recipient in for_member(step.federation, member, message, instance):
+        if recipient.intervals and instance is None and isinstance(message, Update):
+            update_rates.pace(step, message, [recipient])
+        else:
+            count(step.federation, message, recipient, instance)
+            tso_queue.hand(step, member, message.delivery(recipient), order, message)

@@ -12,43 +12,39 @@ been told yet.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.interest import SpaceTime
 from weft.kernel.ddm import matching, matching_at_time
-from weft.kernel.message import callback_split, recipients, update_rates
+from weft.kernel.ddm.recipient import of_attributes
+from weft.kernel.message import recipients
 from weft.kernel.recording import message_rows
 from weft.kernel.state import overrides
 from weft.kernel.state.effects import Transmit
 from weft.kernel.state.federation import Federation, Instance, Member, add
-from weft.kernel.state.parcels import Data, unshared
+from weft.kernel.state.messages import Interaction, Message, Recipient, Update, attributes_of
+from weft.kernel.state.parcels import Data
+from weft.kernel.state.recipients import count_received
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
 from weft.kernel.state.step import Step
-from weft.kernel.state.topics import EVERYWHERE, Distribution, Name, Sent, Topic
-from weft.kernel.time import stamps, tso_queue
+from weft.kernel.state.topics import EVERYWHERE, Condition, Distribution, Logged, Name, Topic
+from weft.kernel.time import tso_queue
+from weft.model.deliveries import AttributeValues, Reflection, is_timestamped
 from weft.model.errors import InvalidLogicalTime
-from weft.model.handles import AttributeHandle, DimensionHandle, InteractionClassHandle
+from weft.model.handles import (
+    AttributeHandle,
+    DimensionHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    MessageRetractionHandle,
+    TransportationTypeHandle,
+)
 from weft.model.packed import PackedValues
 from weft.ordering.stamped import Stamped
 
-LATE_INTERACTION = "late_interaction"
-LATE_UPDATE = "late_update"
 
-NEVER = -1
-
-
-class Condition(NamedTuple):
-    """On which a message waits in a queue: that it is still wanted, as of its time, where it was sent."""
-
-    where: Any
-    # No longer asked when the federate has changed something without a time since (`Timing.untimed`); NEVER: it is not.
-    untimed: int
-    # Of an update: attributes for which it is not asked, because such a change found them waiting.
-    kept: frozenset[AttributeHandle] = frozenset()
-
-
-def require_before_tbound(federation: Federation, member: Member, time: Any) -> None:
+def require_before_tbound(federation: Federation, member: Member, time: int | float) -> None:
     """A message may go so far ahead and no further, where there is no log."""
     ahead = federation.channels.tbound
     if ahead and time >= (federation.horizon.past or 0) + ahead:
@@ -59,75 +55,62 @@ def require_before_tbound(federation: Federation, member: Member, time: Any) -> 
         )
 
 
-class Distributing(Distribution):
+class DeliveryAsOf(Distribution):
     # --- out ------------------------------------------------------------------------------------------------------
 
-    def sends(
-        self,
-        step: Step,
-        entry: InteractionClassEntry,
-        values: Any,
-        tag: bytes,
-        at: Extents | None,
-        stamp: tuple[Any, ...],
+    def send_interaction(
+        self, step: Step, message: Interaction, entry: InteractionClassEntry
     ) -> tuple[str, ...]:
-        """The other nodes that it goes to."""
+        """Returns the other nodes that it goes to."""
         federation = step.federation
         member = step.member
-        require_before_tbound(federation, member, stamp[0].value)
-        transportation = member.interaction_transportations.get(entry.handle) or entry.transportation
-        message = Sent(member.handle, entry.handle, unshared(values), tag, transportation, at, stamp)
-        available = federation.catalog.available_to_interaction_class(entry)
-        topic = topic_of(federation, entry.handle, available)
-        may = topic.may_want(at, message.time)
+        message.own()
+        logged = Logged(message)
+        require_before_tbound(federation, member, logged.time)
+        at = message.at
+        topic = topic_of(federation, entry.handle, federation.catalog.available_to_interaction_class(entry))
+        may = topic.may_want(at, logged.time)
         nodes: dict[str, None] = {}
-        here: list[tuple[Member, InteractionClassEntry]] = []
-        add(member.tally.interactions_sent, entry.handle, transportation)
+        here: list[Recipient] = []
+        add(member.tally.interactions_sent, entry.handle, message.transportation)
         for other in federation.members.values():
             if other is member or (other.handle.number not in may and not other.declared.receives):
                 continue
-            received = matching_at_time.hears(federation, other, entry, at, message.time)
+            received = matching_at_time.hears(federation, other, entry, at, logged.time)
             if received is not None:
-                message.gone[other.handle] = received.handle
+                logged.classes[other.handle] = received.handle
                 if other.node == step.node:
-                    here.append((other, received))
+                    here.append(Recipient(other, received))
                 else:
                     nodes[other.node] = None
         if federation.recorder is not None:
-            self._record(step, message, topic.cells(at))
-        for other, received in here:
-            _take_interaction(step, other, member, received, message)
+            self._record(step, message, [handle.number for handle in logged.classes], topic.cells(at))
+        for recipient in here:
+            _take_interaction(step, recipient, member, message)
         if not federation.channels.tbound:
-            topic.log(message, at)
-            self.enter(message)
-        arguments: tuple[Any, ...] = (entry.handle, message.values, tag, transportation, stamp)
-        if at is not None:
-            arguments = (*arguments[:4], matching.boxes(at), stamp)
-        data = _data(federation, member, "send_interaction", arguments)
+            topic.log(logged, at)
+            self.enter(logged)
+        data = _data(federation, message)
         step.effects.extend([Transmit(node, data) for node in nodes])
         return tuple(nodes)
 
-    def updates(
-        self,
-        step: Step,
-        instance: Instance,
-        values: Any,
-        sent: list[Any],
-        tag: bytes,
-        stamp: tuple[Any, ...],
+    def send_update(
+        self, step: Step, message: Update, instance: Instance, sent: list[AttributeHandle]
     ) -> tuple[str, ...]:
         federation = step.federation
         member = step.member
-        require_before_tbound(federation, member, stamp[0].value)
-        where = matching.part_of(matching_at_time.where_is(federation, instance, stamp[0].value), sent)
-        message = Sent(member.handle, instance.handle, unshared(values), tag, None, where, stamp)
+        message.own()
+        logged = Logged(message)
+        require_before_tbound(federation, member, logged.time)
+        where = matching.part_of(matching_at_time.where_is(federation, instance, logged.time), sent)
+        message.where = where
         may: dict[int, None] = {}
         for topic, extents in _topics(federation, instance, sent, where):
-            may.update(topic.may_want(extents, message.time))
+            may.update(topic.may_want(extents, logged.time))
             if not federation.channels.tbound:
-                topic.log(message, extents)
+                topic.log(logged, extents)
         if not federation.channels.tbound:
-            self.enter(message)
+            self.enter(logged)
         _count_update(instance, member, sent)
         nodes: dict[str, dict[AttributeHandle, None]] = {}
         here: list[tuple[Member, list[AttributeHandle]]] = []
@@ -136,9 +119,9 @@ class Distributing(Distribution):
                 plain = known_class in other.declared.subscribed
                 if other is member or not (plain or other.handle.number in may):
                     continue
-                wanted = matching_at_time.wanted(federation, other, instance, sent, where, message.time)
+                wanted = matching_at_time.wanted(federation, other, instance, sent, where, logged.time)
                 if wanted:
-                    message.gone[other.handle] = dict.fromkeys(wanted)
+                    logged.attributes[other.handle] = dict.fromkeys(wanted)
                     if other.node == step.node:
                         here.append((other, wanted))
                     else:
@@ -146,125 +129,87 @@ class Distributing(Distribution):
         if federation.recorder is not None:
             placed = _topics(federation, instance, sent, where)
             cells = frozenset[int]().union(*[topic.cells(extents) for topic, extents in placed])
-            self._record(step, message, cells)
+            self._record(step, message, [handle.number for handle in logged.attributes], cells)
         for other, wanted in here:
             _take_update(step, other, member, instance, wanted, message)
         for node, attributes in nodes.items():
-            arguments = _update_arguments(message, [a for a in sent if a in attributes])
-            step.effects.append(
-                Transmit(node, _data(federation, member, "update_attribute_values", arguments))
-            )
+            part = message.part(tuple([a for a in sent if a in attributes]))
+            step.effects.append(Transmit(node, _data(federation, part)))
         return tuple(nodes)
 
-    def _record(self, step: Step, message: Sent, cells: frozenset[int]) -> None:
+    def _record(
+        self, step: Step, message: Interaction | Update, destinations: list[int], cells: frozenset[int]
+    ) -> None:
         """It is sent; who wants it as of its time is known everywhere."""
-        message_rows.stamped(
-            step,
-            step.member,
-            message.target,
-            message.values,
-            message.tag,
-            message.transportation,
-            message.where,
-            message.stamp,
-            [handle.number for handle in message.gone],
-            tuple(sorted(cells - {EVERYWHERE})),
-        )
+        places = tuple(sorted(cells - {EVERYWHERE}))
+        message_rows.stamped(step, step.member, message, destinations, places)
 
     # --- in -------------------------------------------------------------------------------------------------------
 
-    def arrives(self, step: Step, message: Data, sender: Member) -> bool:
+    def arrives(self, step: Step, message: Message, sender: Member, only: FederateHandle | None) -> bool:
         """A message from another node; False: it does not go by these ways."""
-        federation = step.federation
-        arguments = message.arguments
-        if not stamps.is_stamped(arguments[-1]):
+        if not is_timestamped(message.stamp):
             return False
-        if message.service in (LATE_INTERACTION, LATE_UPDATE):
-            member = federation.members.get(arguments[0])
+        federation = step.federation
+        if only is not None:
+            member = federation.members.get(only)
             if member is not None and member.node == step.node:
-                _arrive(step, [member], sender, message.service, arguments[1:])
+                _arrive(step, [member], sender, message, True)
             return True
         if federation.switch(recipients.DELAYED):
             return False
-        if message.service == "send_interaction":
-            entry = federation.catalog.interaction_classes[arguments[0]]
+        if isinstance(message, Interaction):
+            entry = federation.catalog.interaction_classes[message.interaction_class]
             if not federation.catalog.available_to_interaction_class(entry):
                 return False
-        elif message.service == "update_attribute_values":
-            instance = federation.instances.get(arguments[0])
-            values = arguments[1]
-            sent = list(values) if isinstance(values, dict) else values.handles
-            if instance is None or not recipients.is_placed(federation, instance, sent):
+        elif isinstance(message, Update):
+            instance = federation.instances.get(message.instance)
+            if instance is None or not recipients.is_placed(federation, instance, message.attributes()):
                 return False
         else:
             return False
         here = [m for m in federation.members.values() if m.node == step.node and m is not sender]
-        _arrive(step, here, sender, message.service, arguments)
+        _arrive(step, here, sender, message, False)
         return True
 
 
-def _arrive(
-    step: Step,
-    members: list[Member],
-    sender: Member,
-    service: str,
-    arguments: tuple[Any, ...],
-) -> None:
+def _arrive(step: Step, members: list[Member], sender: Member, message: Message, late: bool) -> None:
     federation = step.federation
-    stamp = arguments[-1]
-    if service in ("send_interaction", LATE_INTERACTION):
-        interaction_class, values, tag, way = arguments[:4]
-        at = matching.from_boxes(arguments[4]) if len(arguments) > 5 else None
-        entry = federation.catalog.interaction_classes[interaction_class]
-        message = Sent(sender.handle, interaction_class, values, tag, way, at, stamp)
-        if service == "send_interaction":
-            _record_arrival(step, sender, message)
+    time, _ = _stamped(message)
+    if isinstance(message, Interaction):
+        entry = federation.catalog.interaction_classes[message.interaction_class]
+        if not late:
+            message_rows.stamped(step, sender, message, None)
         for member in members:
-            received = matching_at_time.hears(federation, member, entry, at, message.time)
+            received = matching_at_time.hears(federation, member, entry, message.at, time)
             if received is not None:
-                _take_interaction(step, member, sender, received, message)
-        return
-    object_instance, values, tag = arguments[:3]
-    instance = federation.instances.get(object_instance)
-    if instance is None:
-        return
-    where = matching.from_carried(arguments[3]) if len(arguments) > 4 else None
-    message = Sent(sender.handle, object_instance, values, tag, None, where, stamp)
-    sent = list(values) if isinstance(values, dict) else values.handles
-    if service == "update_attribute_values":
-        _record_arrival(step, sender, message)
-    for member in members:
-        wanted = matching_at_time.wanted(federation, member, instance, sent, where, message.time)
-        if wanted:
-            _take_update(step, member, sender, instance, wanted, message)
+                _take_interaction(step, Recipient(member, received), sender, message)
+    elif isinstance(message, Update):
+        instance = federation.instances.get(message.instance)
+        if instance is None:
+            return
+        if not late:
+            message_rows.stamped(step, sender, message, None)
+        sent = message.attributes()
+        for member in members:
+            wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, time)
+            if wanted:
+                _take_update(step, member, sender, instance, wanted, message)
 
 
-def _record_arrival(step: Step, sender: Member, message: Sent) -> None:
-    message_rows.stamped(
-        step,
-        sender,
-        message.target,
-        message.values,
-        message.tag,
-        message.transportation,
-        message.where,
-        message.stamp,
-        None,
-    )
+def _stamped(message: Message) -> tuple[int | float, MessageRetractionHandle]:
+    """Of a message in time stamp order: its time, and what it can be retracted by."""
+    stamp = message.stamp
+    assert stamp is not None
+    assert stamp.retraction is not None
+    return stamp.time.value, stamp.retraction
 
 
-def _data(federation: Federation, sender: Member, service: str, arguments: tuple[Any, ...]) -> Data:
-    return Data(federation.name, federation.execution, federation.sequence, sender.handle, service, arguments)
+def _data(federation: Federation, message: Message) -> Data:
+    return Data(federation.name, federation.execution, federation.sequence, message)
 
 
-def _update_arguments(message: Sent, attributes: list[AttributeHandle]) -> tuple[Any, ...]:
-    kept = update_rates.part_of(message.values, tuple(attributes))
-    there = matching.part_of(message.where, attributes)
-    first = (message.target, kept, message.tag)
-    return (*first, message.stamp) if there is None else (*first, matching.carried(there), message.stamp)
-
-
-def _count_update(instance: Instance, sender: Member, sent: list[Any]) -> None:
+def _count_update(instance: Instance, sender: Member, sent: list[AttributeHandle]) -> None:
     sender.tally.updates += 1
     for way in dict.fromkeys(overrides.transportation_of(instance, a) for a in sent):
         add(sender.tally.updates_sent, instance.entry.handle, way)
@@ -274,41 +219,20 @@ def _count_update(instance: Instance, sender: Member, sent: list[Any]) -> None:
 # --- to one member ----------------------------------------------------------------------------------------------
 
 
-def _take_interaction(
-    step: Step,
-    member: Member,
-    sender: Member,
-    received: InteractionClassEntry,
-    message: Sent,
-) -> None:
+def _take_interaction(step: Step, recipient: Recipient, sender: Member, message: Interaction) -> None:
+    member = recipient.member
     timing = member.timing
-    retraction = message.stamp[3]
+    time, retraction = _stamped(message)
     if retraction in timing.given:
         return
-    values = message.values
-    kept: Any
-    if isinstance(values, PackedValues):
-        kept = values if received.handle == message.target else values.subset(received.parameters)
-    else:
-        kept = {handle: value for handle, value in values.items() if handle in received.parameters}
-    conveyed = message.where is not None and member.switches.convey_region_designator_sets
-    regions = matching.conveyed(message.where) if conveyed else None
-    content = (received.handle, kept, message.tag, message.transportation, sender.handle, regions)
+    if message.at is not None and member.switches.convey_region_designator_sets:
+        recipient.regions = matching.conveyed(message.at)
     if not timing.queue.retract(retraction):  # it comes again, and may be received at another class
-        add(member.tally.interactions_received, message.target, message.transportation)
-    condition = Condition((message.target, message.where), timing.untimed)
-    tso_queue.arrived(
-        step,
-        member,
-        sender,
-        "receive_interaction",
-        (*content, *message.stamp),
-        message.stamp,
-        0,
-        condition,
-    )
+        count_received(member, message.interaction_class, message.transportation)
+    condition = Condition(None, message.at, message.interaction_class, timing.untimed)
+    tso_queue.arrived(step, member, sender, message.delivery(recipient), 0, condition)
     if not timing.constrained:
-        timing.give(retraction, message.time)
+        timing.give(retraction, time)
 
 
 def _take_update(
@@ -317,53 +241,45 @@ def _take_update(
     sender: Member,
     instance: Instance,
     wanted: list[AttributeHandle],
-    message: Sent,
+    message: Update,
 ) -> None:
     timing = member.timing
-    retraction = message.stamp[3]
+    time, retraction = _stamped(message)
     given = timing.given.get(retraction)
     if given is not None:
         wanted = [attribute for attribute in wanted if attribute not in given.attributes]
     if not wanted:
         return
-    values = update_rates.part_of(message.values, tuple(wanted))
-    condition = Condition(message.where, timing.untimed)
+    values = attributes_of(message.values, tuple(wanted))
+    condition = Condition(message.where, None, None, timing.untimed)
     waiting = timing.queue.parts(retraction)
+    counted: list[TransportationTypeHandle] = []
     if waiting:
-        values = _merged(values, [part.content[1][1] for part in waiting])
+        parts = [part.content for part in waiting if isinstance(part.content, Reflection)]
+        values = _merged(values, [part.values for part in parts])
+        counted = [part.transportation for part in parts]
         condition = _joined(condition, waiting)
         timing.queue.retract(retraction)
-    counted = [part.content[1][3] for part in waiting]
     instance.reflected |= member.bit
-    chosen = sorted(values if isinstance(values, dict) else values.handles)
-    for part, leg in enumerate(callback_split.legs_of(instance, member, chosen, condition.where)):
-        kept = update_rates.part_of(values, leg.attributes or ())
-        content = (instance.handle, kept, message.tag, leg.transportation, sender.handle, leg.regions)
-        if leg.transportation in counted:
-            counted.remove(leg.transportation)
+    whole = Update(message.sender, instance.handle, values, message.tag, condition.where, message.stamp)
+    chosen = sorted(whole.attributes())
+    found = of_attributes(step.federation, member, instance, chosen, condition.where)
+    for part, recipient in enumerate(found):
+        way = recipient.transportation
+        assert way is not None
+        if way in counted:
+            counted.remove(way)
         else:
-            add(member.tally.reflections_received, instance.entry.handle, leg.transportation)
-        tso_queue.arrived(
-            step,
-            member,
-            sender,
-            "reflect_attribute_values",
-            (*content, *message.stamp),
-            message.stamp,
-            part,
-            condition,
-        )
+            count_received(member, instance.entry.handle, way)
+        tso_queue.arrived(step, member, sender, whole.delivery(recipient), part, condition)
     if not timing.constrained:
-        timing.give(retraction, message.time, wanted)
+        timing.give(retraction, time, wanted)
 
 
-def _merged(values: Any, others: list[Any]) -> dict[Any, bytes]:
-    found: dict[Any, bytes] = {}
+def _merged(values: AttributeValues, others: list[AttributeValues]) -> dict[AttributeHandle, bytes]:
+    found: dict[AttributeHandle, bytes] = {}
     for one in (*others, values):
-        if isinstance(one, PackedValues):
-            found.update(one.unpack())
-        else:
-            found.update(one)
+        found.update(one.unpack() if isinstance(one, PackedValues) else one)
     return found
 
 
@@ -372,22 +288,23 @@ def _joined(late: Condition, waiting: list[Stamped]) -> Condition:
     where: Where = {}
     kept = late.kept
     for part in waiting:
-        values = part.content[1][1]
+        content = part.content
+        values = content.values if isinstance(content, Reflection) else {}
         if part.condition is None or part.condition.untimed != late.untimed:
-            kept |= frozenset(values if isinstance(values, dict) else values.handles)
+            kept |= frozenset(values.handles if isinstance(values, PackedValues) else values)
         else:
             kept |= part.condition.kept
         if part.condition is not None:
             where.update(part.condition.where or {})
     where.update(late.where or {})
-    return Condition(where or None, late.untimed, kept)
+    return late._replace(where=where or None, kept=kept)
 
 
 # --- topics -----------------------------------------------------------------------------------------------------
 
 
 def _topics(
-    federation: Federation, instance: Instance, sent: list[Any], where: Any
+    federation: Federation, instance: Instance, sent: list[AttributeHandle], where: Where | None
 ) -> list[tuple[Topic, Extents | None]]:
     found = []
     for attribute in sent:
@@ -473,23 +390,27 @@ def _boxes(topic: Topic, how: Any, extent: Any) -> tuple[Any, ...]:
     return () if how is None or extent is None else (topic.box(extent),)
 
 
-def log_again(federation: Federation, message: Sent) -> None:
+def log_again(federation: Federation, message: Interaction | Update) -> None:
     """Of a federation that was restored.  Who wants it has it: a save waits for what is under way."""
-    instance = None if message.transportation is not None else federation.instances.get(message.target)
-    if message.transportation is not None:
-        entry = federation.catalog.interaction_classes[message.target]
+    logged = Logged(message)
+    if isinstance(message, Interaction):
+        entry = federation.catalog.interaction_classes[message.interaction_class]
         available = federation.catalog.available_to_interaction_class(entry)
-        topic_of(federation, entry.handle, available).log(message, message.where)
+        topic_of(federation, entry.handle, available).log(logged, message.at)
         for member in federation.members.values():
-            received = matching_at_time.hears(federation, member, entry, message.where, message.time)
+            received = matching_at_time.hears(federation, member, entry, message.at, logged.time)
             if received is not None:
-                message.gone[member.handle] = received.handle
-    elif instance is not None:
-        sent = list(message.values)
-        for topic, extents in _topics(federation, instance, sent, message.where):
-            topic.log(message, extents)
-        for member in federation.members.values():
-            wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, message.time)
-            if wanted:
-                message.gone[member.handle] = dict.fromkeys(wanted)
-    federation.distribution.enter(message)
+                logged.classes[member.handle] = received.handle
+    else:
+        instance = federation.instances.get(message.instance)
+        if instance is not None:
+            sent = message.attributes()
+            for topic, extents in _topics(federation, instance, sent, message.where):
+                topic.log(logged, extents)
+            for member in federation.members.values():
+                wanted = matching_at_time.wanted(
+                    federation, member, instance, sent, message.where, logged.time
+                )
+                if wanted:
+                    logged.attributes[member.handle] = dict.fromkeys(wanted)
+    federation.distribution.enter(logged)

@@ -16,145 +16,85 @@ from weft.kernel.message import recipients
 from weft.kernel.message.causal_order import is_plain
 from weft.kernel.recording import message_rows
 from weft.kernel.state import overrides
-from weft.kernel.state.federation import Audience, Federation, Instance, Member, Route
+from weft.kernel.state.federation import Instance
+from weft.kernel.state.recipients import Recipients
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
-from weft.model.handles import (
-    AttributeHandle,
-    InteractionClassHandle,
-    ObjectInstanceHandle,
-    ParameterHandle,
-    TransportationTypeHandle,
-)
+from weft.model.handles import AttributeHandle, InteractionClassHandle, ObjectInstanceHandle, ParameterHandle
 from weft.model.recording import NO_OBJECT, Recorder
 
 
 class Lane:
+    """Of messages that are alike: what the pipeline has decided of them, and from what."""
+
     def __init__(
         self,
-        federation: Federation,
-        member: Member,
-        receivers: list[Member],
-        transportation: TransportationTypeHandle,
+        step: Step,
+        found: Recipients,
+        instance: Instance | None,
+        parameters: list[ParameterHandle],
+        attributes: list[AttributeHandle],
     ) -> None:
-        self.federation = federation
-        self.generation = federation.generation
-        self.member = member
-        self.source = member.handle.number
-        self.receivers = receivers
-        self.transportation = transportation
-        self.shape = -1  # in the recorder's book
+        self.federation = step.federation
+        self.generation = step.federation.generation
+        self.member = step.member
+        self.source = step.member.handle.number
+        self.receivers = [recipient.member for recipient in found.here]
+        self.transportation = found.transportations[0]
+        # In the recorder's book.
+        self.shape = -1
+        self._recipients = found
+        self._parameters = parameters
+        self._attributes = attributes
+        # Of updates.
+        self._instance = instance
+        self._number = NO_OBJECT if instance is None else instance.number
+        self._owners = None if instance is None else instance.owners
+        self._knowledge = None if instance is None else instance.knowledge
 
     def is_open(self) -> bool:
         """May another message go along it?  Not while services are reported: those want each call and callback."""
-        return self.federation.generation == self.generation and not self.federation.observed
+        federation = self.federation
+        if federation.generation != self.generation or federation.observed:
+            return False
+        instance = self._instance
+        return instance is None or (
+            instance.knowledge is self._knowledge
+            and instance.owners is self._owners
+            and instance.overrides is None
+            and instance.placement is None
+        )
 
     def passed(self) -> None:
         """One more message went along it."""
-        raise NotImplementedError
+        self._recipients.count += 1
+        self.member.timing.sent += 1
+        if self._instance is not None:
+            recipients.mark(self._instance, self._recipients)
 
     def record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
         """What has just passed: class or instance, values and tag as they came."""
         try:
-            self._record(recorder, now, node, fields)
+            if self.shape < recorder.first:
+                self.shape = self._find_shape(recorder, Step(Turn(node, now), self.federation, self.member))
+            member = self.member
+            recorder.enter_packed(self.shape, now, member.timing.sent, self._number, fields)
+            if member.cause:
+                recorder.add(member.cause_source, member.cause, None, 0, None)
         except Exception as error:
             recorder.fail(error)
 
-    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
-        raise NotImplementedError
-
-    def _record_cause(self, recorder: Recorder) -> None:
-        member = self.member
-        if member.cause:
-            recorder.add(member.cause_source, member.cause, None, 0, None)
-
-
-class InteractionLane(Lane):
-    def __init__(
-        self,
-        federation: Federation,
-        member: Member,
-        receivers: list[Member],
-        audience: Audience,
-        handles: list[ParameterHandle],
-    ) -> None:
-        super().__init__(federation, member, receivers, audience.transportation)
-        self._audience = audience
-        self._handles = handles
-
-    def passed(self) -> None:
-        self._audience.count += 1
-        self.member.timing.sent += 1
-
-    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
-        if self.shape < recorder.first:
-            audience = self._audience
-            entry = self.federation.catalog.interaction_classes[audience.sent_class]
-            self.shape = message_rows.interaction_shape(
-                Step(Turn(node, now), self.federation, self.member),
-                recorder,
-                self.member,
-                entry,
-                audience,
-                self._handles,
-            )
-        recorder.enter_packed(self.shape, now, self.member.timing.sent, NO_OBJECT, fields)
-        self._record_cause(recorder)
-
-
-class UpdateLane(Lane):
-    def __init__(
-        self,
-        federation: Federation,
-        member: Member,
-        receivers: list[Member],
-        transportation: TransportationTypeHandle,
-        instance: Instance,
-        route: Route,
-        handles: list[AttributeHandle],
-    ) -> None:
-        super().__init__(federation, member, receivers, transportation)
-        self._handles = handles
-        self._instance = instance
-        self._number = instance.handle.number
-        self._owners = instance.owners
-        self._knowledge = instance.knowledge
-        self._route = route
-
-    def is_open(self) -> bool:
-        instance = self._instance
-        return (
-            self.federation.generation == self.generation
-            and instance.knowledge is self._knowledge
-            and instance.owners is self._owners
-            and instance.overrides is None
-            and instance.placement is None
-            and not self.federation.observed
-        )
-
-    def passed(self) -> None:
-        self._route.count += 1
-        self.member.timing.sent += 1
-        recipients.mark(self._instance, self._route, self.member)
-
-    def _record(self, recorder: Recorder, now: float, node: str, fields: bytes) -> None:
-        if self.shape < recorder.first:
-            self.shape = message_rows.update_shape(
-                Step(Turn(node, now), self.federation, self.member),
-                recorder,
-                self.member,
-                self._instance,
-                self._route,
-                self._handles,
-            )
-        recorder.enter_packed(self.shape, now, self.member.timing.sent, self._number, fields)
-        self._record_cause(recorder)
+    def _find_shape(self, recorder: Recorder, step: Step) -> int:
+        found = self._recipients
+        if self._instance is not None:
+            return message_rows.update_shape(step, recorder, self._instance.entry, found, self._attributes)
+        assert isinstance(found.kind, InteractionClassHandle)
+        entry = self.federation.catalog.interaction_classes[found.kind]
+        return message_rows.interaction_shape(step, recorder, entry, found, self._parameters)
 
 
 def interaction_lane(
-    step: Step,
-    interaction_class: InteractionClassHandle,
-    handles: list[ParameterHandle],
+    step: Step, interaction_class: InteractionClassHandle, handles: list[ParameterHandle]
 ) -> Lane | None:
     """The lane of interactions of this class with these parameters."""
     federation = step.federation
@@ -164,19 +104,17 @@ def interaction_lane(
         return None
     if federation.ordered and not is_plain(overrides.interaction_order(member, entry)):
         return None
-    audience = recipients.audience_of(step, member, interaction_class)
+    found = recipients.of_interaction(step, member, entry)
     unknown = any(handle not in entry.parameters for handle in handles)
-    if unknown or audience.nodes or audience.managed or audience.holding:
+    if unknown or found.posts or found.managed or found.holding:
         return None
-    if any(received is not entry for received, _ in audience.ears):
+    if any(recipient.received is not entry for recipient in found.here):
         return None
-    return InteractionLane(federation, member, [ear for _, ear in audience.ears], audience, handles)
+    return Lane(step, found, None, handles, [])
 
 
 def update_lane(
-    step: Step,
-    object_instance: ObjectInstanceHandle,
-    handles: list[AttributeHandle],
+    step: Step, object_instance: ObjectInstanceHandle, handles: list[AttributeHandle]
 ) -> Lane | None:
     """The lane of updates of these attributes of this instance."""
     federation = step.federation
@@ -190,15 +128,9 @@ def update_lane(
         return None
     if federation.ordered and not all(is_plain(overrides.attribute_order(instance, a)) for a in handles):
         return None
-    route = recipients.route_of(step, instance, member, handles)
-    ways = route.transportations
-    if (
-        route.posts
-        or route.paced
-        or route.holding
-        or len(ways) != 1
-        or any(leg.attributes is not None for leg in route.legs)
-    ):
+    found = recipients.of_alike(step, member, instance, handles)
+    if found.posts or found.paced or found.holding or len(found.transportations) != 1:
         return None
-    receivers = [leg.member for leg in route.legs]
-    return UpdateLane(federation, member, receivers, ways[0], instance, route, handles)
+    if any(recipient.attributes is not None for recipient in found.here):
+        return None
+    return Lane(step, found, instance, [], handles)

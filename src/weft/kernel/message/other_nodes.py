@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.state import overrides
-from weft.kernel.state.federation import Federation, Instance, Member, Post, Route
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.recipients import Post, Recipients
 from weft.kernel.state.region_state import Extents, Where
 from weft.kernel.state.step import Step
 from weft.kernel.state.traffic import EVERYBODY, Footprint
@@ -24,7 +25,7 @@ def spread_interaction(
     sender: Member,
     entry: InteractionClassEntry,
     at: Extents | None,
-    ears: list[Member],
+    heard: list[Member],
     nodes: dict[str, None],
     delayed: bool,
 ) -> tuple[Footprint | None, tuple[str, ...]]:
@@ -35,7 +36,7 @@ def spread_interaction(
     channels = federation.channels
     by = (EVERYBODY,) if channels.exact else channels.of_interaction(entry, at)
     if sender.node != step.node:
-        return channels.came(federation, by, ears, step.node), ()
+        return channels.came(federation, by, heard, step.node), ()
     if not channels.exact and not delayed:
         nodes.clear()
         nodes.update(channels.nodes(federation, by, step.node))
@@ -46,7 +47,7 @@ def spread_interaction(
 def spread_update(
     step: Step,
     instance: Instance,
-    route: Route,
+    recipients: Recipients,
     away: dict[str, dict[AttributeHandle, None]],
     sent: tuple[AttributeHandle, ...],
     where: Where | None,
@@ -55,22 +56,22 @@ def spread_update(
     """To which other nodes the federation's strategy sends it, in place of those of its receivers; what is to be counted."""
     federation = step.federation
     channels = federation.channels
-    sender = route.sender
+    sender = recipients.sender
     if sender is not federation.rti:
         by: tuple[int, ...] = (EVERYBODY,)
         if not channels.exact:
             by, there = channels.updates(federation, instance.entry, sent, where, step.node)
             away = away if delayed else there
         if sender.node != step.node:
-            heard = [leg.member for leg in (*route.legs, *route.paced)]
-            route.footprint = channels.came(federation, by, heard, step.node)
+            heard = [one.member for one in (*recipients.here, *recipients.paced)]
+            recipients.footprint = channels.came(federation, by, heard, step.node)
             return
-        route.footprint = channels.sent(federation, sender, by, away, step.node)
+        recipients.footprint = channels.sent(federation, sender, by, away, step.node)
         if channels.multicast and not delayed:
-            route.posts = _group_posts(federation, instance, away, sent, where)
+            recipients.posts = _group_posts(federation, instance, away, sent, where)
             return
     for node, wanted in away.items():
-        route.posts += _posts(federation, instance, (node,), list(wanted), len(sent))
+        recipients.posts += _posts(federation, instance, (node,), list(wanted), len(sent))
 
 
 def _group_posts(

@@ -1,60 +1,56 @@
 """The way of a message.  Read this file first.
 
-Out, at the sender's node:
-
     validate    is it in the object model, does the sender publish it, does it own it?
-    interest    who wants it: members here (legs, ears), and other nodes that have members who do; of what is sent with regions
-                those whose regions overlap (`ddm.matching`)
-    rate        a subscriber that named an update rate gets no more than that (`message.update_rates`)
-    order       in time stamp order if the sender regulates time and the order type says so (`services.stamps.stamp`)
-    effects     a callback for each member here, one parcel for each other node
+    recipients  who wants it: members here, and other nodes that have members who do.  Asked once; the answer is kept for all
+                messages that are alike (`message.recipients`)
+    order       in time stamp order if the sender regulates time and the order type says so (`time.stamps`); in one of Weft's own
+                orders where a class, an attribute or the call asks for it (`message.causal_order`)
+    record      what was decided (`recording.message_rows`)
+    deliver     to the members here (`message.deliver`)
+    transmit    a parcel for each other node; of what is best effort perhaps one for a multicast group
 
-In, at another node: the same interest question, asked of the members there (`arrive`).
+A message from another node (`arrive`) takes the same way: the members here are asked, and it is not sent on.
 
-A message in time stamp order whose class or attributes have dimensions goes to those who want it as of its time, also if they
-come to want it later by a change as of an earlier time: `message.deliver_as_of` takes it from there.
+Policies of this one way have files of their own:
 
-A message in time stamp order waits for a time-constrained member until its time comes (`time.tso_queue`), and
-is handed to any other at once.  One in another order waits while a constrained member is granted.  A time stamp from a sender
-that does not regulate is only carried along, and both order types in the callback say so.
+    message.causal_order   causal and total order: when it is delivered depends on other messages
+    message.deliver_as_of  in time stamp order, where there are dimensions: to those who want it as of its time, also if they come
+                           to want it later by a change as of an earlier time
+    message.update_rates   a subscriber that named an update rate gets no more than that
+    message.other_nodes    to which other nodes it goes, by the federation's strategy
+    message.fast_lanes     the same way with its answers kept, for hosts that pass on bytes
 
-Where a class, an attribute or the call asks for one of Weft's own orders, `message.causal_order` takes the message from there.
+Priority order is receive order, with callbacks that say how urgent they are.  A time stamp from a sender that does not regulate
+is only carried along, and both order types in the callback say so.
 
 With Delay Subscription Evaluation on, a message goes to all nodes that have members, and only they ask who wants it: who
-subscribes while it is under way gets it.  One in time stamp order waits for every time-constrained member, and that is asked
-when its time has come (`message.delayed_evaluation`).
-
-Parts of the way that have files of their own:
-
-    message.recipients       who gets a message; the answers are kept until a declaration or the membership changes
-    message.other_nodes      to which other nodes it goes, by the federation's strategy
-    message.callback_split   in which callbacks a member gets what it wants of an update
-    message.deliver          to the members here
-    message.deliver_in_time  to members here, some of whom may have to wait
-    message.deliver_held     to one member, when another order lets go what it has kept back
-    message.directed         directed interactions
+subscribes while it is under way gets it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from weft.fom.catalog import InteractionClassEntry
+from weft.interest import Declared
 from weft.kernel.ddm import matching, matching_at_time
-from weft.kernel.message import deliver, deliver_held, directed, other_nodes, recipients, update_rates
+from weft.kernel.message import deliver, recipients
 from weft.kernel.message.recipients import DELAYED
 from weft.kernel.recording import message_rows, order_rows
 from weft.kernel.state import overrides, preconditions
 from weft.kernel.state.effects import Cast, Transmit
-from weft.kernel.state.federation import Instance
-from weft.kernel.state.parcels import Data, unshared
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.messages import DirectedInteraction, Interaction, Message, Update
+from weft.kernel.state.parcels import Data, Ordered
+from weft.kernel.state.recipients import Post, Recipients
 from weft.kernel.state.region_state import Extents
 from weft.kernel.state.step import Step
 from weft.kernel.time import stamps
 from weft.kernel.time.stamps import NO_RETRACTION
+from weft.model.deliveries import AttributeValues, ParameterValues, Stamp, is_timestamped
 from weft.model.enums import OrderType
 from weft.model.errors import InteractionClassNotPublished
 from weft.model.handles import (
     AttributeHandle,
+    FederateHandle,
     InteractionClassHandle,
     ObjectInstanceHandle,
     ParameterHandle,
@@ -70,7 +66,7 @@ from weft.model.time import LogicalTime
 def send_interaction(
     step: Step,
     interaction_class: InteractionClassHandle,
-    values: dict[ParameterHandle, bytes] | PackedValues,
+    values: ParameterValues,
     tag: bytes,
     time: LogicalTime | None = None,
     order: OrderType | None = None,
@@ -78,9 +74,47 @@ def send_interaction(
     regions: list[RegionHandle] | None = None,
 ) -> MessageRetractionReturn | None:
     """`at`: where it is sent; `regions`: by which regions, which may be elsewhere as of its time."""
-    turn = step.turn
     federation = step.federation
     member = step.member
+    entry = _valid_interaction(federation, member, interaction_class, values, tag)
+    transportation = recipients.transportation_of(member, entry)
+    message = Interaction(member.handle, entry.handle, values, tag, transportation, at, None)
+    asked = order
+    if federation.ordered or order is not None:
+        asked = overrides.interaction_order(member, entry) if order is None else overrides.named(order)
+        if federation.orders.takes(step, asked):
+            message.stamp = stamps.carried(federation, time)
+            federation.orders.send_interaction(step, message, entry, asked)
+            return None if time is None else NO_RETRACTION
+        if asked is OrderType.PRIORITY and member is not federation.rti:
+            message.urgent, message.priority = True, entry.priority
+    if time is not None:
+        if asked is None:
+            asked = overrides.interaction_order(member, entry)
+        message.stamp = stamps.stamp(federation, member, time, asked)
+        if is_timestamped(message.stamp) and not federation.switch(DELAYED):
+            available = federation.catalog.available_to_interaction_class(entry)
+            if available:
+                if regions is not None:
+                    message.at = matching_at_time.extents_of(federation, regions, available, time.value)
+                nodes = federation.distribution.send_interaction(step, message, entry)
+                if recipients.is_managed(entry):
+                    _tell_rti(step, message)
+                return stamps.sent(federation, member, message.stamp, nodes)
+    found = recipients.of_interaction(step, member, entry, at)
+    _send(step, message, found)
+    if found.managed:
+        _tell_rti(step, message)
+    return None if time is None else _returned(step, message, found)
+
+
+def _valid_interaction(
+    federation: Federation,
+    member: Member,
+    interaction_class: InteractionClassHandle,
+    values: ParameterValues,
+    tag: bytes,
+) -> InteractionClassEntry:
     entry = federation.catalog.interaction_classes.get(interaction_class)
     if entry is None:
         entry = preconditions.interaction_class(federation, interaction_class)
@@ -88,7 +122,6 @@ def send_interaction(
         raise InteractionClassNotPublished(
             f"{member!r} does not publish {entry.name}; publish it before sending"
         )
-    interaction_class = entry.handle  # the catalog's own, whatever was given that is equal to it
     parameters = entry.parameters
     if isinstance(values, PackedValues):
         for packed_handle in values.handles:
@@ -102,75 +135,13 @@ def send_interaction(
                 preconditions.encoded(parameters[handle].name, value)
     if type(tag) is not bytes:
         preconditions.encoded("the user-supplied tag", tag)
-    if federation.ordered or order is not None:
-        carried = stamps.carried(federation, time)
-        if federation.orders.sends(step, entry, values, tag, carried, order, at):
-            return None if time is None else NO_RETRACTION
-    stamp: tuple[Any, ...] = ()
-    if time is not None:
-        stamp = stamps.stamp(
-            federation, member, time, overrides.interaction_order(member, entry) if order is None else order
-        )
-    if time is not None and stamps.is_stamped(stamp) and not federation.switch(DELAYED):
-        available = federation.catalog.available_to_interaction_class(entry)
-        if available:
-            if regions is not None:
-                at = matching_at_time.extents_of(federation, regions, available, stamp[0].value)
-            nodes = federation.distribution.sends(step, entry, values, tag, at, stamp)
-            if recipients.is_managed(entry):
-                _tell_rti(step, interaction_class, values)
-            return stamps.sent(federation, member, stamp, nodes)
-    audience = federation.audiences.get((interaction_class, member.handle)) if at is None else None
-    if audience is None:
-        audience = recipients.find_audience(step, member, interaction_class, at)
-    audience.count += 1
-    if at is not None:
-        audience.count_up()
-    transportation = audience.transportation
-    number = message_rows.number_for(step, stamp)
-    turn.number = number
-    recorder = federation.recorder
-    if recorder is not None and message_rows.interaction(
-        step, recorder, member, entry, audience, values, tag, stamp, number
-    ):
-        turn.number = -number
-    if audience.ears or (stamp and federation.switch(DELAYED)):
-        deliver.hear(step, member, audience, interaction_class, values, tag, transportation, stamp)
-    if audience.nodes:
-        arguments: tuple[Any, ...] = (entry.handle, unshared(values), tag, transportation, stamp)
-        if at is not None:
-            arguments = (*arguments[:4], matching.boxes(at), stamp)
-        message = Data(
-            federation.name,
-            federation.execution,
-            federation.sequence,
-            member.handle,
-            "send_interaction",
-            arguments,
-            message_rows.carried(number, stamp),
-        )
-        reliable = other_nodes.goes_reliably(federation, transportation)
-        if audience.groups and not stamps.is_stamped(stamp):
-            step.effects.append(Cast(tuple(audience.nodes), audience.groups, message))
-        else:
-            for node in audience.nodes:
-                step.effects.append(Transmit(node, message, reliable))
-    if audience.managed:
-        _tell_rti(step, interaction_class, values)
-    if time is None:
-        return None
-    if not stamps.is_stamped(stamp):
-        return NO_RETRACTION
-    return stamps.sent(federation, member, stamp, tuple(audience.nodes))
+    return entry
 
 
-def _tell_rti(
-    step: Step,
-    interaction_class: InteractionClassHandle,
-    values: dict[ParameterHandle, bytes] | PackedValues,
-) -> None:
-    plain = dict(values) if isinstance(values, dict) else values.unpack()
-    step.tell_rti("receive_interaction", (interaction_class, plain, step.member.handle))
+def _tell_rti(step: Step, message: Interaction) -> None:
+    values = message.values
+    plain = values.unpack() if isinstance(values, PackedValues) else dict(values)
+    step.tell_rti("receive_interaction", (message.interaction_class, plain, message.sender))
 
 
 # --- attribute updates ----------------------------------------------------------------------------------------
@@ -179,7 +150,7 @@ def _tell_rti(
 def update_attribute_values(
     step: Step,
     object_instance: ObjectInstanceHandle,
-    values: dict[AttributeHandle, bytes] | PackedValues,
+    values: AttributeValues,
     tag: bytes,
     time: LogicalTime | None = None,
     order: OrderType | None = None,
@@ -187,9 +158,23 @@ def update_attribute_values(
     federation = step.federation
     member = step.member
     instance = preconditions.known_instance(federation, member, object_instance)
-    defined = instance.entry.attributes
+    sent = _valid_attributes(federation, member, instance, values, tag)
+    message = Update(member.handle, instance.handle, values, tag, None, None)
+    if federation.ordered or order is not None:
+        given = None if order is None else overrides.named(order)
+        if federation.orders.divides(step, instance, sent, given):
+            return _update_in_parts(step, message, instance, sent, time, given)
+    if time is None:
+        _update(step, message, instance, sent)
+        return None
+    return _update_in_time(step, message, instance, sent, time, order)
+
+
+def _valid_attributes(
+    federation: Federation, member: Member, instance: Instance, values: AttributeValues, tag: bytes
+) -> list[AttributeHandle]:
+    """The attributes that are updated: the member owns them."""
     owners = instance.owners
-    sent: list[Any]
     if isinstance(values, PackedValues):
         sent = values.handles
         for packed_handle in sent:
@@ -203,144 +188,201 @@ def update_attribute_values(
                 preconditions.known_attributes(federation, member, instance, sent)
                 preconditions.owned(instance, member, sent)
             if type(value) is not bytes:
-                preconditions.encoded(defined[handle].name, value)
+                preconditions.encoded(instance.entry.attributes[handle].name, value)
     if type(tag) is not bytes:
         preconditions.encoded("the user-supplied tag", tag)
-    if federation.ordered or order is not None:
-        carried = stamps.carried(federation, time)
-        if federation.orders.updates(step, instance, values, tag, carried, order):
-            return None if time is None else NO_RETRACTION
-    if time is None:
-        _send_update(step, instance, values, sent, tag, ())
-        return None
-    return _update_in_time(step, instance, values, sent, tag, time, order)
+    return sent
+
+
+def _update_in_parts(
+    step: Step,
+    message: Update,
+    instance: Instance,
+    sent: list[AttributeHandle],
+    time: LogicalTime | None,
+    given: OrderType | None,
+) -> MessageRetractionReturn | None:
+    """Attributes of different orders, some of them Weft's own, go in separate messages."""
+    federation = step.federation
+    carried = stamps.carried(federation, time)
+    for (order, priority), attributes in federation.orders.parts(instance, sent, given).items():
+        part = message if len(attributes) == len(sent) else message.part(tuple(attributes))
+        if federation.orders.takes(step, order):
+            part.stamp = carried
+            federation.orders.send_update(step, part, instance, order)
+            continue
+        if order is OrderType.PRIORITY:
+            part.urgent, part.priority = True, priority
+        if time is None:
+            _update(step, part, instance, attributes)
+        else:
+            asked = OrderType.RECEIVE if order is OrderType.PRIORITY else order
+            _update_in_time(step, part, instance, attributes, time, asked)
+    return None if time is None else NO_RETRACTION
 
 
 def _update_in_time(
     step: Step,
+    message: Update,
     instance: Instance,
-    values: dict[AttributeHandle, bytes] | PackedValues,
-    sent: list[Any],
-    tag: bytes,
+    sent: list[AttributeHandle],
     time: LogicalTime,
     given: OrderType | None,
 ) -> MessageRetractionReturn:
-    """Attributes of different order go in separate messages."""
-    federation = step.federation
-    member = step.member
+    """Attributes in time stamp order and others go in separate messages."""
     orders = [overrides.attribute_order(instance, a) if given is None else given for a in sent]
     stamped = [a for a, one in zip(sent, orders, strict=True) if one is OrderType.TIMESTAMP]
-    plain = [a for a, one in zip(sent, orders, strict=True) if one is not OrderType.TIMESTAMP]
+    others = [a for a, one in zip(sent, orders, strict=True) if one is not OrderType.TIMESTAMP]
     order = OrderType.TIMESTAMP if stamped else OrderType.RECEIVE
-    stamp = stamps.stamp(federation, member, time, order)
-    if not stamped or not plain or not stamps.is_stamped(stamp):
-        nodes = _send_update(step, instance, values, sent, tag, stamp)
-        if not stamps.is_stamped(stamp):
-            return NO_RETRACTION
-        return stamps.sent(federation, member, stamp, nodes)
-    carried = (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
-    some = update_rates.part_of(values, tuple(plain))
-    _send_update(step, instance, some, plain, tag, carried)
-    rest = update_rates.part_of(values, tuple(stamped))
-    nodes = _send_update(step, instance, rest, stamped, tag, stamp)
-    return stamps.sent(federation, member, stamp, nodes)
+    stamp = stamps.stamp(step.federation, step.member, time, order)
+    if is_timestamped(stamp) and stamped and others:
+        rest = message.part(tuple(others))
+        rest.stamp = Stamp(time)
+        _update(step, rest, instance, others)
+        message = message.part(tuple(stamped))
+        sent = stamped
+    message.stamp = stamp
+    nodes = _update(step, message, instance, sent)
+    if not is_timestamped(stamp):
+        return NO_RETRACTION
+    return stamps.sent(step.federation, step.member, stamp, nodes)
 
 
-def _send_update(
+def _update(step: Step, message: Update, instance: Instance, sent: list[AttributeHandle]) -> tuple[str, ...]:
+    """In receive or time stamp order; returns the other nodes that it goes to, if it has a time."""
+    federation = step.federation
+    if message.in_time_stamp_order() and recipients.is_placed(federation, instance, sent):
+        return federation.distribution.send_update(step, message, instance, sent)
+    if instance.placement is not None:
+        message.where = matching.part_of(matching.where_is(federation, instance), sent)
+    found = recipients.of_update(step, step.member, instance, sent, message.where)
+    recipients.mark(instance, found)
+    _send(step, message, found)
+    return () if message.stamp is None else found.nodes()
+
+
+# --- directed interactions --------------------------------------------------------------------------------------
+
+
+def send_directed_interaction(
     step: Step,
-    instance: Instance,
-    values: dict[AttributeHandle, bytes] | PackedValues,
-    sent: list[Any],
+    interaction_class: InteractionClassHandle,
+    object_instance: ObjectInstanceHandle,
+    values: dict[ParameterHandle, bytes],
     tag: bytes,
-    stamp: tuple[Any, ...],
-) -> tuple[str, ...]:
-    """Returns the other nodes that it goes to."""
-    turn = step.turn
+    time: LogicalTime | None = None,
+    order: OrderType | None = None,
+) -> MessageRetractionReturn | None:
+    """To the members that subscribe to it for the target's class: owners of the target, or universal subscribers."""
     federation = step.federation
     member = step.member
-    if stamp and stamps.is_stamped(stamp) and recipients.is_placed(federation, instance, sent):
-        turn.number = 0  # what was recorded of its other attributes says nothing of these
-        return federation.distribution.updates(step, instance, values, sent, tag, stamp)
-    where = None
-    if instance.placement is not None:
-        where = matching.part_of(matching.where_is(federation, instance), sent)
-    route = recipients.counted_route(step, instance, member, sent, where)
-    number = message_rows.number_for(step, stamp)
-    turn.number = number
-    recorder = federation.recorder
-    if recorder is not None and message_rows.update(
-        step, recorder, member, instance, route, values, tag, stamp, number
-    ):
-        turn.number = -number
-    deliver.reflect(step, instance, route, member, values, tag, stamp)
-    for post in route.posts:
-        kept = unshared(values) if post.attributes is None else update_rates.part_of(values, post.attributes)
-        arguments: tuple[Any, ...] = (instance.handle, kept, tag, stamp)
-        there = where if post.attributes is None else matching.part_of(where, post.attributes)
-        if there is not None:
-            arguments = (instance.handle, kept, tag, matching.carried(there), stamp)
-        message = Data(
-            federation.name,
-            federation.execution,
-            federation.sequence,
-            member.handle,
-            "update_attribute_values",
-            arguments,
-            message_rows.carried(number, stamp),
+    entry = preconditions.interaction_class(federation, interaction_class)
+    instance = preconditions.known_instance(federation, member, object_instance)
+    if not member.declared.may_direct(instance.entry, interaction_class):
+        raise InteractionClassNotPublished(
+            f"{member!r} does not publish {entry.name} as directed to {instance.entry.name} or a class above it"
         )
-        if post.groups and not stamps.is_stamped(stamp):
-            step.effects.append(Cast(post.nodes, post.groups, message))
-        else:
-            for node in post.nodes:
-                step.effects.append(Transmit(node, message, post.reliable))
-    return tuple([node for post in route.posts for node in post.nodes]) if stamp else ()
+    preconditions.parameters(entry, values)
+    for handle, value in values.items():
+        preconditions.encoded(entry.parameters[handle].name, value)
+    preconditions.encoded("the user-supplied tag", tag)
+    transportation = recipients.transportation_of(member, entry)
+    carried = stamps.carried(federation, time)
+    message = DirectedInteraction(
+        member.handle, entry.handle, instance.handle, values, tag, transportation, carried
+    )
+    asked = overrides.interaction_order(member, entry) if order is None else order
+    if federation.ordered or order is not None:
+        asked = overrides.named(asked)
+        if federation.orders.takes(step, asked):
+            federation.orders.send_directed(step, message, instance, entry, asked)
+            return None if time is None else NO_RETRACTION
+        if asked is OrderType.PRIORITY:
+            message.urgent, message.priority = True, entry.priority
+    if time is not None and not message.urgent:
+        message.stamp = stamps.stamp(federation, member, time, asked)
+    found = recipients.of_directed(step, member, entry, instance, transportation)
+    _send(step, message, found)
+    return None if time is None else _returned(step, message, found)
 
 
-# --- in -------------------------------------------------------------------------------------------------------
+# --- the way that all of them take ------------------------------------------------------------------------------
 
 
-def arrive(step: Step, message: Data) -> None:
-    """A message from another node: hand it to the members here that want it."""
-    turn = step.turn
+def _send(step: Step, message: Message, found: Recipients) -> None:
+    """What a federate here sends, or the RTI itself."""
+    message.number = message_rows.number_for(step, message.stamp)
+    _pass_on(step, message, found)
+    for post in found.posts:
+        transmit(step, message, post)
+
+
+def _pass_on(step: Step, message: Message, found: Recipients) -> None:
+    """Sent here, or arrived: it is counted, recorded and delivered."""
+    found.count += 1
+    if not found.kept:
+        found.count_up()
+    recorder = step.federation.recorder
+    if recorder is not None:
+        message.recorded = step.turn.recorded = message_rows.passes(step, recorder, message, found)
+    deliver.deliver(step, message, found)
+
+
+def _returned(step: Step, message: Message, found: Recipients) -> MessageRetractionReturn:
+    stamp = message.stamp
+    if stamp is None or not is_timestamped(stamp):
+        return NO_RETRACTION
+    return stamps.sent(step.federation, step.member, stamp, found.nodes())
+
+
+def transmit(step: Step, message: Message, post: Post) -> None:
+    """To other nodes, where `arrive` takes it."""
     federation = step.federation
-    sender = deliver_held.sender_of(federation, message.sender)
-    number = turn.number = message_rows.arrived(message.number, message.arguments[-1])
-    recorder = federation.recorder
-    if federation.distribution.arrives(step, message, sender):
-        return
-    if message.service == "send_interaction":
-        interaction_class, values, tag, transportation = message.arguments[:4]
-        stamp = message.arguments[-1]
-        at = matching.from_boxes(message.arguments[4]) if len(message.arguments) > 5 else None
-        audience = federation.audiences.get((interaction_class, sender.handle)) if at is None else None
-        if audience is None:
-            audience = recipients.find_audience(step, sender, interaction_class, at)
-        audience.count += 1
-        if at is not None:
-            audience.count_up()
-        if recorder is not None:
-            entry = federation.catalog.interaction_classes[interaction_class]
-            if message_rows.interaction(step, recorder, sender, entry, audience, values, tag, stamp, number):
-                turn.number = -number
-        deliver.hear(step, sender, audience, interaction_class, values, tag, transportation, stamp)
-    elif message.service == "update_attribute_values":
-        object_instance, values, tag = message.arguments[:3]
-        stamp = message.arguments[-1]
-        instance = federation.instances.get(object_instance)
-        if instance is not None:
-            sent = list(values) if isinstance(values, dict) else values.handles
-            where = matching.from_carried(message.arguments[3]) if len(message.arguments) > 4 else None
-            route = recipients.counted_route(step, instance, sender, sent, where)
-            if recorder is not None and message_rows.update(
-                step, recorder, sender, instance, route, values, tag, stamp, number
-            ):
-                turn.number = -number
-            deliver.reflect(step, instance, route, sender, values, tag, stamp)
-        else:
-            order_rows.too_late(step, message, sender.node)
+    message.own()
+    sent = message if post.attributes is None else message.part(post.attributes)
+    name, execution, after = federation.name, federation.execution, federation.sequence
+    parcel: Data | Ordered
+    parcel = (
+        Ordered(name, execution, after, sent, b"") if message.urgent else Data(name, execution, after, sent)
+    )
+    if post.groups and not message.in_time_stamp_order():
+        step.effects.append(Cast(post.nodes, post.groups, parcel))
     else:
-        if recorder is not None:
-            entry = federation.catalog.interaction_classes[message.arguments[0]]
-            here = directed.receivers(step, sender, entry, message.arguments[1])
-            message_rows.directed(step, recorder, sender, entry, message.arguments, here, number)
-        directed.direct_here(step, sender, message.arguments)
+        for node in post.nodes:
+            step.effects.append(Transmit(node, parcel, post.reliable))
+
+
+def arrive(step: Step, message: Message, only: FederateHandle | None = None) -> None:
+    """A message from another node: to the members here that want it; sent late, to that one alone."""
+    federation = step.federation
+    sender = sender_of(federation, message.sender)
+    if federation.distribution.arrives(step, message, sender, only):
+        return
+    if isinstance(message, Interaction):
+        entry = federation.catalog.interaction_classes[message.interaction_class]
+        found = recipients.of_interaction(step, sender, entry, message.at)
+    elif isinstance(message, Update):
+        instance = federation.instances.get(message.instance)
+        if instance is None:
+            order_rows.too_late(step, message, sender.node)
+            return
+        found = recipients.of_update(step, sender, instance, message.attributes(), message.where)
+        recipients.mark(instance, found)
+    elif isinstance(message, DirectedInteraction):
+        instance = federation.instances.get(message.target)
+        if instance is None:
+            order_rows.too_late(step, message, sender.node)
+            return
+        entry = federation.catalog.interaction_classes[message.interaction_class]
+        found = recipients.of_directed(step, sender, entry, instance, message.transportation)
+    else:
+        return
+    _pass_on(step, message, found)
+
+
+def sender_of(federation: Federation, handle: FederateHandle) -> Member:
+    """Who has resigned has its last words after the news of it."""
+    found = federation.rti if handle == federation.rti.handle else federation.members.get(handle)
+    if found is not None:
+        return found
+    return Member(handle, federation.departed.get(handle, ""), "", "", 0, 0, Declared())

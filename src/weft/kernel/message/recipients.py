@@ -1,24 +1,26 @@
 """Who gets a message: the answers to the interest question, found once and kept.
 
-An `Audience` is for interactions of one class from one sender (`Federation.audiences`), a `Route` for updates of the same
-attributes (in the `Knowledge` that alike instances share).  Both say which members here get it (ears, legs) and to which other
-nodes it goes.  They are forgotten when a declaration or the membership changes.  What is sent with regions has ways of its own:
-those of an instance are kept with its `Placement`.
+`Recipients` of interactions are kept with their sender (`Member.recipients`), those of updates of the same attributes in the
+`Knowledge` that alike instances share.  They say which members here get it and to which other nodes it goes, and are forgotten
+when a declaration or the membership changes.  What is sent with regions has answers of its own: those of an instance are kept
+with its `Placement`.  Who gets a directed interaction is asked for each anew, since ownership moves.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.ddm import matching
+from weft.kernel.ddm.recipient import directed_to, of_attributes
 from weft.kernel.message import other_nodes
-from weft.kernel.message.callback_split import legs_to, paced_legs
 from weft.kernel.state import overrides
-from weft.kernel.state.federation import Audience, Federation, Instance, Leg, Member, Route
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.messages import Recipient
+from weft.kernel.state.recipients import Post, Recipients
 from weft.kernel.state.region_state import Extents, Where
 from weft.kernel.state.step import Step
-from weft.model.handles import AttributeHandle, InteractionClassHandle
+from weft.model.handles import AttributeHandle, TransportationTypeHandle
 
 DELAYED: Final = "delaySubscriptionEvaluation"
 _MANAGER = "HLAinteractionRoot.HLAmanager"
@@ -42,48 +44,65 @@ def is_managed(entry: InteractionClassEntry) -> bool:
     return any(ancestor.name in MANAGED for ancestor in entry.lineage)
 
 
-def audience_of(step: Step, sender: Member, interaction_class: InteractionClassHandle) -> Audience:
-    found = step.federation.audiences.get((interaction_class, sender.handle))
-    return find_audience(step, sender, interaction_class) if found is None else found
-
-
-def find_audience(
-    step: Step,
-    sender: Member,
-    interaction_class: InteractionClassHandle,
-    at: Extents | None = None,
-) -> Audience:
-    """Kept for what is sent without regions."""
-    federation = step.federation
-    entry = federation.catalog.interaction_classes[interaction_class]
-    delayed = federation.switch(DELAYED)
-    ears: list[Any] = []  # pairs of class and member
-    nodes: dict[str, None] = {}
-    for member in federation.members.values():
-        if member is not sender:
-            received = matching.hears(federation, member, entry, at)
-            if received is not None and member.node == step.node:
-                if member.ear is None or member.ear[0] is not received:
-                    member.ear = (received, member)
-                ears.append(member.ear)
-            elif member.node != step.node and (received is not None or delayed):
-                nodes[member.node] = None
-    transportation = sender.interaction_transportations.get(interaction_class) or entry.transportation
-    footprint, groups = other_nodes.spread_interaction(
-        step, sender, entry, at, [member for _, member in ears], nodes, delayed
-    )
-    made = Audience(ears, list(nodes), sender, interaction_class, transportation, is_managed(entry))
-    made.at = at
-    made.footprint = footprint
-    if groups and not federation.catalog.is_reliable(transportation):
-        made.groups = groups
-    made.holding = any(member.holds for _, member in ears)
+def of_interaction(
+    step: Step, sender: Member, entry: InteractionClassEntry, at: Extents | None = None
+) -> Recipients:
+    """Of one that is about to be sent, or has arrived; kept if it is sent without regions."""
     if at is None:
-        federation.audiences[(interaction_class, sender.handle)] = made
-    elif any(member.switches.convey_region_designator_sets for _, member in ears):
-        made.holding = True
-        made.regions = matching.conveyed(at)
+        found = sender.recipients.get(entry.handle)
+        if found is not None:
+            return found
+    return _find_interaction(step, sender, entry, at)
+
+
+def transportation_of(sender: Member, entry: InteractionClassEntry) -> TransportationTypeHandle:
+    return sender.interaction_transportations.get(entry.handle) or entry.transportation
+
+
+def _find_interaction(
+    step: Step, sender: Member, entry: InteractionClassEntry, at: Extents | None
+) -> Recipients:
+    federation = step.federation
+    here = step.node
+    delayed = federation.switch(DELAYED)
+    nodes: dict[str, None] = {}
+    transportation = transportation_of(sender, entry)
+    made = Recipients(sender, entry.handle, [transportation])
+    destinations: list[int] = []
+    for member in federation.members.values():
+        if member is sender:
+            continue
+        received = matching.hears(federation, member, entry, at)
+        if received is not None:
+            destinations.append(member.handle.number)
+            if member.node == here:
+                made.here.append(_hearing(member, received, at))
+                continue
+        if member.node != here and (received is not None or delayed):
+            nodes[member.node] = None
+    made.destinations = None if delayed else destinations
+    heard = [recipient.member for recipient in made.here]
+    made.footprint, groups = other_nodes.spread_interaction(step, sender, entry, at, heard, nodes, delayed)
+    if nodes and (sender.node == here or sender is federation.rti):
+        reliable = federation.catalog.is_reliable(transportation)
+        by_links = other_nodes.goes_reliably(federation, transportation)
+        made.posts.append(Post(tuple(nodes), None, by_links, () if reliable else groups))
+    made.managed = is_managed(entry)
+    made.settle()
+    if at is None:
+        sender.recipients[entry.handle] = made
+        federation.keep(made)
     return made
+
+
+def _hearing(member: Member, received: InteractionClassEntry, at: Extents | None) -> Recipient:
+    """One for all senders: a thousand federates that send to all others would have a million."""
+    if at is not None and member.switches.convey_region_designator_sets:
+        return Recipient(member, received, regions=matching.conveyed(at))
+    found = member.hearing
+    if found is None or found.received is not received:
+        found = member.hearing = Recipient(member, received)
+    return found
 
 
 # --- attribute updates ----------------------------------------------------------------------------------------
@@ -97,85 +116,68 @@ def is_placed(federation: Federation, instance: Instance, sent: list[AttributeHa
     return any(federation.catalog.available_to_attribute(entry, attribute) for attribute in sent)
 
 
-def counted_route(
-    step: Step,
-    instance: Instance,
-    sender: Member,
-    sent: list[AttributeHandle],
-    where: Where | None = None,
-) -> Route:
-    """The route of an update that is about to be made: it is counted here."""
+def of_update(
+    step: Step, sender: Member, instance: Instance, sent: list[AttributeHandle], where: Where | None
+) -> Recipients:
+    """Of one that is about to be sent, or has arrived."""
     if instance.overrides is not None or where is not None:
-        route = _placed_route(step, instance, sender, tuple(sent), where)
-        route.count = 1
-        route.count_up()
-        mark(instance, route, sender)
-        return route
-    found = route_of(step, instance, sender, sent)
-    found.count += 1
-    mark(instance, found, sender)
-    return found
+        return _of_placed(step, sender, instance, tuple(sent), where)
+    return of_alike(step, sender, instance, sent)
 
 
-def _placed_route(
-    step: Step,
-    instance: Instance,
-    sender: Member,
-    sent: tuple[AttributeHandle, ...],
-    where: Where | None,
-) -> Route:
+def _of_placed(
+    step: Step, sender: Member, instance: Instance, sent: tuple[AttributeHandle, ...], where: Where | None
+) -> Recipients:
     """Of an instance that is like no other: kept as long as all that it depends on stays as it is."""
     federation = step.federation
     placement = instance.placement
     if placement is None or where is None or instance.overrides is not None or placement.where is None:
-        return _find_route(step, instance, sender, sent, where)
+        return _find_update(step, sender, instance, sent, where)
     if sender.node != step.node:  # the message says where it was sent, which may not be where the instance is
-        return _find_route(step, instance, sender, sent, where)
-    valid = placement.valid
-    generation, regional = federation.generation, federation.regional
-    if not valid or valid[0] != generation or valid[1] != regional or valid[2] is not instance.knowledge:
-        placement.valid = (generation, regional, instance.knowledge)
-        placement.routes.clear()
-    found: Route | None = placement.routes.get(sent)
+        return _find_update(step, sender, instance, sent, where)
+    valid = (federation.generation, federation.regional, instance.knowledge)
+    if placement.valid != valid:
+        placement.valid = valid
+        placement.recipients.clear()
+    found = placement.recipients.get(sent)
     if found is None:
-        found = placement.routes[sent] = _find_route(step, instance, sender, sent, where)
+        found = placement.recipients[sent] = _find_update(step, sender, instance, sent, where)
     return found
 
 
-def route_of(step: Step, instance: Instance, sender: Member, sent: list[AttributeHandle]) -> Route:
-    """The route that updates of these attributes have in common, if the instance is like others (no overrides)."""
+def of_alike(step: Step, sender: Member, instance: Instance, sent: list[AttributeHandle]) -> Recipients:
+    """What updates of these attributes have in common, if the instance is like others (no overrides, no regions)."""
     federation = step.federation
     knowledge = instance.knowledge
     if knowledge.generation != federation.generation:
         knowledge.generation = federation.generation
-        knowledge.routes.clear()
+        knowledge.recipients.clear()
     key = (sender.handle, instance.entry.handle, *sent)
-    found = knowledge.routes.get(key)
+    found = knowledge.recipients.get(key)
     if found is None:
-        found = _find_route(step, instance, sender, tuple(sent))
-        knowledge.routes[key] = found
-        federation.routes.append(found)
+        found = _find_update(step, sender, instance, tuple(sent), None)
+        knowledge.recipients[key] = found
+        federation.keep(found)
     return found
 
 
-def mark(instance: Instance, route: Route, sender: Member) -> None:
-    instance.updated |= sender.bit
+def mark(instance: Instance, recipients: Recipients) -> None:
+    """Who has updated the instance, and who has had it reflected."""
+    instance.updated |= recipients.sender.bit
     if not instance.reflected:
-        instance.reflected = route.reached  # one number for all alike instances
+        instance.reflected = recipients.reached  # one number for all alike instances
     else:
-        instance.reflected |= route.reached
+        instance.reflected |= recipients.reached
 
 
-def _find_route(
-    step: Step,
-    instance: Instance,
-    sender: Member,
-    sent: tuple[AttributeHandle, ...],
-    where: Where | None = None,
-) -> Route:
+def _find_update(
+    step: Step, sender: Member, instance: Instance, sent: tuple[AttributeHandle, ...], where: Where | None
+) -> Recipients:
     federation = step.federation
-    legs: list[Leg] = []
-    paced: list[Leg] = []
+    here = step.node
+    ways = list(dict.fromkeys([overrides.transportation_of(instance, handle) for handle in sent]))
+    made = Recipients(sender, instance.entry.handle, ways)
+    destinations: dict[int, None] = {}
     away: dict[str, dict[AttributeHandle, None]] = {}  # node -> what its members want
     for known_class, mask in instance.knowledge.masks.items():
         for member in federation.seated(mask):
@@ -183,18 +185,56 @@ def _find_route(
             if member is sender or not subscribed:
                 continue
             wanted = [handle for handle in sent if handle in subscribed]
-            if wanted and member.node == step.node:
-                if any(subscribed[handle].rate for handle in wanted):
-                    paced.extend(paced_legs(federation, instance, member, wanted, subscribed, where))
-                else:
-                    legs.extend(legs_to(instance, member, wanted, len(sent), where))
-            elif wanted:
+            if not wanted:
+                continue
+            if member is not federation.rti:
+                destinations[member.handle.number] = None
+            if member.node != here:
                 away.setdefault(member.node, {}).update(dict.fromkeys(wanted))
+                continue
+            found = of_attributes(federation, member, instance, wanted, where, len(sent), subscribed)
+            if found[0].intervals:
+                made.paced += found
+            else:
+                made.here += found
     delayed = federation.switch(DELAYED)
     if delayed:
-        away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != step.node}
-    ways = list(dict.fromkeys(overrides.transportation_of(instance, handle) for handle in sent))
-    route = Route(legs, [], sender, instance.entry.handle, ways, paced)
-    route.where = where
-    other_nodes.spread_update(step, instance, route, away, sent, where, delayed)
-    return route
+        away = {m.node: dict.fromkeys(sent) for m in federation.members.values() if m.node != here}
+    made.destinations = None if delayed else list(destinations)
+    other_nodes.spread_update(step, instance, made, away, sent, where, delayed)
+    return made.settle()
+
+
+# --- directed interactions --------------------------------------------------------------------------------------
+
+
+def of_directed(
+    step: Step,
+    sender: Member,
+    entry: InteractionClassEntry,
+    instance: Instance,
+    transportation: TransportationTypeHandle,
+) -> Recipients:
+    federation = step.federation
+    here = step.node
+    delayed = federation.switch(DELAYED)
+    made = Recipients(sender, entry.handle, [transportation], directed=True)
+    destinations: list[int] = []
+    for member in federation.seated(instance.knowledge.mask & ~sender.bit):
+        received = directed_to(instance, entry, member)
+        if received is not None:
+            destinations.append(member.handle.number)
+            if member.node == here:
+                made.here.append(Recipient(member, received))
+    made.destinations = None if delayed else destinations
+    if sender.node == here or sender is federation.rti:
+        nodes = {
+            member.node: None
+            for member in federation.members.values()
+            if member.node != here
+            and (delayed or member.declared.directed_class(instance.entry, entry) is not None)
+        }
+        if nodes:
+            reliable = other_nodes.goes_reliably(federation, transportation)
+            made.posts.append(Post(tuple(nodes), None, reliable))
+    return made.settle()

@@ -16,6 +16,7 @@ from weft.kernel.ddm import instance_regions
 from weft.kernel.message import update_rates
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Condemned, Federation, Instance, Member
+from weft.kernel.state.messages import Deletion
 from weft.kernel.state.overrides import attribute_order
 from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
@@ -34,14 +35,17 @@ def prepare(federation: Federation, member: Member, arguments: tuple[Any, ...]) 
     object_instance, tag, time, *given = arguments
     instance = preconditions.known_instance(federation, member, object_instance)
     order = given[0] if given else attribute_order(instance, federation.catalog.privilege)
-    return object_instance, tag, stamps.stamp(federation, member, time, order), *given
+    return object_instance, tag, stamps.stamp(federation, member, time, order).arguments(), *given
 
 
-def delete(step: Step, instance: Instance, tag: bytes, stamp: tuple[Any, ...]) -> MessageRetractionReturn:
+def delete(step: Step, instance: Instance, message: Deletion) -> MessageRetractionReturn:
     """In time stamp order; everything else has been checked."""
     federation = step.federation
     member = step.member
-    retraction: bytes = stamp[3]
+    stamp = message.stamp
+    assert stamp is not None
+    assert stamp.retraction is not None
+    retraction = stamp.retraction
     owned = [attribute for attribute, owner in instance.owners.items() if owner is member]
     condemned = Condemned(member.handle, retraction, owned)
     condemned.known_class = federation.known_class(member, instance)
@@ -51,9 +55,8 @@ def delete(step: Step, instance: Instance, tag: bytes, stamp: tuple[Any, ...]) -
             condemned.waiting[other.handle] = None
     instance.condemned = condemned
     for other in knowing:
-        arguments = (instance.handle, tag, member.handle, *stamp)
         if other.node == step.node:
-            tso_queue.arrived(step, other, member, "remove_object_instance", arguments, stamp)
+            tso_queue.arrived(step, other, member, message.removal())
             other.tally.removed += 1
         if not other.timing.constrained:
             _forget(federation, instance, other)
@@ -64,7 +67,7 @@ def delete(step: Step, instance: Instance, tag: bytes, stamp: tuple[Any, ...]) -
         returned = stamps.sent(federation, member, stamp, nodes, instance.handle.number)
     if not condemned.waiting:
         remove(federation, instance)
-    return returned if member.node == step.node else MessageRetractionReturn(True, stamp[3])
+    return returned if member.node == step.node else MessageRetractionReturn(True, retraction)
 
 
 def remove(federation: Federation, instance: Instance) -> None:

@@ -16,66 +16,51 @@ rate (`Route.paced`) lead here, so a federation that names no rate pays nothing 
 from __future__ import annotations
 
 import heapq
-from typing import Any, Final
+from typing import Final
 
+from weft.kernel.ddm.recipient import count, interval
 from weft.kernel.recording import order_rows
-from weft.kernel.state.effects import Alarm, Callback
-from weft.kernel.state.federation import Federation, Instance, Leg, Member, add
+from weft.kernel.state.effects import Alarm
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.messages import Recipient, Update
 from weft.kernel.state.rate_state import Held, Pace, Paces
 from weft.kernel.state.step import Step
-from weft.kernel.state.turn import Turn
+from weft.kernel.time import tso_queue
+from weft.model.deliveries import Delivery
+from weft.model.enums import OrderType
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
 
 REPLACED: Final = "rate: a newer value came first"
 UNSUBSCRIBED: Final = "rate: unsubscribed while it waited"
 
 
-def interval(federation: Federation, rate: str) -> float:
-    """Seconds between two values; 0 for every update."""
-    return 1.0 / federation.catalog.model.update_rates[rate] if rate else 0.0
-
-
-def part_of(values: Any, attributes: tuple[AttributeHandle, ...]) -> Any:
-    """Of a dict always another one: the receiver may change it."""
-    if isinstance(values, dict):
-        return {a: values[a] for a in attributes}
-    return values if len(values.handles) == len(attributes) else values.subset(attributes)
-
-
-def pace(
-    step: Step,
-    instance: Instance,
-    legs: list[Leg],
-    sender: Member,
-    values: Any,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-) -> None:
-    """An update goes these ways, each with a rate."""
-    turn = step.turn
+def pace(step: Step, message: Update, recipients: list[Recipient]) -> None:
+    """An update goes to these, each with a rate."""
     federation = step.federation
+    instance = federation.instances[message.instance]
     paces = _paces(federation)
-    for leg in legs:
-        member = leg.member
+    for recipient in recipients:
+        member = recipient.member
         kept = paces.of.setdefault(member.handle, {}).setdefault(instance.handle, Pace())
-        held = Held(values, tag, leg.transportation, sender.handle, stamp, leg.regions, turn.number)
+        held = Held(message, recipient)
         ready = []
         passed: list[tuple[AttributeHandle, Held]] = []  # what waited and is replaced by this
-        for attribute, seconds in zip(leg.attributes or (), leg.intervals, strict=True):
+        for attribute, seconds in zip(recipient.attributes or (), recipient.intervals, strict=True):
+            if attribute in kept.held:
+                passed.append((attribute, kept.held[attribute]))
             if attribute not in kept.last or step.now >= kept.last[attribute] + seconds:
                 ready.append(attribute)
-                if attribute in kept.held:
-                    passed.append((attribute, kept.held[attribute]))
             else:
-                if attribute in kept.held:
-                    passed.append((attribute, kept.held[attribute]))
-                if held.values is values and isinstance(values, dict):
-                    held.values = dict(values)  # the caller may go on to change its own
+                message.own()
                 kept.held[attribute] = held
         if passed and federation.recorder is not None:
             _record_end(step, instance, member, passed, "filter", REPLACED)
         if ready:
-            _hand_over(turn, instance, member, kept, held, ready)
+            delivery = _take(step, instance, kept, held, ready)
+            if message.urgent:
+                tso_queue.hand(step, member, delivery, OrderType.PRIORITY, message)
+            else:
+                tso_queue.hand_late(step, member, delivery, None, message.callback_number())
         if kept.held:
             _arm(step, instance, member, kept)
 
@@ -93,15 +78,7 @@ def _record_end(
     recorder = federation.recorder
     if recorder is None:
         return
-    together: list[tuple[Held, list[AttributeHandle]]] = []
-    for attribute, update in gone:
-        for other, attributes in together:
-            if other is update:
-                attributes.append(attribute)
-                break
-        else:
-            together.append((update, [attribute]))
-    for update, attributes in together:
+    for update, attributes in _together(gone):
         rate = max([_rate_of(federation, instance, member, attribute) for attribute in attributes])
         order_rows.given_up(step, recorder, member, instance, update, attributes, kind, why, rate)
 
@@ -117,35 +94,30 @@ def _paces(federation: Federation) -> Paces:
     return federation.paces
 
 
-def _hand_over(
-    turn: Turn,
-    instance: Instance,
-    member: Member,
-    kept: Pace,
-    update: Held,
-    attributes: list[AttributeHandle],
-) -> None:
+def _together(waiting: list[tuple[AttributeHandle, Held]]) -> list[tuple[Held, list[AttributeHandle]]]:
+    """Attributes of one update stay together."""
+    found: list[tuple[Held, list[AttributeHandle]]] = []
+    for attribute, update in waiting:
+        for other, attributes in found:
+            if other is update:
+                attributes.append(attribute)
+                break
+        else:
+            found.append((update, [attribute]))
+    return found
+
+
+def _take(
+    step: Step, instance: Instance, kept: Pace, update: Held, attributes: list[AttributeHandle]
+) -> Delivery:
+    """What of the update is handed over now."""
     for attribute in attributes:
-        kept.last[attribute] = turn.now
+        kept.last[attribute] = step.now
         kept.held.pop(attribute, None)
-    values = part_of(update.values, tuple(attributes))
-    add(member.tally.reflections_received, instance.entry.handle, update.transportation)
-    instance.reflected |= member.bit
-    arguments = (
-        instance.handle,
-        values,
-        update.tag,
-        update.transportation,
-        update.producer,
-        update.regions,
-        *update.stamp,
-    )
-    if member.timing.is_holding():
-        member.timing.held.append(("reflect_attribute_values", arguments, update.number))
-    elif member.qos is None:
-        turn.effects.append(Callback(member.session, "reflect_attribute_values", arguments, update.number))
-    else:
-        member.qos.issue(turn, "reflect_attribute_values", arguments, None, update.number)
+    asked = update.recipient
+    recipient = Recipient(asked.member, None, tuple(attributes), asked.transportation, asked.regions)
+    count(step.federation, update.message, recipient, instance)
+    return update.message.delivery(recipient)
 
 
 def _arm(step: Step, instance: Instance, member: Member, kept: Pace) -> None:
@@ -206,22 +178,17 @@ def release(step: Step) -> None:
 
 
 def _release(step: Step, instance: Instance, member: Member, kept: Pace) -> None:
-    turn = step.turn
     federation = step.federation
-    together: list[tuple[Held, list[AttributeHandle]]] = []
     for attribute in [a for a in kept.held if instance.owners.get(a) is member]:
         del kept.held[attribute]  # it has become its own
-    for attribute, update in kept.held.items():
-        if step.now < kept.last[attribute] + _interval_of(federation, instance, member, attribute):
-            continue
-        for other, attributes in together:
-            if other is update:
-                attributes.append(attribute)
-                break
-        else:
-            together.append((update, [attribute]))
-    for update, attributes in together:
-        _hand_over(turn, instance, member, kept, update, attributes)
+    due = [
+        (attribute, update)
+        for attribute, update in kept.held.items()
+        if step.now >= kept.last[attribute] + _interval_of(federation, instance, member, attribute)
+    ]
+    for update, attributes in _together(due):
+        delivery = _take(step, instance, kept, update, attributes)
+        tso_queue.hand_late(step, member, delivery, None, update.message.callback_number())
     if kept.held:
         _arm(step, instance, member, kept)
 

@@ -26,6 +26,7 @@ from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED
 from weft.kernel.state.turn import Turn
 from weft.kernel.time import tso_queue
+from weft.model.deliveries import Removal
 from weft.model.enums import ResignAction
 from weft.model.handles import AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle
 from weft.model.time import LogicalTime
@@ -113,7 +114,7 @@ def remove(step: Step) -> None:
         return
     rti = federation.rti
     for other in federation.seated(instance.knowledge.mask & ~rti.bit):
-        step.callback(other, "remove_object_instance", (instance.handle, b"", rti.handle))
+        step.remove(other, Removal(instance.handle, b"", rti.handle, None))
     timed_deletion.remove(federation, instance)
 
 

@@ -26,6 +26,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.region_state import Extents
 from weft.kernel.state.step import Step
 from weft.kernel.time import tso_queue
+from weft.model.deliveries import DeliveredInteraction
 from weft.model.enums import ServiceGroup
 from weft.model.errors import EncodingError
 from weft.model.handles import FederateHandle, Handle, InteractionClassHandle, ObjectInstanceHandle
@@ -46,8 +47,8 @@ def heard(step: Step, name: str) -> InteractionClassEntry | None:
     entry = federation.catalog.interaction_class_names.get(name)
     if entry is None:
         return None
-    audience = recipients.audience_of(step, federation.rti, entry.handle)
-    return entry if audience.ears or audience.nodes else None
+    found = recipients.of_interaction(step, federation.rti, entry)
+    return entry if found.here or found.posts else None
 
 
 def send(step: Step, entry: InteractionClassEntry, **values: Any) -> None:
@@ -235,7 +236,10 @@ def callbacks(step: Step, effects: Iterable[Effect]) -> None:
     for effect in effects:
         if isinstance(effect, Callback) and effect.session in observed:
             method = effect.method
-            from_rti = method == "receive_interaction" and effect.arguments[4] == federation.rti.handle
+            delivery = effect.delivery
+            from_rti = (
+                isinstance(delivery, DeliveredInteraction) and delivery.producer == federation.rti.handle
+            )
             if not from_rti:
                 invoked(step, observed[effect.session], method, None, effect.arguments, None)
 

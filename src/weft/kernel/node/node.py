@@ -68,6 +68,7 @@ from weft.kernel.state.turn import Turn
 from weft.kernel.survey.status import status
 from weft.kernel.survey.survey import Surroundings, survey
 from weft.kernel.time import blocking, grants, stamps
+from weft.model.deliveries import Removal, delivery_from
 from weft.model.errors import (
     FederateAlreadyExecutionMember,
     FederateNotExecutionMember,
@@ -242,9 +243,8 @@ class Node(Commands):
                 reply.value = entry.function(step, *arguments)
                 if federation.observed and member.handle in federation.observed:
                     mom_reports.invoked(step, member, service, entry.group, arguments, reply.value)
-                # A negative number: a message, and all that is to be said of it is recorded.
                 recorder = federation.recorder
-                if recorder is not None and turn.number >= 0 and not entry.sends:
+                if recorder is not None and not entry.sends:
                     call_rows.called(step, recorder, service, entry.group, arguments, reply.value)
         except RTIexception as error:
             return self._refuse(Turn(self.name, now), session, number, service, arguments, error)
@@ -254,7 +254,7 @@ class Node(Commands):
         except Exception as error:
             return self._failed(Turn(self.name, now), session, number, service, error)
         if turn.told is None and not federation.observed and not self.holding and not turn.unfinished():
-            if federation.recorder is not None and turn.number >= 0 and len(turn.effects) > 1:
+            if federation.recorder is not None and not turn.recorded and len(turn.effects) > 1:
                 self._note(turn, turn.effects)
             return turn.effects
         return self._end(turn)
@@ -559,9 +559,12 @@ class Node(Commands):
         if isinstance(parcel, Mark):
             self._told(turn, sender, parcel)
         elif isinstance(parcel, Data):
-            pipeline.arrive(step, parcel)
+            pipeline.arrive(step, parcel.message, parcel.only)
         elif isinstance(parcel, Ordered):
-            federation.orders.arrive(step, sender, parcel)
+            if parcel.tag:
+                federation.orders.arrive(step, sender, parcel)
+            else:
+                pipeline.arrive(step, parcel.message)
         elif isinstance(parcel, TimeReport):
             if federation.home == self.name:
                 grants.reported(step, sender, parcel)
@@ -577,5 +580,8 @@ class Node(Commands):
             step.tell_rti(parcel.method, parcel.arguments)
         else:
             member = federation.members.get(parcel.federate)
-            if member is not None:
+            removal = delivery_from(parcel.method, parcel.arguments)
+            if member is not None and isinstance(removal, Removal):
+                step.remove(member, removal)
+            elif member is not None:
                 step.callback(member, parcel.method, parcel.arguments)

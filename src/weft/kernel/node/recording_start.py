@@ -25,6 +25,7 @@ from weft.kernel.state.time_state import FLUSH, GRANTED, NMR, NMRA, TAR, TARA
 from weft.kernel.time.tso_queue import wrapped
 from weft.model.handles import AttributeHandle, RegionHandle
 from weft.model.recording import Recorder
+from weft.model.time import HLAfloat64Time, HLAinteger64Time
 
 IN_FORCE: Final = "in force"
 """The `detail` of such rows."""
@@ -197,13 +198,14 @@ class _Standing:
             up_to = timing.requested if timing.flushing is None else timing.flushing
             self._row("request", _REQUESTS[timing.mode], time=up_to, more=more)
             return
-        for (
-            effect
-        ) in effects:  # a grant that was held while the federation was saved: what it had asked for is over
+        # A grant that was held while the federation was saved: what it had asked for is over.
+        for effect in effects:
             if isinstance(effect, Callback) and effect.session == self.member.session:
                 service = _GRANTED.get(effect.method)
                 if service is not None:
-                    self._row("request", service, time=effect.arguments[0].value, more=more)
+                    granted = effect.arguments[0]
+                    assert isinstance(granted, (HLAinteger64Time, HLAfloat64Time))
+                    self._row("request", service, time=granted.value, more=more)
 
 
 def _history(line: SpaceTime[Any] | None, last: Any) -> list[tuple[Any, Any]]:

@@ -15,8 +15,6 @@ from weft.kernel.federation import membership, operator, restore, save, synchron
 from weft.kernel.message import (
     causal_order,
     causal_views,
-    delayed_evaluation,
-    directed,
     pipeline,
     timed_deletion,
 )
@@ -31,7 +29,6 @@ from weft.kernel.services import (
     support,
     time_management,
 )
-from weft.kernel.time import tso_queue
 from weft.model.enums import ServiceGroup
 
 RESIGN = "resign_federation_execution"
@@ -55,9 +52,6 @@ INTERNAL = frozenset(
     ]
 )
 """Commands that are no service of the standard: the RTI gives them itself."""
-
-
-tso_queue.LATE.update(delayed_evaluation.CALLBACKS)
 
 
 class Service:
@@ -267,8 +261,7 @@ SERVICES: dict[str, Service] = {
         for name in ("get_dimension_handle_set", "get_range_bounds", "set_range_bounds")
     },
     **{name: Service(getattr(services, name), False, _OBJECT) for name in services.SERVICES},
-    **_local(_OBJECT, pipeline, "send_interaction", "update_attribute_values"),
-    **_local(_OBJECT, directed, "send_directed_interaction"),
+    **_local(_OBJECT, pipeline, "send_interaction", "update_attribute_values", "send_directed_interaction"),
     **_control(_OBJECT, causal_order, causal_order.ORDERS_USED),
     **_control(_OBJECT, causal_views, causal_views.VIEW_ENDS, causal_views.VIEW_BEGINS),
     **_control(_FEDERATION, operator, *operator.COMMANDS),

@@ -18,15 +18,24 @@ from typing import Any
 
 from weft.channel.scheduling.urgency import Urgency
 from weft.channel.timers import Timer, Timers
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.mom import mom_reports
 from weft.kernel.qos.correlation import Group
 from weft.kernel.recording import callback_rows
 from weft.kernel.recording.callback_rows import UNSCHEDULED
-from weft.kernel.state.callback_queue import CORRELATED, MESSAGES, MISSED
+from weft.kernel.state.callback_queue import CORRELATED, MISSED
 from weft.kernel.state.effects import LEAST_URGENT, Alarm, Callback, UrgentCallback
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
+from weft.model.deliveries import (
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
+    Delivery,
+    Removal,
+    delivery_from,
+    values_of,
+)
 from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, Handle, InteractionClassHandle, ObjectClassHandle
 from weft.model.packed import PackedValues
@@ -107,6 +116,7 @@ class Qos:
         self._tickets = 0
         self._grouped = 0
         self._turn: Turn | None = None
+        self._priority = LEAST_URGENT  # of the message that is being issued, if it is in priority order
         self._alarm = 0.0  # for when the host was last asked to look
 
     # --- what is wanted ---------------------------------------------------------------------------------------
@@ -118,14 +128,14 @@ class Qos:
             self.classes[kind] = wish
         self._wishes.clear()
 
-    def wish(self, entry: Any) -> Wish:
+    def wish(self, entry: InteractionClassEntry | ObjectClassEntry) -> Wish:
         """For a class, by what was said of it or the nearest above it."""
         found = self._wishes.get(entry.handle)
         if found is None:
             found = self._wishes[entry.handle] = self._find(entry)
         return found
 
-    def _find(self, entry: Any) -> Wish:
+    def _find(self, entry: InteractionClassEntry | ObjectClassEntry) -> Wish:
         for one in entry.lineage:
             said = self.classes.get(one.handle)
             if said is not None:
@@ -136,14 +146,17 @@ class Qos:
                 return planned
         return NOTHING
 
-    def class_of(self, method: str, arguments: tuple[Any, ...]) -> Any:
+    def class_of(self, delivery: Delivery) -> InteractionClassEntry | ObjectClassEntry | None:
         """The class that a message is received at, or its object is known as; None if that is gone."""
         federation = self.federation
-        if method != "reflect_attribute_values":
-            return federation.catalog.interaction_classes.get(arguments[0])
-        instance = federation.instances.get(arguments[0])
+        if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
+            return federation.catalog.interaction_classes.get(delivery.interaction_class)
+        about = delivery.object_instance()
+        if about is None:
+            return None
+        instance = federation.instances.get(about)
         if instance is None:
-            ghost = federation.orders.ghosts.get(arguments[0])
+            ghost = federation.orders.ghosts.get(about)
             instance = None if ghost is None else ghost.instance
         known = None if instance is None else federation.known_class(self.member, instance)
         return None if known is None else federation.catalog.object_classes[known]
@@ -151,52 +164,70 @@ class Qos:
     # --- a message for the federate ---------------------------------------------------------------------------
 
     def issue(
-        self, turn: Turn, method: str, arguments: tuple[Any, ...], order: OrderType | None, number: int
+        self,
+        step: Step,
+        delivery: Delivery,
+        order: OrderType | None,
+        number: int,
+        said: OrderType | None = None,
+        priority: int = LEAST_URGENT,
     ) -> None:
-        """`order` None: not known, if there are other orders than the standard's."""
-        if method not in MESSAGES:
-            turn.effects.append(Callback(self.member.session, method, arguments, number))
+        """`order` None: not known, if there are other orders than the standard's.
+
+        A message in priority order says so (`said`), and how urgent it is where its receiver has said nothing of its own.
+        """
+        turn = step.turn
+        if isinstance(delivery, Removal):
+            turn.effects.append(Callback(self.member.session, delivery.method, (), number, delivery))
             return
         if order is None and not self.federation.ordered:
             order = OrderType.RECEIVE
-        entry = self.class_of(method, arguments)
+        entry = self.class_of(delivery)
         wish = NOTHING if entry is None else self.wish(entry)
         before = len(turn.effects)
-        if self.groups and entry is not None and not self._offer(turn, entry, method, arguments, order):
+        self._priority = priority
+        if self.groups and entry is not None and not self._offer(turn, entry, delivery, order):
             recorder = self.federation.recorder
             if recorder is not None and number >= 0:  # it has no callback of its own that would be recorded
-                taken = Callback(self.member.session, method, arguments, number)
-                step = Step(turn, self.federation, self.federation.rti)
+                taken = Callback(self.member.session, delivery.method, (), number, delivery)
                 callback_rows.given(step, recorder, self.member, taken)
+            self._priority = LEAST_URGENT
             return
         name = "" if entry is None else entry.name
-        self._send(turn, method, arguments, order, wish, name, _sender(method, arguments), number)
+        source = delivery.producer
+        self._send(turn, delivery.method, (), said or order, wish, name, source, number, delivery)
+        self._priority = LEAST_URGENT
         turn.effects.insert(before, turn.effects.pop())  # a message goes before the groups that it completes
 
     def _send(
         self,
         turn: Turn,
         method: str,
-        arguments: tuple[Any, ...],
+        arguments: tuple[object, ...],
         order: OrderType | None,
         wish: Wish,
         class_name: str,
         source: FederateHandle | None,
         number: int = 0,
+        delivery: Delivery | None = None,
     ) -> None:
         urgency = wish.urgency
+        priority = urgency.preemption
+        if priority == LEAST_URGENT:  # the receiver has said nothing of its own about it
+            priority = self._priority
         ticket = self._watch(turn, wish, class_name, source) if wish.deadline else 0
         turn.effects.append(
             UrgentCallback(
                 self.member.session,
                 method,
                 arguments,
-                urgency.preemption,
+                priority,
                 order,
                 urgency.key(turn.now),
                 urgency.sub,
                 ticket,
                 number,
+                delivery,
             )
         )
 
@@ -211,7 +242,11 @@ class Qos:
         return made.number
 
     def _offer(
-        self, turn: Turn, entry: Any, method: str, arguments: tuple[Any, ...], order: OrderType | None
+        self,
+        turn: Turn,
+        entry: InteractionClassEntry | ObjectClassEntry,
+        delivery: Delivery,
+        order: OrderType | None,
     ) -> bool:
         """To all groups; is it handed over by itself, too?"""
         if self._timers.is_due(turn.now):
@@ -219,10 +254,12 @@ class Qos:
         lineage = self._lineages.get(entry.handle)
         if lineage is None:
             lineage = self._lineages[entry.handle] = [one.handle for one in entry.lineage]
-        values = arguments[2 if method == "receive_directed_interaction" else 1]
-        handles = values.handles if isinstance(values, PackedValues) else values
-        sender = self._name(_sender(method, arguments))
-        event = CorrelatedEvent(method, entry.handle, arguments, order)
+        values = values_of(delivery)
+        handles: list[Handle] = []
+        if values is not None:
+            handles += values.handles if isinstance(values, PackedValues) else list(values)
+        sender = self._name(delivery.producer)
+        event = CorrelatedEvent(delivery.method, entry.handle, delivery.arguments(), order)
         taken = singly = False
         self._turn = turn
         for group in list(self.groups.values()):
@@ -247,12 +284,13 @@ class Qos:
                 pressing, who = wish, event
         wish = Wish(urgency, pressing.deadline)
         entry = None if who.class_handle is None else self.entry(who.class_handle)
-        source = None if entry is None else _sender(who.method, who.arguments)
+        delivery = delivery_from(who.method, who.arguments)
+        source = None if entry is None or delivery is None else delivery.producer
         self._send(
             turn, CORRELATED, (number, events), None, wish, "" if entry is None else entry.name, source
         )
 
-    def entry(self, handle: Handle) -> Any:
+    def entry(self, handle: Handle) -> InteractionClassEntry | ObjectClassEntry | None:
         catalog = self.federation.catalog
         if isinstance(handle, InteractionClassHandle):
             return catalog.interaction_classes.get(handle)
@@ -506,11 +544,6 @@ def _word(kind: Handle) -> str:
 def urgency_from(data: Any) -> Urgency | None:
     """From [preemption priority, sub-priority, lead]."""
     return None if data is None else Urgency(data[0], data[1], data[2])
-
-
-def _sender(method: str, arguments: tuple[Any, ...]) -> FederateHandle:
-    found: FederateHandle = arguments[5 if method == "receive_directed_interaction" else 4]
-    return found
 
 
 def _microseconds(seconds: float) -> int:

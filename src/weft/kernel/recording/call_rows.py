@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from weft.kernel.recording.callback_rows import lookahead
-from weft.kernel.recording.message_rows import note, number_of
+from weft.kernel.recording.message_rows import note
 from weft.kernel.recording.row_shapes import bounds_of, plain
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
+from weft.model.deliveries import message_number
 from weft.model.enums import ServiceGroup
 from weft.model.handles import (
     AttributeHandle,
@@ -50,13 +51,11 @@ def called(
     value: Any,
 ) -> None:
     """A federate here has called a service, and it has been carried out."""
-    try:
-        _called_rows(step, recorder, service, group, arguments, value)
-    except Exception as error:
-        recorder.fail(error)
+    with recorder:
+        _called(step, recorder, service, group, arguments, value)
 
 
-def _called_rows(
+def _called(
     step: Step,
     recorder: Recorder,
     service: str,
@@ -81,33 +80,25 @@ def _called_rows(
         _declared(step, recorder, service, arguments)
     elif service == "retract":
         row = plain("retract", service, member, ("source", member.handle.number))
-        note(turn, recorder, row, number_of(arguments[0]), member=member)
+        note(turn, recorder, row, message_number(arguments[0]), member=member)
     else:
-        _called(step, recorder, service, arguments, value)
+        _any_other(step, recorder, service, arguments, value)
 
 
 def carried_out(recorder: Recorder, command: int) -> None:
     """A command of that number has been carried out here, whoever gave it."""
-    try:
+    with recorder:
         recorder.carried_out(command)
-    except Exception as error:
-        recorder.fail(error)
 
 
 def refused(turn: Turn, recorder: Recorder, member: Member, service: str, error: Exception) -> None:
     """A call has failed."""
-    try:
-        _refused_rows(turn, recorder, member, service, error)
-    except Exception as fault:
-        recorder.fail(fault)
+    with recorder:
+        detail = f"refused: {type(error).__name__}: {error}"
+        note(turn, recorder, plain("call", service, member), more={"detail": detail}, member=member)
 
 
-def _refused_rows(turn: Turn, recorder: Recorder, member: Member, service: str, error: Exception) -> None:
-    detail = f"refused: {type(error).__name__}: {error}"
-    note(turn, recorder, plain("call", service, member), more={"detail": detail}, member=member)
-
-
-def _called(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...], value: Any) -> None:
+def _any_other(step: Step, recorder: Recorder, service: str, arguments: tuple[Any, ...], value: Any) -> None:
     federation = step.federation
     member = step.member
     thing = NO_OBJECT

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from weft.kernel.recording.message_rows import MESSAGES, note, number_of
-from weft.kernel.recording.order_rows import callback_items
-from weft.kernel.recording.row_shapes import delivery, plain, sent_items, transport_of
+from weft.kernel.recording.message_rows import note
+from weft.kernel.recording.order_rows import names_of
+from weft.kernel.recording.row_shapes import delivery_row, plain, transport_of
 from weft.kernel.state.effects import Callback, UrgentCallback
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
+from weft.model.deliveries import (
+    AttributeValues,
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
+    Delivery,
+    ParameterValues,
+    Reflection,
+    Removal,
+    checked,
+    message_number,
+)
 from weft.model.enums import OrderType
-from weft.model.handles import FederateHandle, ObjectInstanceHandle
+from weft.model.handles import (
+    FederateHandle,
+    Handle,
+    MessageRetractionHandle,
+    ObjectInstanceHandle,
+    TransportationTypeHandle,
+)
+from weft.model.packed import PackedValues
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
+from weft.model.time import HLAfloat64Time, HLAinteger64Time
 
 GRANTS: Final = frozenset(
     ["time_advance_grant", "flush_queue_grant", "time_regulation_enabled", "time_constrained_enabled"]
@@ -22,86 +41,84 @@ GRANTS: Final = frozenset(
 
 def given(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
     """A callback is handed to a federate here."""
-    try:
-        _given_rows(step, recorder, member, effect)
-    except Exception as error:
-        recorder.fail(error)
+    with recorder:
+        delivery = effect.delivery
+        if isinstance(delivery, Removal):
+            if effect.number > 0:
+                _removed(step, recorder, member, delivery, effect.number)
+            else:
+                _told(step, recorder, member, effect)
+        elif delivery is not None:
+            _delivered(step, recorder, member, effect, delivery)
+        elif effect.method in GRANTS:
+            _granted(step.turn, recorder, member, effect)
+        elif effect.method == "request_retraction":
+            retraction = checked(MessageRetractionHandle, effect.arguments[0])
+            source = ("source", FederateHandle(retraction[:4]).number)
+            row = plain("retract", effect.method, member, source)
+            note(step.turn, recorder, row, message_number(retraction))
+        else:
+            _told(step, recorder, member, effect)
 
 
-def _given_rows(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
-    turn = step.turn
-    method = effect.method
-    if method in MESSAGES:
-        _delivered(step, recorder, member, effect)
-    elif method in GRANTS:
-        _granted(turn, recorder, member, effect)
-    elif method == "request_retraction":
-        retraction = effect.arguments[0]
-        row = plain("retract", method, member, ("source", FederateHandle(retraction[:4]).number))
-        note(turn, recorder, row, number_of(retraction))
-    elif method == "remove_object_instance" and effect.number > 0:
-        _removed(step, recorder, member, effect)
-    else:
-        _told(step, recorder, member, effect)
-
-
-def _delivered(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
+def _delivered(step: Step, recorder: Recorder, member: Member, effect: Callback, delivery: Delivery) -> None:
     federation = step.federation
-    method, arguments = effect.method, effect.arguments
-    directed = method == "receive_directed_interaction"
-    producer = arguments[5 if directed else 4]
     number = effect.number
-    time: Any = None
+    time: int | float | None = None
     order = "RO"
     if isinstance(effect, UrgentCallback) and effect.order is OrderType.PRIORITY:
         order = "PO"
-    if len(arguments) > 6:
-        time = arguments[-4].value
-        if arguments[-1] is not None:
-            number = number_of(arguments[-1])
-        if arguments[-2] is OrderType.TIMESTAMP:
+    stamp = delivery.stamp
+    if stamp is not None:
+        time = stamp.time.value
+        if stamp.retraction is not None:
+            number = message_number(stamp.retraction)
+        if stamp.received is OrderType.TIMESTAMP:
             order = "TSO"
-    values = arguments[2 if directed else 1]
-    key = (
-        member.handle,
-        method,
-        _kind_of(federation, method, arguments),
-        producer,
-        order,
-        sent_items(values),
-    )
+    key = (member.handle, delivery.method, *_kind_of(federation, delivery), delivery.producer, order)
     shape = recorder.shapes.get(key, -1)
     if shape < recorder.first:
-        name, items, _, transportation = callback_items(federation, method, arguments)
-        transport = transport_of(federation, transportation)
-        source = producer.number
-        rows = [delivery("deliver", method, member, source, name, items, order, transport)]
+        name, items, _ = names_of(federation, delivery)
+        transport = transport_of(federation, _transportation_of(delivery))
+        source = delivery.producer.number
+        method = delivery.method
+        rows = [delivery_row("deliver", method, member, source, name, items, order, transport)]
         if order == "TSO":
-            rows.insert(0, delivery("release", method, member, source, name, items, order, transport))
+            rows.insert(0, delivery_row("release", method, member, source, name, items, order, transport))
         shape = recorder.learn(key, tuple(rows))
-    if method == "receive_interaction":
-        thing = NO_OBJECT
-    else:
-        thing = arguments[1 if directed else 0].number
+    about = delivery.object_instance()
+    thing = NO_OBJECT if about is None else about.number
     recorder.enter(shape, step.now, number, thing, None, b"")
     if time is not None:
         recorder.add(0, 0, time, 0, None)
 
 
-def _removed(step: Step, recorder: Recorder, member: Member, effect: Callback) -> None:
+def _removed(step: Step, recorder: Recorder, member: Member, removal: Removal, number: int) -> None:
     """A deletion in causal or total order is a message: whoever looks for its delivery finds it."""
-    name, items, thing, _ = callback_items(step.federation, effect.method, effect.arguments)
-    producer = effect.arguments[2]
-    row = delivery("deliver", effect.method, member, producer.number, name, items, "RO", "reliable")
-    note(step.turn, recorder, row, effect.number, thing=thing)
+    name, items, thing = names_of(step.federation, removal)
+    source = removal.producer.number
+    row = delivery_row("deliver", removal.method, member, source, name, items, "RO", "reliable")
+    note(step.turn, recorder, row, number, thing=thing)
 
 
-def _kind_of(federation: Federation, method: str, arguments: tuple[Any, ...]) -> Any:
-    """What tells the shapes of callbacks apart: class and transportation."""
-    if method == "reflect_attribute_values":
-        of = federation.class_of(arguments[0])
-        return (None if of is None else of.handle), arguments[3]
-    return arguments[0], arguments[4 if method == "receive_directed_interaction" else 3]
+def _transportation_of(delivery: Delivery) -> TransportationTypeHandle:
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction, Reflection)):
+        return delivery.transportation
+    raise TypeError(f"{delivery!r} has no transportation")
+
+
+def _kind_of(federation: Federation, delivery: Delivery) -> tuple[object, ...]:
+    """What tells the shapes of callbacks apart: class, transportation and items."""
+    if isinstance(delivery, Reflection):
+        of = federation.class_of(delivery.instance)
+        return (None if of is None else of.handle), delivery.transportation, *_items(delivery.values)
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
+        return delivery.interaction_class, delivery.transportation, *_items(delivery.values)
+    return ()
+
+
+def _items(values: ParameterValues | AttributeValues) -> tuple[Handle, ...]:
+    return tuple(values.handles) if isinstance(values, PackedValues) else tuple(values)
 
 
 UNSCHEDULED: Final = 255  # of the row schema: nobody has said how urgent it is
@@ -120,42 +137,25 @@ def dispatched(
     waiting: int,
 ) -> None:
     """What a federate did with a callback that has a deadline (`qos.consumers`)."""
-    try:
-        _dispatched_rows(
-            turn, recorder, member, kind, class_name, source, priority, sub_priority, due, waiting
+    with recorder:
+        row: Pattern = (
+            ("kind", kind),
+            ("federate", member.handle.number),
+            ("name", member.name),
+            ("source", source),
+            ("class", class_name),
+            ("operation", f"{member.name}:{class_name}"),
+            ("priority", priority),
+            ("sub_priority", sub_priority),
         )
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _dispatched_rows(
-    turn: Turn,
-    recorder: Recorder,
-    member: Member,
-    kind: str,
-    class_name: str,
-    source: int,
-    priority: int,
-    sub_priority: int,
-    due: float,
-    waiting: int,
-) -> None:
-    row: Pattern = (
-        ("kind", kind),
-        ("federate", member.handle.number),
-        ("name", member.name),
-        ("source", source),
-        ("class", class_name),
-        ("operation", f"{member.name}:{class_name}"),
-        ("priority", priority),
-        ("sub_priority", sub_priority),
-    )
-    note(turn, recorder, row, more={"deadline_ns": round(due * 1e9), "queue": waiting})
+        note(turn, recorder, row, more={"deadline_ns": round(due * 1e9), "queue": waiting})
 
 
 def _granted(turn: Turn, recorder: Recorder, member: Member, effect: Callback) -> None:
     timing = member.timing
-    time = effect.arguments[0].value
+    granted = effect.arguments[0]
+    assert isinstance(granted, (HLAinteger64Time, HLAfloat64Time))
+    time = granted.value
     more = lookahead(timing.lookahead_from(time)) if timing.regulating else None
     note(turn, recorder, plain("grant", effect.method, member), time=time, more=more)
 

@@ -16,18 +16,17 @@ Without a recorder (`Federation.recorder` is None) all this is one test for each
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from weft._build import mypyc_attr
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
 from weft.kernel.recording.row_shapes import (
     first_of,
     interaction_bounds,
     interaction_place,
     interaction_rows,
-    is_stamped,
     known,
     order_of,
-    sent_items,
     transport_of,
     update_bounds,
     update_place,
@@ -36,13 +35,15 @@ from weft.kernel.recording.row_shapes import (
     with_way,
 )
 from weft.kernel.state.effects import Callback
-from weft.kernel.state.federation import Audience, Federation, Instance, Member, Route
+from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.messages import DirectedInteraction, Interaction, Message, Update
+from weft.kernel.state.recipients import Items, Recipients
 from weft.kernel.state.step import Step
 from weft.kernel.state.turn import Turn
+from weft.model.deliveries import AttributeValues, ParameterValues, Removal, Stamp, message_number
+from weft.model.handles import AttributeHandle, ParameterHandle
+from weft.model.packed import PackedValues
 from weft.model.recording import NO_OBJECT, Pattern, Recorder
-
-if TYPE_CHECKING:
-    from weft.fom.catalog import InteractionClassEntry
 
 _OWN_NUMBERS: Final = 31  # bits for the numbers of the RTI's messages at one node
 
@@ -70,42 +71,23 @@ def next_number(step: Step) -> int:
     return timing.sent
 
 
-def number_of(retraction: bytes) -> int:
-    return int.from_bytes(retraction[4:], "big")
-
-
-def number_for(step: Step, stamp: tuple[Any, ...]) -> int:
+def number_for(step: Step, stamp: Stamp | None) -> int:
     """The same where it may have been stamped already, which gives it one."""
-    if stamp and stamp[3] is not None:
-        return number_of(stamp[3])
+    if stamp is not None and stamp.retraction is not None:
+        return message_number(stamp.retraction)
     return next_number(step)
-
-
-def carried(number: int, stamp: tuple[Any, ...]) -> int:
-    """What a parcel says of the number: nothing, if it is in the stamp."""
-    return 0 if stamp and stamp[3] is not None else number
-
-
-def arrived(number: int, stamp: tuple[Any, ...]) -> int:
-    """The number of a message that came in a parcel."""
-    return number_of(stamp[3]) if stamp and stamp[3] is not None else number
-
-
-MESSAGES: Final = frozenset(
-    ["receive_interaction", "reflect_attribute_values", "receive_directed_interaction"]
-)
 
 
 def message_of(callback: Callback) -> tuple[int, int]:
     """Source and number of the message that a callback brings; (0, 0): it is none."""
-    if callback.method not in MESSAGES:
+    delivery = callback.delivery
+    if delivery is None or isinstance(delivery, Removal):
         return 0, 0
-    arguments = callback.arguments
-    producer = arguments[5 if callback.method == "receive_directed_interaction" else 4]
     number = abs(callback.number)
-    if len(arguments) > 6 and arguments[-1] is not None:
-        number = number_of(arguments[-1])
-    return (producer.number, number) if number else (0, 0)
+    stamp = delivery.stamp
+    if stamp is not None and stamp.retraction is not None:
+        number = message_number(stamp.retraction)
+    return (delivery.producer.number, number) if number else (0, 0)
 
 
 def cause_of(member: Member) -> tuple[int, int]:
@@ -116,20 +98,35 @@ def cause_of(member: Member) -> tuple[int, int]:
     return message_of(handling)
 
 
-# --- the usual ways -------------------------------------------------------------------------------------------
+# --- the way of a message -----------------------------------------------------------------------------------------
 
 
-def _is_straight(step: Step, holding: bool, stamp: tuple[Any, ...]) -> bool:
+def passes(step: Step, recorder: Recorder, message: Message, recipients: Recipients) -> bool:
+    """It is sent, or has arrived, and goes to these; True if its deliveries are entered with it."""
+    try:
+        if isinstance(message, Update):
+            return _update(step, recorder, message, recipients)
+        if isinstance(message, Interaction):
+            return _interaction(step, recorder, message, recipients)
+        if isinstance(message, DirectedInteraction):
+            _directed(step, recorder, message, recipients)
+        return False
+    except Exception as error:
+        recorder.fail(error)
+        return True  # nor are its deliveries recorded
+
+
+def _is_straight(step: Step, message: Message, holding: bool) -> bool:
     """Is it handed on as it is?  While callbacks may be held back, nothing is taken for delivered before the end of the turn."""
     federation = step.federation
     if holding or federation.saving is not None or federation.restoring is not None:
         return False
-    return not stamp or not is_stamped(stamp)
+    return not message.in_time_stamp_order()
 
 
-def _are_keys(items: tuple[Any, ...], values: dict[Any, bytes]) -> bool:
+def _are_keys(items: Items, values: ParameterValues) -> bool:
     """In this order, and the very same objects: a federate that keeps its handles is spared a tuple and its hash."""
-    if len(items) != len(values):
+    if isinstance(values, PackedValues) or len(items) != len(values):
         return False
     for place, key in enumerate(values):  # noqa: SIM110 - compiled, a loop makes no generator
         if key is not items[place]:
@@ -137,133 +134,83 @@ def _are_keys(items: tuple[Any, ...], values: dict[Any, bytes]) -> bool:
     return True
 
 
-def interaction(
-    step: Step,
-    recorder: Recorder,
-    sender: Member,
-    entry: InteractionClassEntry,
-    audience: Audience,
-    values: Any,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-    number: int,
-) -> bool:
-    """It is sent, or has arrived; True if its deliveries are entered with it."""
-    try:
-        return _interaction_rows(step, recorder, sender, entry, audience, values, tag, stamp, number)
-    except Exception as error:
-        recorder.fail(error)
-        return True  # nor are its deliveries recorded
-
-
-def _interaction_rows(
-    step: Step,
-    recorder: Recorder,
-    sender: Member,
-    entry: InteractionClassEntry,
-    audience: Audience,
-    values: Any,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-    number: int,
-) -> bool:
-    turn = step.turn
-    straight = _is_straight(step, audience.holding, stamp)
-    usual = straight and not turn.urgent
-    shape = -1
-    if usual and isinstance(values, dict) and _are_keys(audience.latest_items, values):
-        shape = audience.latest
+def _interaction(step: Step, recorder: Recorder, message: Interaction, recipients: Recipients) -> bool:
+    federation = step.federation
+    entry = federation.catalog.interaction_classes[message.interaction_class]
+    straight = _is_straight(step, message, recipients.holding)
+    usual = straight and not message.urgent
+    shape = recipients.shape if usual and _are_keys(recipients.items, message.values) else -1
     if shape < recorder.first:
-        items = sent_items(values)
-        key: Any = items if usual else (items, straight, order_of(turn, stamp))
-        shape = audience.shapes.get(key, -1)
+        items = tuple(message.parameters())
+        order = order_of(message)
+        key = (items, straight, order)
+        shape = recipients.shapes.get(key, -1)
         if shape < recorder.first:
-            order = order_of(turn, stamp)
-            rows = interaction_rows(step, sender, entry, audience, items, order, straight)
-            shape = audience.shapes[key] = known(recorder, rows)
+            rows = interaction_rows(step, entry, recipients, items, order, straight)
+            shape = recipients.shapes[key] = known(recorder, rows)
         if usual:
-            audience.latest = shape
-            audience.latest_items = items
+            recipients.shape, recipients.items = shape, items
     more: dict[str, Any] | None = None
-    if audience.at is not None:
-        more = interaction_place(step.federation, entry, audience.at, sender.node == step.node)
-    enter(turn, recorder, shape, number, NO_OBJECT, sender, stamp, values, tag, 0, more)
+    if message.at is not None:
+        more = interaction_place(federation, entry, message.at, recipients.sender.node == step.node)
+    enter_message(step, recorder, shape, NO_OBJECT, recipients.sender, message, message.values, 0, more)
     return straight
 
 
-def update(
-    step: Step,
-    recorder: Recorder,
-    sender: Member,
-    instance: Instance,
-    route: Route,
-    values: Any,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-    number: int,
-) -> bool:
-    """The same for updates; a route is that of certain attributes."""
-    try:
-        return _update_rows(step, recorder, sender, instance, route, values, tag, stamp, number)
-    except Exception as error:
-        recorder.fail(error)
-        return True  # nor are its deliveries recorded
-
-
-def _update_rows(
-    step: Step,
-    recorder: Recorder,
-    sender: Member,
-    instance: Instance,
-    route: Route,
-    values: Any,
-    tag: bytes,
-    stamp: tuple[Any, ...],
-    number: int,
-) -> bool:
-    turn = step.turn
-    straight = _is_straight(step, route.holding or len(route.paced) > 0, stamp)
-    usual = straight and not turn.urgent
-    shape = route.shape if usual else -1
+def _update(step: Step, recorder: Recorder, message: Update, recipients: Recipients) -> bool:
+    """Recipients are those of certain attributes."""
+    instance = step.federation.instances[message.instance]
+    straight = _is_straight(step, message, recipients.holding or len(recipients.paced) > 0)
+    usual = straight and not message.urgent
+    shape = recipients.shape if usual else -1
     if shape < recorder.first:
-        order = order_of(turn, stamp)
-        rows = update_rows(step, sender, instance, route, sent_items(values), order, straight)
+        items = tuple(message.attributes())
+        rows = update_rows(step, instance.entry, recipients, items, order_of(message), straight)
         shape = known(recorder, rows)
         if usual:
-            route.shape = shape
+            recipients.shape = shape
     more: dict[str, Any] | None = None
-    if route.where is not None:
-        more = update_place(
-            step.federation, instance, route.where, sent_items(values), sender.node == step.node
-        )
-    enter(turn, recorder, shape, number, instance.number, sender, stamp, values, tag, 0, more)
+    if message.where is not None:
+        sent = recipients.sender.node == step.node
+        more = update_place(step.federation, instance, message.where, message.attributes(), sent)
+    enter_message(step, recorder, shape, instance.number, recipients.sender, message, message.values, 0, more)
     return straight
 
 
-def enter(
-    turn: Turn,
+def _directed(step: Step, recorder: Recorder, message: DirectedInteraction, recipients: Recipients) -> None:
+    """Its deliveries are entered one by one: who gets it is found for each anew."""
+    entry = step.federation.catalog.interaction_classes[message.interaction_class]
+    items = tuple(message.parameters())
+    rows = interaction_rows(step, entry, recipients, items, order_of(message), False)
+    target = message.target.number
+    shape = known(recorder, rows)
+    enter_message(step, recorder, shape, target, recipients.sender, message, message.values, 0, None)
+
+
+def enter_message(
+    step: Step,
     recorder: Recorder,
     shape: int,
-    number: int,
     instance: int,
     sender: Member,
-    stamp: tuple[Any, ...],
-    values: Any,
-    tag: bytes,
+    message: Message,
+    values: ParameterValues | AttributeValues | None,
     control: int,
     more: dict[str, Any] | None,
 ) -> None:
     """What was sent here has a cause and values; of what has arrived, its sender's node has written them."""
     cause_source = 0
     cause = 0
-    if sender.node == turn.node:
-        recorder.enter(shape, turn.now, number, instance, values, tag)
+    stamp = message.stamp
+    if sender.node == step.node:
+        recorder.enter(shape, step.now, message.number, instance, values, message.tag)
         if sender.cause or sender.handling is not None:
             cause_source, cause = cause_of(sender)
     else:
-        recorder.enter(shape, turn.now, number, instance, None, b"")
-    if cause or stamp or control or more is not None:
-        recorder.add(cause_source, cause, stamp[0].value if stamp else None, control, more)
+        recorder.enter(shape, step.now, message.number, instance, None, b"")
+    if cause or stamp is not None or control or more is not None:
+        time = None if stamp is None else stamp.time.value
+        recorder.add(cause_source, cause, time, control, more)
 
 
 def note(
@@ -289,134 +236,60 @@ def note(
 def interaction_shape(
     step: Step,
     recorder: Recorder,
-    sender: Member,
     entry: InteractionClassEntry,
-    audience: Audience,
-    handles: list[Any],
+    recipients: Recipients,
+    handles: list[ParameterHandle],
 ) -> int:
     """Of interactions that take a lane."""
-    return known(recorder, interaction_rows(step, sender, entry, audience, tuple(handles), "RO", True))
+    return known(recorder, interaction_rows(step, entry, recipients, tuple(handles), "RO", True))
 
 
 def update_shape(
     step: Step,
     recorder: Recorder,
-    sender: Member,
-    instance: Instance,
-    route: Route,
-    handles: list[Any],
+    entry: ObjectClassEntry,
+    recipients: Recipients,
+    handles: list[AttributeHandle],
 ) -> int:
     """Of updates that take a lane."""
-    return known(recorder, update_rows(step, sender, instance, route, tuple(handles), "RO", True))
+    return known(recorder, update_rows(step, entry, recipients, tuple(handles), "RO", True))
 
 
-# --- other ways -----------------------------------------------------------------------------------------------
-
-
-def directed(
-    step: Step,
-    recorder: Recorder,
-    sender: Member,
-    entry: InteractionClassEntry,
-    message: tuple[Any, ...],
-    destinations: list[int] | None,
-    number: int,
-) -> None:
-    """A directed interaction is sent, or has arrived."""
-    try:
-        _directed_rows(step, recorder, sender, entry, message, destinations, number)
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _directed_rows(
-    step: Step,
-    recorder: Recorder,
-    sender: Member,
-    entry: InteractionClassEntry,
-    message: tuple[Any, ...],
-    destinations: list[int] | None,
-    number: int,
-) -> None:
-    turn = step.turn
-    _, instance, values, tag, transportation, stamp = message
-    names = tuple([entry.parameters[item].name for item in values])
-    transport = transport_of(step.federation, transportation)
-    order = order_of(turn, stamp)
-    first = first_of(turn, "send_directed_interaction", sender, entry.name, names, order, transport)
-    shape = known(recorder, (with_way(first, destinations, ()),))
-    enter(turn, recorder, shape, number, instance.number, sender, stamp, values, tag, 0, None)
+# --- in time stamp order, by regions ------------------------------------------------------------------------------
 
 
 def stamped(
     step: Step,
     sender: Member,
-    target: Any,
-    values: Any,
-    tag: bytes,
-    transportation: Any,
-    where: Any,
-    stamp: tuple[Any, ...],
+    message: Interaction | Update,
     destinations: list[int] | None,
     cells: tuple[int, ...] = (),
 ) -> None:
-    """In time stamp order and by regions (`message.deliver_as_of`): `where` as of its time, `cells` of its distribution lists."""
+    """As of its time (`message.deliver_as_of`): where it is then, and of which `cells` of the distribution lists."""
     recorder = step.federation.recorder
     if recorder is None:
         return
-    try:
-        _stamped_rows(
-            step,
-            recorder,
-            sender,
-            target,
-            values,
-            tag,
-            transportation,
-            where,
-            stamp,
-            destinations,
-            cells,
-        )
-    except Exception as error:
-        recorder.fail(error)
-
-
-def _stamped_rows(
-    step: Step,
-    recorder: Recorder,
-    sender: Member,
-    target: Any,
-    values: Any,
-    tag: bytes,
-    transportation: Any,
-    where: Any,
-    stamp: tuple[Any, ...],
-    destinations: list[int] | None,
-    cells: tuple[int, ...] = (),
-) -> None:
-    turn = step.turn
-    federation = step.federation
-    order = order_of(turn, stamp)
-    items = sent_items(values)
-    more: dict[str, Any] | None = None
-    thing = NO_OBJECT
-    if transportation is not None:
-        entry = federation.catalog.interaction_classes[target]
-        names = tuple([entry.parameters[item].name for item in items])
-        transport = transport_of(federation, transportation)
-        first = first_of(turn, "send_interaction", sender, entry.name, names, order, transport)
-        if where is not None:
-            more = interaction_bounds(federation, entry, where)
-    else:
-        instance = federation.instances[target]
-        thing = target.number
-        names = tuple([instance.entry.attributes[item].name for item in items])
-        kind = instance.entry.name
-        first = first_of(turn, "update_attribute_values", sender, kind, names, order, "reliable")
-        if where is not None:
-            more = update_bounds(federation, instance, where, items)
-    if cells:
-        more = with_cells({} if more is None else more, cells)
-    shape = known(recorder, (with_way(first, destinations, ()),))
-    enter(turn, recorder, shape, number_of(stamp[3]), thing, sender, stamp, values, tag, 0, more)
+    with recorder:
+        order = order_of(message)
+        more: dict[str, Any] | None = None
+        thing = NO_OBJECT
+        if isinstance(message, Interaction):
+            entry = step.federation.catalog.interaction_classes[message.interaction_class]
+            names = tuple([entry.parameters[item].name for item in message.parameters()])
+            transport = transport_of(step.federation, message.transportation)
+            first = first_of(step, message.service, sender, entry.name, names, order, transport)
+            if message.at is not None:
+                more = interaction_bounds(step.federation, entry, message.at)
+        else:
+            instance = step.federation.instances[message.instance]
+            thing = instance.number
+            items = message.attributes()
+            names = tuple([instance.entry.attributes[item].name for item in items])
+            kind = instance.entry.name
+            first = first_of(step, message.service, sender, kind, names, order, "reliable")
+            if message.where is not None:
+                more = update_bounds(step.federation, instance, message.where, items)
+        if cells:
+            more = with_cells({} if more is None else more, cells)
+        shape = known(recorder, (with_way(first, destinations, ()),))
+        enter_message(step, recorder, shape, thing, sender, message, message.values, 0, more)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from weft.kernel.ddm import matching
-from weft.kernel.state.federation import Audience, Federation, Instance, Member, Route
+from weft.fom.catalog import InteractionClassEntry, ObjectClassEntry
+from weft.kernel.state.federation import Federation, Instance, Member
+from weft.kernel.state.messages import Message
+from weft.kernel.state.recipients import Recipients
 from weft.kernel.state.region_state import Extents, Where
 from weft.kernel.state.step import Step
-from weft.kernel.state.turn import Turn
-from weft.model.enums import OrderType
-from weft.model.handles import DimensionHandle
+from weft.model.handles import (
+    AttributeHandle,
+    DimensionHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
 from weft.model.recording import EACH, Pattern, Recorder
 
-if TYPE_CHECKING:
-    from weft.fom.catalog import InteractionClassEntry
-
-_DELAYED: Final = "delaySubscriptionEvaluation"
 MOST_CELLS: Final = 64  # of one row; where there are more, the bounds say it
 MOST_BOXES: Final = 62  # of one row, for which a number has bits
 NOWHERE: Final = -1  # of an attribute whose regions are nowhere at that time
@@ -27,22 +28,14 @@ def known(recorder: Recorder, rows: tuple[Pattern, ...]) -> int:
     return recorder.learn(rows, rows) if found < recorder.first else found
 
 
-def transport_of(federation: Federation, transportation: Any) -> str:
+def transport_of(federation: Federation, transportation: TransportationTypeHandle) -> str:
     return "reliable" if federation.catalog.is_reliable(transportation) else "best-effort"
 
 
-def sent_items(values: Any) -> tuple[Any, ...]:
-    return tuple(values) if isinstance(values, dict) else tuple(values.handles)
-
-
-def is_stamped(stamp: tuple[Any, ...]) -> bool:
-    return len(stamp) > 0 and stamp[1] is OrderType.TIMESTAMP
-
-
-def order_of(turn: Turn, stamp: tuple[Any, ...]) -> str:
-    if turn.urgent:
+def order_of(message: Message) -> str:
+    if message.urgent:
         return "PO"
-    return "TSO" if is_stamped(stamp) else "RO"
+    return "TSO" if message.in_time_stamp_order() else "RO"
 
 
 # --- rows -----------------------------------------------------------------------------------------------------
@@ -60,11 +53,11 @@ def plain(kind: str, service: str, member: Member, *more: tuple[str, Any]) -> Pa
 
 
 def first_of(
-    turn: Turn, service: str, sender: Member, name: str, items: tuple[str, ...], order: str, transport: str
+    step: Step, service: str, sender: Member, name: str, items: tuple[str, ...], order: str, transport: str
 ) -> Pattern:
     """Of a send at the sender's node, or its arrival at another."""
     source = sender.handle.number
-    here = sender.node == turn.node
+    here = sender.node == step.node
     what: Pattern = (
         ("source", source),
         ("class", name),
@@ -99,7 +92,7 @@ def deliveries_of(
     )
 
 
-def delivery(
+def delivery_row(
     kind: str,
     service: str,
     member: Member,
@@ -128,7 +121,7 @@ def with_way(first: Pattern, destinations: list[int] | None, channels: tuple[int
 
 
 def _whole(
-    turn: Turn, sender: Member, first: Pattern, deliveries: list[Pattern] | None
+    step: Step, sender: Member, first: Pattern, deliveries: list[Pattern] | None
 ) -> tuple[Pattern, ...]:
     """The rows of a message; `deliveries` None: they come later, one by one.
 
@@ -136,125 +129,96 @@ def _whole(
     """
     if deliveries is None:
         return (first,)
-    if not deliveries and sender.node != turn.node:
+    if not deliveries and sender.node != step.node:
         return (first, (("kind", "filter"), *first[1:]))
     return (first, *deliveries)
 
 
 def interaction_rows(
     step: Step,
-    sender: Member,
     entry: InteractionClassEntry,
-    audience: Audience,
-    items: tuple[Any, ...],
+    recipients: Recipients,
+    items: tuple[ParameterHandle, ...],
     order: str,
     straight: bool,
 ) -> tuple[Pattern, ...]:
-    turn = step.turn
-    federation = step.federation
+    """Of interactions, directed ones too, to these recipients."""
+    sender = recipients.sender
     names = tuple([entry.parameters[item].name for item in items])
-    transport = transport_of(federation, audience.transportation)
-    first = first_of(turn, "send_interaction", sender, entry.name, names, order, transport)
-    if sender.node == step.node:
-        destinations: list[int] | None = None
-        if not federation.switch(_DELAYED):
-            destinations = hearers(federation, sender, entry, audience.at)
-        first = with_way(first, destinations, channels_of(audience.footprint))
+    transport = transport_of(step.federation, recipients.transportations[0])
+    service = "send_directed_interaction" if recipients.directed else "send_interaction"
+    first = _first(step, service, recipients, entry.name, names, order, transport)
     if not straight:
-        return _whole(turn, sender, first, None)
+        return _whole(step, sender, first, None)
     source = sender.handle.number
     deliveries: list[Pattern] = []
-    ears = audience.ears
+    here = recipients.here
     at = 0
-    while at < len(ears):
-        received = ears[at][0]
+    while at < len(here):
+        received = here[at].received
+        assert received is not None
         alike: list[Member] = []
-        while at < len(ears) and ears[at][0] is received:
-            alike.append(ears[at][1])
+        while at < len(here) and here[at].received is received:
+            alike.append(here[at].member)
             at += 1
         kept = tuple([received.parameters[item].name for item in items if item in received.parameters])
         deliveries.append(
             deliveries_of("receive_interaction", alike, source, received.name, kept, order, transport)
         )
-    return _whole(turn, sender, first, deliveries)
+    return _whole(step, sender, first, deliveries)
 
 
 def update_rows(
     step: Step,
-    sender: Member,
-    instance: Instance,
-    route: Route,
-    items: tuple[Any, ...],
+    entry: ObjectClassEntry,
+    recipients: Recipients,
+    items: tuple[AttributeHandle, ...],
     order: str,
     straight: bool,
 ) -> tuple[Pattern, ...]:
-    turn = step.turn
     federation = step.federation
-    entry = instance.entry
+    sender = recipients.sender
     names = tuple([entry.attributes[item].name for item in items])
-    transport = "+".join([transport_of(federation, one) for one in route.transportations])
-    first = first_of(turn, "update_attribute_values", sender, entry.name, names, order, transport)
-    if sender.node == step.node:
-        destinations: list[int] | None = None
-        if not federation.switch(_DELAYED):
-            destinations = reflectors(federation, sender, instance, items, route.where)
-        first = with_way(first, destinations, channels_of(route.footprint))
+    transport = "+".join([transport_of(federation, one) for one in recipients.transportations])
+    first = _first(step, "update_attribute_values", recipients, entry.name, names, order, transport)
     if not straight:
-        return _whole(turn, sender, first, None)
+        return _whole(step, sender, first, None)
     source = sender.handle.number
     deliveries: list[Pattern] = []
-    legs = route.legs
+    here = recipients.here
     at = 0
-    while at < len(legs):
-        attributes = legs[at].attributes
-        transportation = legs[at].transportation
+    while at < len(here):
+        last = here[at]
         alike: list[Member] = []
-        while (
-            at < len(legs) and legs[at].attributes == attributes and legs[at].transportation == transportation
-        ):
-            alike.append(legs[at].member)
+        while at < len(here) and here[at].gets_the_same(last):
+            alike.append(here[at].member)
             at += 1
         kept = names
-        if attributes is not None:
-            kept = tuple([entry.attributes[item].name for item in attributes])
-        way = transport_of(federation, transportation)
+        if last.attributes is not None:
+            kept = tuple([entry.attributes[item].name for item in last.attributes])
+        assert last.transportation is not None
+        way = transport_of(federation, last.transportation)
         deliveries.append(
             deliveries_of("reflect_attribute_values", alike, source, entry.name, kept, order, way)
         )
-    return _whole(turn, sender, first, deliveries)
+    return _whole(step, sender, first, deliveries)
 
 
-def channels_of(footprint: Any) -> tuple[int, ...]:
-    return () if footprint is None else tuple(footprint.channels)
-
-
-# --- for whom -------------------------------------------------------------------------------------------------
-
-
-def hearers(
-    federation: Federation, sender: Member, entry: InteractionClassEntry, at: Extents | None
-) -> list[int]:
-    """All who get an interaction of this class, wherever they are."""
-    return [
-        member.who[0][1]
-        for member in federation.members.values()
-        if member is not sender and matching.hears(federation, member, entry, at) is not None
-    ]
-
-
-def reflectors(
-    federation: Federation, sender: Member, instance: Instance, items: tuple[Any, ...], where: Where | None
-) -> list[int]:
-    """All who get an update of these attributes, wherever they are."""
-    found: dict[int, None] = {}
-    for known, mask in instance.knowledge.masks.items():
-        for member in federation.seated(mask):
-            if member is sender or member is federation.rti:
-                continue
-            subscribed = matching.wishes(federation, member, known, where)
-            if subscribed and any(item in subscribed for item in items):
-                found[member.who[0][1]] = None
-    return list(found)
+def _first(
+    step: Step,
+    service: str,
+    recipients: Recipients,
+    name: str,
+    items: tuple[str, ...],
+    order: str,
+    transport: str,
+) -> Pattern:
+    """The send, with whom it was decided that it is for; or its arrival, of which the sender's node has recorded that."""
+    first = first_of(step, service, recipients.sender, name, items, order, transport)
+    if recipients.sender.node != step.node:
+        return first
+    footprint = recipients.footprint
+    return with_way(first, recipients.destinations, () if footprint is None else tuple(footprint.channels))
 
 
 # --- where ----------------------------------------------------------------------------------------------------
@@ -301,14 +265,14 @@ def interaction_place(
 
 
 def update_place(
-    federation: Federation, instance: Instance, where: Where, items: tuple[Any, ...], sent: bool
+    federation: Federation, instance: Instance, where: Where, items: list[AttributeHandle], sent: bool
 ) -> dict[str, Any]:
     more = update_bounds(federation, instance, where, items)
     return with_cells(more, federation.channels.update_cells(instance.entry, where)) if sent else more
 
 
 def update_bounds(
-    federation: Federation, instance: Instance, where: Where, items: tuple[Any, ...]
+    federation: Federation, instance: Instance, where: Where, items: list[AttributeHandle]
 ) -> dict[str, Any]:
     """Those of all attributes that are updated, each box once; and whose they are, unless all have the same one."""
     dimensions: set[DimensionHandle] = set()

@@ -24,6 +24,7 @@ from weft.kernel.state.region_index import MANY
 from weft.kernel.state.region_state import OwnedRegion
 from weft.kernel.state.step import Step
 from weft.model.conveyed import conveyed_bounds
+from weft.model.deliveries import ParameterValues
 from weft.model.enums import OrderType
 from weft.model.errors import (
     InteractionClassNotPublished,
@@ -38,10 +39,8 @@ from weft.model.handles import (
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
-    ParameterHandle,
     RegionHandle,
 )
-from weft.model.packed import PackedValues
 from weft.model.records import MessageRetractionReturn, RangeBounds
 from weft.model.time import LogicalTime
 
@@ -507,7 +506,7 @@ def unsubscribe_interaction_class_with_regions(
 def send_interaction_with_regions(
     step: Step,
     interaction_class: InteractionClassHandle,
-    values: dict[ParameterHandle, bytes] | PackedValues,
+    values: ParameterValues,
     regions: Iterable[RegionHandle],
     tag: bytes,
     time: LogicalTime | None = None,

@@ -16,10 +16,12 @@ from weft.kernel.message.timed_deletion import remove
 from weft.kernel.services import ownership_transfers
 from weft.kernel.state import preconditions
 from weft.kernel.state.federation import Federation, Instance, Member, Overrides
+from weft.kernel.state.messages import Deletion
 from weft.kernel.state.overrides import transportation_of
 from weft.kernel.state.step import Step
 from weft.kernel.time import stamps, tso_queue
 from weft.kernel.time.stamps import NO_RETRACTION
+from weft.model.deliveries import stamp_from
 from weft.model.enums import OrderType
 from weft.model.errors import (
     AttributeNotPublished,
@@ -213,7 +215,7 @@ def delete_object_instance(
     step: Step,
     object_instance: ObjectInstanceHandle,
     tag: bytes,
-    given: tuple[Any, ...] | LogicalTime | None = None,
+    given: tuple[object, ...] | LogicalTime | None = None,
     order: OrderType | None = None,
 ) -> MessageRetractionReturn | None:
     """`given`: a time, or the stamp that the deleter's node made of it (`message.timed_deletion`)."""
@@ -227,15 +229,14 @@ def delete_object_instance(
             f"the privilege to delete {instance.name!r} is held by {by}, not by {member!r}"
         )
     preconditions.encoded("the user-supplied tag", tag)
-    stamp: tuple[Any, ...] = given if isinstance(given, tuple) else ()
-    if given is not None and not isinstance(given, tuple):
-        stamp = stamps.carried(federation, given)
-    if stamps.is_stamped(stamp):
-        return timed_deletion.delete(step, instance, tag, stamp)
+    stamp = stamp_from(given) if isinstance(given, tuple) else stamps.carried(federation, given)
+    message = Deletion(member.handle, instance.handle, tag, stamp)
+    if message.in_time_stamp_order():
+        return timed_deletion.delete(step, instance, message)
     ordered = federation.ordered or order is not None
-    if not ordered or not federation.orders.deletes(step, instance, tag, stamp, order):
+    if not ordered or not federation.orders.deletes(step, message, instance, order):
         for other in federation.seated(instance.knowledge.mask & ~member.bit):
-            step.callback(other, "remove_object_instance", (object_instance, tag, member.handle, *stamp))
+            step.remove(other, message.removal())
     remove(federation, instance)
     return None if given is None else NO_RETRACTION
 

@@ -23,16 +23,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from weft.kernel.ddm import matching, matching_at_time
-from weft.kernel.message import deliver_as_of, pipeline, update_rates
-from weft.kernel.message.deliver_as_of import LATE_INTERACTION, LATE_UPDATE, NEVER, Condition
+from weft.kernel.ddm import matching_at_time
+from weft.kernel.message import deliver_as_of, pipeline
 from weft.kernel.state.effects import Transmit
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.messages import Interaction, Update, attributes_of
 from weft.kernel.state.parcels import Data, Settled
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import GRANTED, NMR, NMRA
-from weft.kernel.state.topics import Change, Sent
+from weft.kernel.state.topics import NEVER, Change, Condition, Logged
 from weft.kernel.time import galt_exchange, grants, stamps
+from weft.model.deliveries import DeliveredInteraction, Delivery, ParameterValues, Reflection
 from weft.model.errors import InvalidLogicalTime, TimeRegulationIsNotEnabled
 from weft.model.handles import AttributeHandle, FederateHandle
 from weft.model.packed import PackedValues
@@ -154,19 +155,19 @@ def redeclared(step: Step) -> None:
     elif member.node == step.node:
         for message in timing.queue.conditional():
             if message.condition.untimed == timing.untimed:
-                content = _still(federation, member, message)
-                if content is not message.content:
-                    message.condition = _keeping(message, content)
+                still = _still(federation, member, message)
+                if still is not message.content:
+                    message.condition = _keeping(message, still)
 
 
-def _keeping(message: Stamped, content: tuple[str, tuple[Any, ...]] | None) -> Condition:
+def _keeping(message: Stamped, still: Delivery | None) -> Condition:
     """All of it stays, though the federate wants only so much of it now."""
     condition: Condition = message.condition
-    method, arguments = message.content
-    if content is None or method == "receive_interaction":
+    content = message.content
+    if not isinstance(still, Reflection) or not isinstance(content, Reflection):
         return condition._replace(untimed=NEVER)
-    still = _handles(content[1][1])
-    kept = frozenset([attribute for attribute in _handles(arguments[1]) if attribute not in still])
+    wanted = _attributes(still)
+    kept = frozenset([attribute for attribute in _attributes(content) if attribute not in wanted])
     return condition._replace(kept=condition.kept | kept)
 
 
@@ -201,12 +202,12 @@ def carried_out(
     distribution.counts.changes += 1
     if member.node == step.node:
         _sift(step, time, until)
-    late: dict[Sent, None] = {}
+    late: dict[Logged, None] = {}
     for topic, cells in _enter(federation, member, changed):
         late.update(dict.fromkeys(topic.between(None if wholly else cells, time, until)))
-    for message in sorted(late, key=_order):
-        if message.sender != member.handle:
-            _make_good(step, message)
+    for logged in sorted(late, key=_order):
+        if logged.message.sender != member.handle:
+            _make_good(step, logged)
     if member.node == step.node:
         change = member.timing.changes.get(number)
         if change is not None:
@@ -220,8 +221,8 @@ def carried_out(
         step.effects.append(Transmit(member.node, parcel))
 
 
-def _order(message: Sent) -> tuple[Any, bytes]:
-    return message.time, bytes(message.stamp[3])
+def _order(logged: Logged) -> tuple[int | float, bytes]:
+    return logged.time, bytes(logged.retraction)
 
 
 # --- what waits for the federate ------------------------------------------------------------------------------------
@@ -247,111 +248,94 @@ def _sift(step: Step, time: Any, until: Any) -> None:
         step.turn.queued = True
 
 
-def _still(federation: Federation, member: Member, message: Stamped) -> tuple[str, tuple[Any, ...]] | None:
+def _still(federation: Federation, member: Member, message: Stamped) -> Delivery | None:
     """What of it the federate wants now; None: nothing."""
-    content: tuple[str, tuple[Any, ...]] = message.content
-    method, arguments = content
-    values = arguments[1]
-    where = message.condition.where
-    if method == "receive_interaction":
-        sent_class, at = where
-        entry = federation.catalog.interaction_classes[sent_class]
-        received = matching_at_time.hears(federation, member, entry, at, message.key[0])
-        if received is None or received.handle == arguments[0]:
+    content = message.content
+    condition: Condition = message.condition
+    if isinstance(content, DeliveredInteraction):
+        assert condition.sent_class is not None
+        classes = federation.catalog.interaction_classes
+        entry = classes[condition.sent_class]
+        received = matching_at_time.hears(federation, member, entry, condition.at, message.key[0])
+        if received is None or received.handle == content.interaction_class:
             return None if received is None else content
-        held = federation.catalog.interaction_classes[arguments[0]]
-        if received not in held.lineage:
+        if received not in classes[content.interaction_class].lineage:
             return None  # of a class below: its sender's node sends all of it
-        kept = _part(values, [p for p in _handles(values) if p in received.parameters])
-        return method, (received.handle, kept, *arguments[2:])
-    instance = federation.instances.get(arguments[0])
+        sent = content.values
+        kept: ParameterValues
+        if isinstance(sent, PackedValues):
+            kept = sent.subset(received.parameters)
+        else:
+            kept = {parameter: value for parameter, value in sent.items() if parameter in received.parameters}
+        return content.received_at(received.handle, kept)
+    assert isinstance(content, Reflection)
+    instance = federation.instances.get(content.instance)
     if instance is None:
         return content
-    sent = _handles(values)
-    wanted = matching_at_time.wanted(federation, member, instance, sent, where, message.key[0])
-    kept = message.condition.kept
-    if kept:
-        wanted = [attribute for attribute in sent if attribute in kept or attribute in wanted]
+    attributes = _attributes(content)
+    wanted = matching_at_time.wanted(
+        federation, member, instance, attributes, condition.where, message.key[0]
+    )
+    if condition.kept:
+        wanted = [attribute for attribute in attributes if attribute in condition.kept or attribute in wanted]
     if not wanted:
         return None
-    if len(wanted) == len(sent):
+    if len(wanted) == len(attributes):
         return content
-    return method, (arguments[0], _part(values, wanted), *arguments[2:])
+    return content.with_values(attributes_of(content.values, tuple(wanted)))
 
 
-def _handles(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, dict) else list(values.handles)
-
-
-def _part(values: Any, handles: list[Any]) -> Any:
-    return update_rates.part_of(values, tuple(handles))
+def _attributes(reflection: Reflection) -> list[AttributeHandle]:
+    values = reflection.values
+    return values.handles if isinstance(values, PackedValues) else list(values)
 
 
 # --- late sends -----------------------------------------------------------------------------------------------------
 
 
-def _make_good(step: Step, message: Sent) -> None:
+def _make_good(step: Step, logged: Logged) -> None:
     """A message in the log here: does the member want it now, and has it not had it?"""
     federation = step.federation
     member = step.member
-    if message.transportation is not None:
-        entry = federation.catalog.interaction_classes[message.target]
-        received = matching_at_time.hears(federation, member, entry, message.where, message.time)
-        had = message.gone.pop(member.handle, None)
+    message = logged.message
+    if isinstance(message, Interaction):
+        classes = federation.catalog.interaction_classes
+        entry = classes[message.interaction_class]
+        received = matching_at_time.hears(federation, member, entry, message.at, logged.time)
+        had = logged.classes.pop(member.handle, None)
         if received is not None:
-            message.gone[member.handle] = received.handle
-            if had is None or received not in federation.catalog.interaction_classes[had].lineage:
-                _send_late(step, message, _handles(message.values))
+            logged.classes[member.handle] = received.handle
+            if had is None or received not in classes[had].lineage:
+                _send_late(step, logged, message)
         return
-    instance = federation.instances.get(message.target)
+    instance = federation.instances.get(message.instance)
     if instance is None or instance.condemned is not None:
         return
-    sent = _handles(message.values)
-    wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, message.time)
-    had = message.gone.pop(member.handle, None) or {}
+    sent = message.attributes()
+    wanted = matching_at_time.wanted(federation, member, instance, sent, message.where, logged.time)
+    before = logged.attributes.pop(member.handle, {})
     if wanted:
-        message.gone[member.handle] = dict.fromkeys(wanted)
-        missing = [attribute for attribute in wanted if attribute not in had]
+        logged.attributes[member.handle] = dict.fromkeys(wanted)
+        missing = [attribute for attribute in wanted if attribute not in before]
         if missing:
-            _send_late(step, message, missing)
+            _send_late(step, logged, message.part(tuple(missing)))
 
 
-def _send_late(step: Step, message: Sent, handles: list[Any]) -> None:
+def _send_late(step: Step, logged: Logged, message: Interaction | Update) -> None:
     federation = step.federation
     member = step.member
     federation.distribution.counts.late += 1
-    arguments = _late(message, handles)
-    service = LATE_UPDATE if message.transportation is None else LATE_INTERACTION
-    data = Data(
-        federation.name,
-        federation.execution,
-        federation.sequence + 1,  # after the command that is being carried out
-        message.sender,
-        service,
-        (member.handle, *arguments),
-    )
     if member.node == step.node:
-        pipeline.arrive(step, data)
+        pipeline.arrive(step, message, member.handle)
         return
+    after = federation.sequence + 1  # the command that is being carried out
+    data = Data(federation.name, federation.execution, after, message, member.handle)
     step.effects.append(Transmit(member.node, data))
-    stamps.announced(federation, step.node, (member.node,), message.time)
+    stamps.announced(federation, step.node, (member.node,), logged.time)
     sender = federation.members.get(message.sender)
-    found = None if sender is None else sender.timing.retractable.get(message.stamp[3])
+    found = None if sender is None else sender.timing.retractable.get(logged.retraction)
     if sender is not None and found is not None and member.node not in found.nodes:
-        sender.timing.retractable[message.stamp[3]] = found._replace(nodes=(*found.nodes, member.node))
-
-
-def _late(message: Sent, handles: list[Any]) -> tuple[Any, ...]:
-    values = _part(message.values, handles)
-    update = message.transportation is None
-    if isinstance(values, PackedValues):
-        values = values.unpack()
-    if update:
-        there = matching.part_of(message.where, handles)
-        placed = () if there is None else (matching.carried(there),)
-        return (message.target, values, message.tag, *placed, message.stamp)
-    at = () if message.where is None else (matching.boxes(message.where),)
-    return (message.target, values, message.tag, message.transportation, *at, message.stamp)
+        sender.timing.retractable[logged.retraction] = found._replace(nodes=(*found.nodes, member.node))
 
 
 def resigned(step: Step, handle: FederateHandle) -> None:

@@ -25,10 +25,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Final
 
 from weft.kernel.state.effects import LEAST_URGENT, Callback, UrgentCallback
+from weft.model.deliveries import (
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
+    Delivery,
+    Reflection,
+    checked,
+    delivery_from,
+)
 from weft.model.enums import OrderType
+from weft.model.handles import Handle, ObjectInstanceHandle
+from weft.model.records import CorrelatedEvent
 
 CORRELATED: Final = "receive_correlation"
 MISSED: Final = "deadline_missed"
@@ -44,9 +54,9 @@ MOVABLE: Final = MESSAGES | _COMING | {CORRELATED, MISSED}
 _COME: Final = "come"
 _TIME: Final = "time"
 _CAUSAL: Final = "causal"
-_RECEIVED: Final = 8  # where the arguments of a message with a time stamp say in which order it is received
 
-
+Chain = tuple[object, ...]
+"""What messages are told apart by that keep their places among one another."""
 Key = tuple[int, float, int]
 """Priority, dynamic key, sub-priority."""
 
@@ -64,8 +74,8 @@ class _Waiting:
             self.key = (callback.priority, callback.dynamic, callback.sub)
         self.before: list[_Waiting] = []  # whom it waits for
         self.after: list[_Waiting] = []  # whom it keeps waiting
-        self.chains: list[Any] = []
-        self.objects: list[Any] = []
+        self.chains: list[Chain] = []
+        self.objects: list[Handle] = []
         self.taken = False
 
     def waits_for(self, other: _Waiting) -> None:
@@ -91,8 +101,8 @@ class LastMile:
         self.waiting = 0
         self._arrived = 0
         self._ready: list[tuple[Key, int, _Waiting]] = []
-        self._last: dict[Any, _Waiting] = {}  # of each chain
-        self._things: dict[Any, _Thing] = {}
+        self._last: dict[Chain, _Waiting] = {}  # of each chain
+        self._things: dict[Handle, _Thing] = {}
 
     def take(self, inbox: deque[Callback]) -> Callback | None:
         """The next callback: of those that wait here and of those in the inbox, up to the first fence."""
@@ -118,7 +128,7 @@ class LastMile:
             if last is not None:
                 found.waits_for(last)
             self._last[chain] = found
-        found.objects = list(dict.fromkeys(_objects(callback.method, callback.arguments)))
+        found.objects = list(dict.fromkeys(_objects(callback)))
         for handle in found.objects:
             self._about(found, handle, callback.method in _COMING)
         if found.before:
@@ -139,7 +149,7 @@ class LastMile:
                 else:
                     self._is_ready(heir)
 
-    def _about(self, found: _Waiting, handle: Any, coming: bool) -> None:
+    def _about(self, found: _Waiting, handle: Handle, coming: bool) -> None:
         thing = self._things.get(handle)
         if thing is None:
             thing = self._things[handle] = _Thing()
@@ -181,39 +191,53 @@ class LastMile:
         return found.callback
 
 
-def _chains(callback: Callback) -> Iterator[Any]:
+def _chains(callback: Callback) -> Iterator[Chain]:
     """What it keeps its place in, behind the last one that came before."""
     method = callback.method
     if method in _COMING:
-        yield from (_COME, _TIME, _CAUSAL)
+        yield from ((_COME,), (_TIME,), (_CAUSAL,))
     elif method == CORRELATED:
-        for event in callback.arguments[1]:
-            if event.method in MESSAGES:
-                yield _chain(event.method, event.arguments, event.order, 0)
-    elif isinstance(callback, UrgentCallback) and method in MESSAGES:
-        yield _chain(method, callback.arguments, callback.order, callback.priority)
-    elif method in MESSAGES:
-        yield _chain(method, callback.arguments, None, 0)
+        for event in _events(callback):
+            delivery = delivery_from(event.method, event.arguments)
+            if delivery is not None:
+                yield _chain(delivery, event.order, 0)
+    elif callback.delivery is not None:
+        if isinstance(callback, UrgentCallback):
+            yield _chain(callback.delivery, callback.order, callback.priority)
+        else:
+            yield _chain(callback.delivery, None, 0)
 
 
-def _chain(method: str, arguments: tuple[Any, ...], order: OrderType | None, priority: int) -> Any:
-    if len(arguments) > _RECEIVED and arguments[_RECEIVED] is OrderType.TIMESTAMP:
-        return _TIME
+def _chain(delivery: Delivery, order: OrderType | None, priority: int) -> Chain:
+    stamp = delivery.stamp
+    if stamp is not None and stamp.received is OrderType.TIMESTAMP:
+        return (_TIME,)
     if order is not OrderType.RECEIVE and order is not OrderType.PRIORITY:
-        return _CAUSAL
+        return (_CAUSAL,)
     equal = priority if order is OrderType.PRIORITY else 0
-    if method == "reflect_attribute_values":
-        return arguments[0], order, equal
-    sender = arguments[4 if method == "receive_interaction" else 5]
-    return arguments[0], sender, order, equal
+    if isinstance(delivery, Reflection):
+        return delivery.instance, order, equal
+    if isinstance(delivery, (DeliveredInteraction, DeliveredDirectedInteraction)):
+        return delivery.interaction_class, delivery.producer, order, equal
+    return (_CAUSAL,)
 
 
-def _objects(method: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+def _objects(callback: Callback) -> Iterator[Handle]:
     """The objects that a callback is about."""
-    if method in _COMING or method == "reflect_attribute_values":
-        yield arguments[0]
-    elif method == "receive_directed_interaction":
-        yield arguments[1]
-    elif method == CORRELATED:
-        for event in arguments[1]:
-            yield from _objects(event.method, event.arguments)
+    if callback.method == CORRELATED:
+        for event in _events(callback):
+            delivery = delivery_from(event.method, event.arguments)
+            about = None if delivery is None else delivery.object_instance()
+            if about is not None:
+                yield about
+    elif callback.delivery is not None:
+        about = callback.delivery.object_instance()
+        if about is not None:
+            yield about
+    elif callback.method in _COMING:
+        yield checked(ObjectInstanceHandle, callback.arguments[0])
+
+
+def _events(callback: Callback) -> tuple[CorrelatedEvent, ...]:
+    """The messages of a group."""
+    return checked(tuple, callback.arguments[1])

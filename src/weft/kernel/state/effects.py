@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from weft.kernel.state.parcels import Commit
+from weft.model.deliveries import Delivery
 from weft.model.enums import OrderType
 
 LEAST_URGENT: Final = 1 << 30
@@ -36,15 +37,29 @@ class Refuse(Effect):
 class Callback(Effect):
     """Invoke a service of the federate ambassador of that session.
 
-    `number`: of the message, among those of its producer; negative if its delivery has been recorded already, 0: it is none.
+    Of a message there is a `delivery`, and the arguments are its own.  `number`: of the message, among those of its producer;
+    negative if its delivery has been recorded already, 0: it is none, or its stamp says it.
     """
 
-    def __init__(self, session: int, method: str, arguments: tuple[Any, ...], number: int = 0) -> None:
+    def __init__(
+        self,
+        session: int,
+        method: str,
+        arguments: tuple[object, ...] = (),
+        number: int = 0,
+        delivery: Delivery | None = None,
+    ) -> None:
         self.session = session
         self.method = method
-        self.arguments = arguments
         self.number = number
-        self.handled = False  # the federate has ended with it
+        self.delivery = delivery
+        # The federate has ended with it.
+        self.handled = False
+        self._arguments = arguments
+
+    @property
+    def arguments(self) -> tuple[object, ...]:
+        return self._arguments if self.delivery is None else self.delivery.arguments()
 
     def __repr__(self) -> str:
         return f"Callback({self.session}, {self.method}{self.arguments!r})"
@@ -62,15 +77,16 @@ class UrgentCallback(Callback):
         self,
         session: int,
         method: str,
-        arguments: tuple[Any, ...],
+        arguments: tuple[object, ...],
         priority: int,
         order: OrderType | None = OrderType.PRIORITY,
         dynamic: float = 0.0,
         sub: int = 0,
         ticket: int = 0,
         number: int = 0,
+        delivery: Delivery | None = None,
     ) -> None:
-        super().__init__(session, method, arguments, number)
+        super().__init__(session, method, arguments, number, delivery)
         self.priority = priority
         self.order = order
         self.dynamic = dynamic

@@ -11,25 +11,23 @@ Three sharings keep it small, because a federation may have many thousand instan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft.fom.catalog import Catalog, InteractionClassEntry, ObjectClassEntry
+from weft.fom.catalog import Catalog, ObjectClassEntry
 from weft.interest import Declarations, Declared
 from weft.kernel.state.absence import Absence
 from weft.kernel.state.effects import Callback
-from weft.kernel.state.order_state import Orders
 from weft.kernel.state.rate_state import Paces
 from weft.kernel.state.region_index import RegionIndex
-from weft.kernel.state.region_state import Extents, OwnedRegion, Placement, Where
+from weft.kernel.state.region_state import OwnedRegion, Placement
 from weft.kernel.state.save_state import AskedSave, Halt, Restoring, Saving
 from weft.kernel.state.time_state import Horizon, Timetable, Timing
-from weft.kernel.state.topics import Distribution
-from weft.kernel.state.traffic import Footprint, Spread, Traffic
+from weft.kernel.state.traffic import Spread, Traffic
 from weft.model.enums import OrderType, ResignAction
 from weft.model.handles import (
     AttributeHandle,
-    DimensionHandle,
     FederateHandle,
+    Handle,
     InteractionClassHandle,
     ObjectClassHandle,
     ObjectInstanceHandle,
@@ -37,9 +35,15 @@ from weft.model.handles import (
     TransportationTypeHandle,
 )
 from weft.model.recording import Pattern, Recorder
-from weft.model.records import RangeBounds, Source
+from weft.model.records import Source
 from weft.model.time import LogicalTime, LogicalTimeFactory
 from weft.ordering.galt import Bound
+
+if TYPE_CHECKING:
+    from weft.kernel.message.causal_order import CausalOrder
+    from weft.kernel.message.deliver_as_of import DeliveryAsOf
+    from weft.kernel.state.messages import Recipient
+    from weft.kernel.state.recipients import Recipients
 
 _KNOWLEDGE_KEPT = 4096
 _DELETED_KEPT = 4096
@@ -138,8 +142,9 @@ class Member:
             ("name", name),
         )  # in rows (`recording.message_rows`)
         self.kind = kind  # the federate type
-        # A class and this member, one for all audiences (`message.recipients`): typed, compiled code would make one for each.
-        self.ear: Any = None
+        # Who gets its interactions, by class, and it as one who gets those of others (`message.recipients`).
+        self.recipients: dict[InteractionClassHandle, Recipients] = {}
+        self.hearing: Recipient | None = None
         self.node = node
         self.session = session  # means something at that node only
         self.seat = seat
@@ -190,129 +195,6 @@ class Member:
         return f"federate {self.name!r} ({self.handle!r})"
 
 
-Conveyed = frozenset[frozenset[tuple[DimensionHandle, RangeBounds]]]
-"""Regions as a federate is told of them: by value."""
-
-
-class Leg:
-    """One part of an update's route: these attributes, to that member, with that transportation."""
-
-    def __init__(
-        self,
-        member: Member,
-        attributes: tuple[AttributeHandle, ...] | None,
-        transportation: TransportationTypeHandle,
-        intervals: tuple[float, ...] = (),
-    ) -> None:
-        self.member = member
-        self.attributes = attributes  # None: all that were sent
-        self.transportation = transportation
-        self.intervals = (
-            intervals  # of a paced leg: for each attribute, seconds between two values; 0 for every update
-        )
-        self.regions: Conveyed | None = (
-            None  # what it is told of the regions that the attributes are sent with
-        )
-
-
-class Post:
-    """Another part of an update's route: these attributes, to members at those nodes."""
-
-    def __init__(
-        self,
-        nodes: tuple[str, ...],
-        attributes: tuple[AttributeHandle, ...] | None,
-        reliable: bool,
-        groups: tuple[str, ...] = (),
-    ) -> None:
-        self.nodes = nodes
-        self.attributes = attributes  # None: all that were sent
-        self.reliable = reliable
-        self.groups = groups  # multicast groups, if it may go that way
-
-
-class Route:
-    """Where an update of certain attributes goes: legs to members here, posts to other nodes.
-
-    Paced legs are those of members that named an update rate for some of the attributes (`message.update_rates`).
-    """
-
-    def __init__(
-        self,
-        legs: list[Leg],
-        posts: list[Post],
-        sender: Member,
-        object_class: ObjectClassHandle,
-        transportations: list[TransportationTypeHandle],
-        paced: list[Leg],
-    ) -> None:
-        self.legs = legs
-        self.paced = paced
-        self.posts = posts
-        self.sender = sender
-        self.object_class = object_class
-        self.transportations = transportations
-        self.reached = 0  # the seats of the legs
-        self.holding = False  # somebody here is time-constrained, or told of regions
-        for leg in legs:
-            self.reached |= leg.member.bit
-            self.holding = self.holding or leg.member.holds or leg.regions is not None
-        self.where: Where | None = None  # the instance is updated
-        self.footprint: Footprint | None = None  # what it does to the counts of the network
-        self.count = 0  # updates that went this way and are not in any tally yet
-        self.shape = -1  # in the recorder's book (`recording.message_rows`)
-
-    def count_up(self) -> None:
-        count = self.count
-        self.count = 0
-        if self.footprint is not None:
-            self.footprint.count(count)
-        self.sender.tally.updates += count
-        for transportation in self.transportations:
-            add(self.sender.tally.updates_sent, self.object_class, transportation, count)
-        for leg in self.legs:
-            add(leg.member.tally.reflections_received, self.object_class, leg.transportation, count)
-
-
-class Audience:
-    """Where an interaction goes: (class it is received at, member) here, and the other nodes."""
-
-    def __init__(
-        self,
-        ears: list[tuple[InteractionClassEntry, Member]],
-        nodes: list[str],
-        sender: Member,
-        sent_class: InteractionClassHandle,
-        transportation: TransportationTypeHandle,
-        managed: bool,
-    ) -> None:
-        self.ears = ears
-        self.nodes = nodes
-        self.sender = sender
-        self.sent_class = sent_class
-        self.transportation = transportation
-        self.managed = managed  # the RTI itself acts on it
-        self.holding = False  # somebody here is time-constrained, or may be told of regions
-        self.regions: Conveyed | None = None  # that it is sent with
-        self.at: Extents | None = None  # and where they are
-        self.groups: tuple[str, ...] = ()  # multicast groups, if it may go that way
-        self.footprint: Footprint | None = None  # what it does to the counts of the network
-        self.count = 0  # interactions that went to this audience and are not in any tally yet
-        # In the recorder's book, by parameters (`recording.message_rows`); and of the latest, with what it was known by.
-        self.shapes: dict[Any, int] = {}
-        self.latest = -1
-        self.latest_items: tuple[Any, ...] = ()
-
-    def count_up(self) -> None:
-        count = self.count
-        self.count = 0
-        if self.footprint is not None:
-            self.footprint.count(count)
-        add(self.sender.tally.interactions_sent, self.sent_class, self.transportation, count)
-        for _, member in self.ears:
-            add(member.tally.interactions_received, self.sent_class, self.transportation, count)
-
-
 class Knowledge:
     """Who knows an instance, and at which class: a mask of seats for each class."""
 
@@ -321,7 +203,7 @@ class Knowledge:
         self.mask = 0
         for mask in masks.values():
             self.mask |= mask
-        self.routes: dict[tuple[Any, ...], Route] = {}
+        self.recipients: dict[tuple[Handle, ...], Recipients] = {}
         self.generation = 0
 
 
@@ -404,6 +286,8 @@ class Federation:
         founding: tuple[Any, ...],
         catalog: Catalog,
         time: LogicalTimeFactory,
+        orders: CausalOrder,
+        distribution: DeliveryAsOf,
     ) -> None:
         self.name = name
         self.execution = execution  # tells it from others that have had the name, or will
@@ -437,15 +321,14 @@ class Federation:
             0  # counts changes of what is subscribed with regions, for what was worked out from it
         )
         self.timed = False  # somebody has changed a region or subscription as of a logical time
-        self.distribution = Distribution()
+        self.distribution = distribution
         self.points: dict[str, SynchronizationPoint] = {}
         # Worked out on demand, valid until a declaration or the membership changes (`changed`).
         # At this node: members with QoS (`qos.consumers`), and what the node's schedule says of classes.
         self.attended: dict[FederateHandle, Any] = {}
         self.schedule: Any = {}
         self.generation = 1
-        self.audiences: dict[tuple[InteractionClassHandle, FederateHandle], Audience] = {}
-        self.routes: list[Route] = []
+        self.kept_recipients: list[Recipients] = []
         self.plans: dict[tuple[ObjectClassHandle, FederateHandle], Any] = {}
         self._knowledge: dict[tuple[tuple[ObjectClassHandle, int], ...], Knowledge] = {}
         # The order of control over several nodes.
@@ -475,7 +358,7 @@ class Federation:
         self.paces: Paces | None = None
         # Weft's own orders (`message.causal_order`): is any of them in use, and what this node keeps for them.
         self.ordered = catalog.ordered
-        self.orders = Orders()
+        self.orders = orders
         self.channels = Spread("", True, False)
         self.recorder: Recorder | None = None  # where what happens here is recorded
         self.first_shape = 0  # the number of the first shape of its next recorder
@@ -493,21 +376,25 @@ class Federation:
 
     def count_up(self) -> None:
         """Bring all tallies up to date."""
-        for audience in self.audiences.values():
-            if audience.count:
-                audience.count_up()
-        for route in self.routes:
-            if route.count:
-                route.count_up()
+        for recipients in self.kept_recipients:
+            if recipients.count:
+                recipients.count_up()
 
     def changed(self) -> None:
         """Forget what was worked out from declarations and membership."""
-        self.count_up()
-        self.routes.clear()
+        for recipients in self.kept_recipients:
+            if recipients.count:
+                recipients.count_up()
+            recipients.sender.recipients.clear()
+        self.kept_recipients.clear()
         self.generation += 1
         self.regional += 1
-        self.audiences.clear()
         self.plans.clear()
+
+    def keep(self, recipients: Recipients) -> None:
+        """They are kept until `changed`."""
+        recipients.kept = True
+        self.kept_recipients.append(recipients)
 
     def knowledge(self, masks: dict[ObjectClassHandle, int]) -> Knowledge:
         """The shared knowledge with these masks; empty masks are left out."""

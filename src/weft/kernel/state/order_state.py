@@ -1,7 +1,6 @@
 """What a node keeps for the orders of Weft's own: causal, total and priority order (docs/ordering.md).
 
-`message.causal_order` sends and delivers, `message.causal_views` begins and ends views.  Here is the state, and
-what `message.pipeline` asks of it.
+`message.causal_order` sends and delivers, `message.causal_views` begins and ends views.  Here is the state.
 
 Processes.  A federate is the process with the number of its handle: numbers follow the order of joining commands and are never
 given again.  Process 0 is the sequencer, at the home; 0 is the number of the RTI's own handle.
@@ -14,18 +13,16 @@ had no message yet.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft._build import mypyc_attr
-from weft.model.enums import OrderType
 from weft.model.handles import FederateHandle, ObjectInstanceHandle
 from weft.ordering import Mses, MsesCounts, TaggedMessage
 
 if TYPE_CHECKING:
-    from weft.fom.catalog import InteractionClassEntry
     from weft.kernel.state.federation import Instance
+    from weft.kernel.state.messages import Deletion
     from weft.kernel.state.parcels import Ordered
-    from weft.kernel.state.step import Step
 
 SEQUENCER = 0
 KEPT = 256  # messages of each process that are kept in case it is lost before all have them
@@ -86,21 +83,16 @@ class Flush:
 class Ghost:
     """An instance that is deleted, and whose removal some federates here are still to be told, in its order."""
 
-    def __init__(
-        self, instance: Instance, arguments: tuple[Any, ...], waiting: dict[int, None], view: int
-    ) -> None:
+    def __init__(self, instance: Instance, message: Deletion, waiting: dict[int, None], view: int) -> None:
         self.instance = instance
-        self.arguments = arguments  # of the callback
+        self.message = message
         self.waiting = waiting
         self.view = view
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Orders:
-    """What one node knows.  The methods are those of `message.causal_order.Causal`, which every federation has.
-
-    May have subclasses that are not compiled: so can the tests put defects into the source of one.
-    """
+class OrderState:
+    """What one node knows; `message.causal_order.CausalOrder` is the one that every federation has."""
 
     def __init__(self) -> None:
         self.view = 0
@@ -115,7 +107,7 @@ class Orders:
         # Worked out for this generation of declarations and members:
         self.generation = 0
         self.places: list[str] = []  # of each process the node; empty if it is gone
-        self.ways: dict[tuple[Any, ...], Way] = {}
+        self.ways: dict[tuple[object, ...], Way] = {}
         self.counts = OrderCounts()
 
     def count_up(self) -> OrderCounts:
@@ -129,51 +121,3 @@ class Orders:
         self.counts.waited += process.counts.waited
         self.counts.duplicates += process.counts.duplicates
         process.counts = MsesCounts()
-
-    def sends(
-        self,
-        step: Step,
-        entry: InteractionClassEntry,
-        values: Any,
-        tag: bytes,
-        stamp: tuple[Any, ...],
-        order: OrderType | None,
-        at: Any = None,
-    ) -> bool:
-        raise NotImplementedError
-
-    def updates(
-        self,
-        step: Step,
-        instance: Instance,
-        values: Any,
-        tag: bytes,
-        stamp: tuple[Any, ...],
-        order: OrderType | None,
-    ) -> bool:
-        raise NotImplementedError
-
-    def directs(self, step: Step, arguments: tuple[Any, ...], order: OrderType | None) -> bool:
-        raise NotImplementedError
-
-    def deletes(
-        self,
-        step: Step,
-        instance: Instance,
-        tag: bytes,
-        stamp: tuple[Any, ...],
-        order: OrderType | None,
-    ) -> bool:
-        raise NotImplementedError
-
-    def arrive(self, step: Step, sender: str, parcel: Ordered) -> None:
-        raise NotImplementedError
-
-    def left(self, step: Step, federate: FederateHandle) -> None:
-        raise NotImplementedError
-
-    def end_view(self, step: Step) -> None:
-        raise NotImplementedError
-
-    def begin_view(self, step: Step) -> None:
-        raise NotImplementedError

@@ -5,7 +5,15 @@ from __future__ import annotations
 from weft.fom.catalog import InteractionClassEntry
 from weft.kernel.state.federation import Instance, Member
 from weft.model.enums import OrderType
+from weft.model.errors import InvalidOrderType
 from weft.model.handles import AttributeHandle, TransportationTypeHandle
+
+
+def named(order: object) -> OrderType:
+    """The order that a call names."""
+    if not isinstance(order, OrderType):
+        raise InvalidOrderType(f"{order!r} is no order type; use one of OrderType")
+    return order
 
 
 def interaction_order(sender: Member, entry: InteractionClassEntry) -> OrderType:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from weft.kernel.state.messages import Message
 from weft.kernel.state.time_state import Report, View
 from weft.model.handles import FederateHandle
 
@@ -86,23 +87,10 @@ class Release(NamedTuple):
     caller: Caller
 
 
-class Data(NamedTuple):
-    """A message for the members at the receiving node that want it."""
+class Data:
+    """A message for the members at the receiving node that want it; sent late (`services.timed_changes`), for one alone.
 
-    federation: str
-    execution: str
-    after: int
-    sender: FederateHandle
-    service: str
-    arguments: tuple[Any, ...]
-    number: int = 0  # among the messages of its sender; 0 if that is in its stamp
-
-
-class Ordered:
-    """A message in causal, total or priority order; the first fields are those of `Data`, but for its number.
-
-    One with an empty service counts as delivered, and nobody is told.  Not a tuple as the others are: there are many, every step
-    of causal order looks at them, and compiled a class is made and read faster.
+    Neither this nor `Ordered` is a tuple as the others are: there are many, and compiled a class is made and read faster.
     """
 
     def __init__(
@@ -110,49 +98,80 @@ class Ordered:
         federation: str,
         execution: str,
         after: int,
-        sender: FederateHandle,
-        service: str,
-        arguments: tuple[Any, ...],
-        tag: bytes,
-        to: tuple[int, ...] = (),
-        priority: int = 0,
-        forwarded: bool = False,
-        number: int = 0,
+        message: Message,
+        only: FederateHandle | None = None,
     ) -> None:
         self.federation = federation
         self.execution = execution
         self.after = after
-        self.sender = sender
-        self.service = service
-        self.arguments = arguments
-        self.tag = tag  # of causal order; none in priority order
-        self.to = to  # on the way to the sequencer: for whom it is
-        self.priority = priority
+        self.message = message
+        self.only = only
+
+    def fields(self) -> tuple[object, ...]:
+        return (self.federation, self.execution, self.after, self.message, self.only)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Data) and self.fields() == other.fields()
+
+    def __hash__(self) -> int:
+        return hash((self.federation, self.execution, self.after))
+
+    def __repr__(self) -> str:
+        return f"Data{self.fields()!r}"
+
+
+class Ordered:
+    """A message in causal, total or priority order."""
+
+    def __init__(
+        self,
+        federation: str,
+        execution: str,
+        after: int,
+        message: Message,
+        tag: bytes,
+        to: tuple[int, ...] = (),
+        forwarded: bool = False,
+    ) -> None:
+        self.federation = federation
+        self.execution = execution
+        self.after = after
+        self.message = message
+        # Of causal order; none in priority order.
+        self.tag = tag
+        # On the way to the sequencer: for whom it is.
+        self.to = to
         # Passed on at the end of a view, by a node that got it, for a sender that is gone.
         self.forwarded = forwarded
-        self.number = number  # among the messages of its sender
 
-    def fields(self) -> tuple[Any, ...]:
+    def fields(self) -> tuple[object, ...]:
         """In the order in which they are given."""
-        first = (self.federation, self.execution, self.after, self.sender, self.service, self.arguments)
-        return (*first, self.tag, self.to, self.priority, self.forwarded, self.number)
-
-    def copy(self) -> Ordered:
-        return Ordered(*self.fields())
-
-    def plain(self) -> Data:
-        return Data(
+        return (
             self.federation,
             self.execution,
             self.after,
-            self.sender,
-            self.service,
-            self.arguments,
-            self.number,
+            self.message,
+            self.tag,
+            self.to,
+            self.forwarded,
+        )
+
+    def copy(self) -> Ordered:
+        return Ordered(
+            self.federation,
+            self.execution,
+            self.after,
+            self.message,
+            self.tag,
+            self.to,
+            self.forwarded,
         )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ordered) and self.fields() == other.fields()
+
+    def __hash__(self) -> int:
+        return hash((self.federation, self.execution, self.after, self.tag))
 
     def __repr__(self) -> str:
         return f"Ordered{self.fields()!r}"
@@ -266,8 +285,3 @@ class Unable(NamedTuple):
 
 Early = Data | Ordered | Inform | Mark | TimeReport | TimeBound | Retraction | Settled
 """What may come before the commit that it was sent after."""
-
-
-def unshared(values: Any) -> Any:
-    """Values that will travel while the caller may go on to change its dict."""
-    return dict(values) if isinstance(values, dict) else values

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle
+from weft.kernel.state.messages import Recipient, Update
+from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
 
 
 class Held:
-    """An update of which some attributes wait."""
+    """An update of which some attributes wait for one subscriber."""
 
-    def __init__(
-        self,
-        values: Any,
-        tag: bytes,
-        transportation: TransportationTypeHandle,
-        producer: FederateHandle,
-        stamp: tuple[Any, ...],
-        regions: Any = None,
-        number: int = 0,
-    ) -> None:
-        self.values = values
-        self.tag = tag
-        self.transportation = transportation
-        self.producer = producer
-        self.stamp = stamp
-        self.regions = regions  # as its subscriber is told of them
-        self.number = number  # of the message
+    def __init__(self, message: Update, recipient: Recipient) -> None:
+        self.message = message
+        self.recipient = recipient
 
 
 class Pace:

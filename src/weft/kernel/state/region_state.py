@@ -18,7 +18,7 @@ asked for and kept until an association, an owner or one of the extents changes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.interest import Extent, SpaceTime
 from weft.model.handles import (
@@ -28,6 +28,10 @@ from weft.model.handles import (
     ObjectInstanceHandle,
     RegionHandle,
 )
+
+if TYPE_CHECKING:
+    from weft.kernel.state.federation import Knowledge, Member
+    from weft.kernel.state.recipients import Recipients
 
 Extents = tuple[Extent, ...]
 Where = dict[AttributeHandle, Extents]
@@ -99,11 +103,13 @@ class Placement:
         self.fixed: Extents | None = None
         # Worked out (`ddm.matching`).
         self.where: Where | None = None
-        self.owners: Any = None  # the table of owners that it was worked out from
-        self.routes: dict[tuple[Any, ...], Any] = {}
-        self.valid: tuple[Any, ...] = ()  # what the routes were worked out from
+        # The table of owners that it was worked out from.
+        self.owners: dict[AttributeHandle, Member] | None = None
+        self.recipients: dict[tuple[AttributeHandle, ...], Recipients] = {}
+        # What they were worked out from: generation, changes of regions, who knows the instance.
+        self.valid: tuple[int, int, Knowledge] | None = None
 
     def forget(self) -> None:
         """Something that it was worked out from has changed."""
         self.where = None
-        self.routes.clear()
+        self.recipients.clear()

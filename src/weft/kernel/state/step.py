@@ -7,7 +7,9 @@ from typing import Any
 from weft.kernel.state.effects import Callback, Transmit
 from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.parcels import Inform
+from weft.kernel.state.time_state import HeldDelivery
 from weft.kernel.state.turn import Turn
+from weft.model.deliveries import Removal
 
 
 class Step:
@@ -40,29 +42,38 @@ class Step:
         """These MOM attributes of a member (or of the federation) have changed."""
         self.tell_rti("note", (None if member is None else member.handle, attributes))
 
-    def callback(self, member: Member, method: str, arguments: tuple[Any, ...], number: int = 0) -> None:
-        """Tell a member, wherever it is; during a command that all nodes carry out, only a member here.
-
-        `number`: of the message that this is, if it came as one.
-        """
-        federation = self.federation
-        if member is federation.rti:
+    def callback(self, member: Member, method: str, arguments: tuple[object, ...]) -> None:
+        """Tell a member, wherever it is; during a command that all nodes carry out, only a member here."""
+        if member is self.federation.rti:
             self.tell_rti(method, arguments)
             return
         if method == "discover_object_instance":
             member.tally.discovered += 1
-        elif method == "remove_object_instance":
-            member.tally.removed += 1
         if member.node == self.node:
-            if member.holds and method == "remove_object_instance" and member.timing.is_holding():
-                member.timing.held.append((method, arguments, number))
-            else:
-                self.effects.append(Callback(member.session, method, arguments, number))
+            self.effects.append(Callback(member.session, method, arguments))
         elif not self.turn.everywhere:
-            parcel = Inform(
-                federation.name, federation.execution, federation.sequence, member.handle, method, arguments
-            )
-            self.effects.append(Transmit(member.node, parcel))
+            self._inform(member, method, arguments)
+
+    def remove(self, member: Member, removal: Removal, number: int = 0) -> None:
+        """Tell a member that an instance is gone, as `callback` does; `number`: of the message that said so, if one did."""
+        if member is self.federation.rti:
+            self.tell_rti(removal.method, removal.arguments())
+            return
+        member.tally.removed += 1
+        if member.node == self.node:
+            if member.holds and member.timing.is_holding():
+                member.timing.held.append(HeldDelivery(removal, number))
+            else:
+                self.effects.append(Callback(member.session, removal.method, (), number, removal))
+        elif not self.turn.everywhere:
+            self._inform(member, removal.method, removal.arguments())
+
+    def _inform(self, member: Member, method: str, arguments: tuple[object, ...]) -> None:
+        federation = self.federation
+        parcel = Inform(
+            federation.name, federation.execution, federation.sequence, member.handle, method, arguments
+        )
+        self.effects.append(Transmit(member.node, parcel))
 
     def pause_callback(self, member: Member, method: str, arguments: tuple[Any, ...]) -> None:
         """A callback that pauses a member, or lets it go on."""

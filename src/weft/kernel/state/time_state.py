@@ -15,7 +15,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any, Final, NamedTuple
 
 from weft.kernel.state.topics import Change
-from weft.model.handles import FederateHandle
+from weft.model.deliveries import Delivery
+from weft.model.handles import AttributeHandle, FederateHandle, ObjectInstanceHandle
 from weft.ordering.galt import Bound, LowerBounds
 from weft.ordering.stamped import StampQueue
 
@@ -70,7 +71,14 @@ class Given(NamedTuple):
     """What a federate was given of a message that may come to it again, late (`services.timed_changes`)."""
 
     time: Any
-    attributes: dict[Any, None]  # of an update; of an interaction there are none
+    attributes: dict[AttributeHandle, None]  # of an update; of an interaction there are none
+
+
+class HeldDelivery(NamedTuple):
+    """In receive order, or one of Weft's own, for a federate that is granted."""
+
+    delivery: Delivery
+    number: int  # of the message, as a callback has it
 
 
 class Timing:
@@ -96,8 +104,7 @@ class Timing:
         self.floor: Bound = (0, 0)  # what it has promised: a smaller lookahead holds only as time advances
         self.asynchronous = False
         self.queue = StampQueue()
-        # Callbacks in receive order, while it is granted, and the numbers of their messages.
-        self.held: list[tuple[str, tuple[Any, ...], int]] = []
+        self.held: list[HeldDelivery] = []
         self.sent = 0  # messages of any order
         self.retractable: dict[bytes, Retractable] = {}
         self.expiry: list[
@@ -109,7 +116,9 @@ class Timing:
         self.told = [0.0, 0.0]  # … which was then
         self.patience = 0.0  # after so many seconds it is told who blocks it; 0: never
         self.alarm = 0.0  # when that is due; 0: it is not
-        self.gone: dict[Any, None] = {}  # instances removed from it that other nodes are still to hear of
+        self.gone: dict[
+            ObjectInstanceHandle, None
+        ] = {}  # removed from it; other nodes are still to hear of it
         # Regions as of a time (`services.timed_changes`).
         self.changes: dict[int, Change] = {}  # under way, by the number of the call
         self.untimed = 0  # counts its changes without a time
@@ -125,7 +134,7 @@ class Timing:
         """What it is sent late, because of changes that are under way, may come from there on."""
         return (min([change.time for change in self.changes.values()]), 0) if self.changes else None
 
-    def give(self, retraction: bytes, time: Any, attributes: Iterable[Any] = ()) -> None:
+    def give(self, retraction: bytes, time: Any, attributes: Iterable[AttributeHandle] = ()) -> None:
         """It is given that, and if all or some of it is sent again the federate is not to hear it twice."""
         had = self.given.get(retraction)
         both = dict.fromkeys(attributes) if had is None else had.attributes | dict.fromkeys(attributes)

@@ -22,17 +22,14 @@ is told behind it.  So no message that a change concerns has been sent by then.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from weft.interest import CellAxis, CellInterest, CellUpdate, Extent, Grid, Placed, Subscribed
 from weft.model.handles import AttributeHandle, FederateHandle, InteractionClassHandle
 
 if TYPE_CHECKING:
-    from weft.fom.catalog import InteractionClassEntry
-    from weft.kernel.state.federation import Federation, Instance, Member
-    from weft.kernel.state.parcels import Data
-    from weft.kernel.state.region_state import Extents
-    from weft.kernel.state.step import Step
+    from weft.kernel.state.messages import Interaction, Update
+    from weft.kernel.state.region_state import Extents, Where
 
 CELLS: Final = 64
 """A topic has about so many cells, whatever the number of its dimensions."""
@@ -45,30 +42,39 @@ Box = tuple[tuple[int, int] | None, ...]
 Name = AttributeHandle | InteractionClassHandle
 
 
-class Sent:
+class Logged:
     """A message in time stamp order, in the log of its sender's node."""
 
-    def __init__(
-        self,
-        sender: FederateHandle,
-        target: Any,
-        values: Any,
-        tag: bytes,
-        transportation: Any,
-        where: Any,
-        stamp: tuple[Any, ...],
-    ) -> None:
-        self.sender = sender
-        self.target = target  # the interaction class, or the instance
-        self.values = values
-        self.tag = tag
-        self.transportation = transportation  # of an interaction; None: it is an update
-        self.where = where
-        self.stamp = stamp
-        self.time = stamp[0].value
+    def __init__(self, message: Interaction | Update) -> None:
+        self.message = message
+        stamp = message.stamp
+        assert stamp is not None
+        assert stamp.retraction is not None
+        self.time = stamp.time.value
+        self.retraction = stamp.retraction
         # Who has it: of an update the attributes, of an interaction the class at which it is received.
-        self.gone: dict[FederateHandle, Any] = {}
-        self.logged: list[tuple[Topic, CellUpdate[int, Sent]]] = []
+        self.attributes: dict[FederateHandle, dict[AttributeHandle, None]] = {}
+        self.classes: dict[FederateHandle, InteractionClassHandle] = {}
+        self.entered: list[tuple[Topic, CellUpdate[int, Logged]]] = []
+
+    def forget(self, federate: FederateHandle) -> None:
+        self.attributes.pop(federate, None)
+        self.classes.pop(federate, None)
+
+
+NEVER: Final = -1
+
+
+class Condition(NamedTuple):
+    """On which a message waits in a queue: that it is still wanted, as of its time, where it was sent."""
+
+    where: Where | None  # of an update
+    at: Extents | None  # of an interaction
+    sent_class: InteractionClassHandle | None  # of an interaction
+    # No longer asked when the federate has changed something without a time since (`Timing.untimed`); NEVER: it is not.
+    untimed: int
+    # Of an update: attributes for which it is not asked, because such a change found them waiting.
+    kept: frozenset[AttributeHandle] = frozenset()
 
 
 class TopicGrid(Grid):
@@ -85,7 +91,7 @@ class Topic:
         self.dimensions = [number for number, _ in dimensions]
         each = max(2, round(CELLS ** (1 / len(dimensions))))
         axes = [CellAxis(str(number), 0, upper, min(each, upper)) for number, upper in dimensions]
-        self.interest: CellInterest[int, Sent] = CellInterest(TopicGrid(axes))
+        self.interest: CellInterest[int, Logged] = CellInterest(TopicGrid(axes))
 
     def box(self, extent: Extent) -> Box:
         return tuple([extent.bounds(number) for number in self.dimensions])
@@ -108,14 +114,15 @@ class Topic:
             found.update(dict.fromkeys(lists.read(cell, time)))
         return found
 
-    def log(self, sent: Sent, extents: Extents | None) -> None:
+    def log(self, logged: Logged, extents: Extents | None) -> None:
         reclaimed = self.interest.lists.limits.reclaimed
-        if reclaimed is None or sent.time >= reclaimed[0]:
-            update = CellUpdate(sent.time, sent, sent.sender.number, Placed((), self.cells(extents)))
+        if reclaimed is None or logged.time >= reclaimed[0]:
+            placed = Placed((), self.cells(extents))
+            update = CellUpdate(logged.time, logged, logged.message.sender.number, placed)
             self.interest.lists.update(update.placed.cells, update)
-            sent.logged.append((self, update))
+            logged.entered.append((self, update))
 
-    def between(self, cells: Iterable[int] | None, time: Any, until: Any) -> list[Sent]:
+    def between(self, cells: Iterable[int] | None, time: Any, until: Any) -> list[Logged]:
         """What the log has of these cells (None: of all) in [time, until)."""
         lists = self.interest.lists
         found = lists.between(list(lists.lists) if cells is None else cells, time, until)
@@ -151,30 +158,27 @@ class Counts:
 
 
 class Distribution:
-    """What one node knows.  The methods that raise are those of `message.deliver_as_of.Distributing`."""
+    """What one node knows; `message.deliver_as_of.DeliveryAsOf` is the one that every federation has."""
 
     def __init__(self) -> None:
         self.topics: dict[Name, Topic] = {}
-        self.log: dict[bytes, Sent] = {}  # by retraction handle
+        self.log: dict[bytes, Logged] = {}  # by retraction handle
         self.changing: dict[FederateHandle, None] = {}  # members here with changes under way
         self.reclaimed: Any = None
         self.work = 0  # changes and messages since the last time
         self.counts = Counts()
 
-    def has(self, federation: Federation, name: Name) -> bool:
-        return name in self.topics
-
-    def enter(self, sent: Sent) -> None:
-        self.log[sent.stamp[3]] = sent
+    def enter(self, logged: Logged) -> None:
+        self.log[logged.retraction] = logged
         self.work += 1
         self.counts.logged += 1
         self.counts.log = max(self.counts.log, len(self.log))
 
     def withdraw(self, retraction: bytes) -> None:
         """Its sender takes it back: nobody gets it late."""
-        sent = self.log.pop(retraction, None)
-        if sent is not None:
-            for topic, update in sent.logged:
+        logged = self.log.pop(retraction, None)
+        if logged is not None:
+            for topic, update in logged.entered:
                 topic.interest.lists.withdraw(update.placed.cells, update)
 
     def reclaim(self, past: Any) -> None:
@@ -187,7 +191,7 @@ class Distribution:
         self.work = 0
         for topic in self.topics.values():
             topic.interest.reclaim((past, 0))
-        for retraction in [handle for handle, sent in self.log.items() if sent.time < past]:
+        for retraction in [handle for handle, logged in self.log.items() if logged.time < past]:
             del self.log[retraction]
 
     def left(self, federate: FederateHandle) -> None:
@@ -195,32 +199,5 @@ class Distribution:
         self.changing.pop(federate, None)
         for topic in self.topics.values():
             topic.interest.remove(federate.number)
-        for sent in self.log.values():
-            sent.gone.pop(federate, None)
-
-    # --- of `Distributing` ----------------------------------------------------------------------------------------
-
-    def sends(
-        self,
-        step: Step,
-        entry: InteractionClassEntry,
-        values: Any,
-        tag: bytes,
-        at: Extents | None,
-        stamp: tuple[Any, ...],
-    ) -> tuple[str, ...]:
-        raise NotImplementedError
-
-    def updates(
-        self,
-        step: Step,
-        instance: Instance,
-        values: Any,
-        sent: list[Any],
-        tag: bytes,
-        stamp: tuple[Any, ...],
-    ) -> tuple[str, ...]:
-        raise NotImplementedError
-
-    def arrives(self, step: Step, message: Data, sender: Member) -> bool:
-        raise NotImplementedError
+        for logged in self.log.values():
+            logged.forget(federate)

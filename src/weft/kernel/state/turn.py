@@ -22,9 +22,8 @@ class Turn:
         self.begins = False
         # Commands that nobody waits for, to be given their place when the turn ends.
         self.orders: list[tuple[Federation, Member, str, tuple[Any, ...]]] | None = None
-        # The number of the message at hand (`recording.message_rows`); negative: its deliveries are recorded already.
-        self.number = 0
-        self.urgent = False  # and is it in priority order?
+        # A message was sent, and all that is to be said of it and its deliveries is recorded.
+        self.recorded = False
         # What the RTI itself was told (`mom.mom`): federation, what, arguments, and if all nodes were.
         self.told: list[tuple[Federation, str, tuple[Any, ...], bool]] | None = None
 

@@ -123,7 +123,7 @@ def _flush(step: Step, member: Member, time: Any) -> None:
         galt = (halt.gate, 1) if galt is None else min(galt, (halt.gate, 1))
     taken = []
     for message in timing.queue.take_all():
-        if tso_queue.is_wanted(federation, member, message):
+        if tso_queue.is_wanted(step, member, message):
             taken.append(message)
         else:
             order_rows.unwanted(step, member, message)
@@ -223,11 +223,10 @@ def check(step: Step, member: Member) -> bool:
 
 def _drop_unwanted(step: Step, member: Member, galt: Bound | None) -> None:
     """Who asks for the next message is not granted the time of one that it does not want when that might be delivered."""
-    federation = step.federation
     timing = member.timing
     dropped = False
     message = timing.queue.first()
-    while message is not None and not tso_queue.is_wanted(federation, member, message):
+    while message is not None and not tso_queue.is_wanted(step, member, message):
         time = message.key[0]
         if time > timing.requested or (galt is not None and galt < (time, 1 if timing.mode == NMR else 0)):
             break

@@ -1,8 +1,6 @@
 """Time stamps: which messages get one, and what is kept of them until they can no longer be retracted.
 
-A stamp is what a callback's arguments end with: nothing, or the time, the order it was sent in, the order it is received in, and
-its retraction handle.  A message is in time stamp order if its sender regulates and its order type says so; else a time is only
-carried along.
+A message is in time stamp order if its sender regulates and its order type says so; else a time is only carried along.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from weft.kernel.state.federation import Federation, Member
 from weft.kernel.state.step import Step
 from weft.kernel.state.time_state import NMR, NMRA, Retractable
 from weft.kernel.time import galt_exchange
+from weft.model.deliveries import Stamp
 from weft.model.enums import OrderType
 from weft.model.errors import InvalidLogicalTime
 from weft.model.handles import MessageRetractionHandle
@@ -34,33 +33,26 @@ def time_value(federation: Federation, time: LogicalTime) -> Any:
     return time.value
 
 
-def carried(federation: Federation, time: LogicalTime | None) -> tuple[Any, ...]:
-    """A time that is only carried along."""
+def carried(federation: Federation, time: LogicalTime | None) -> Stamp | None:
+    """Of a time that is only carried along."""
     if time is None:
-        return ()
+        return None
     time_value(federation, time)
-    return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
+    return Stamp(time)
 
 
-def stamp(
-    federation: Federation, member: Member, time: LogicalTime | None, order: OrderType
-) -> tuple[Any, ...]:
-    """The end of a callback's arguments for a message sent now: nothing, or the time and what goes with it.
-
-    A message is in time stamp order if its sender regulates and its order type says so; else the time is only carried along.
-    """
-    if time is None:
-        return ()
+def stamp(federation: Federation, member: Member, time: LogicalTime, order: OrderType) -> Stamp:
+    """Of a message sent now: in time stamp order if its sender regulates and its order type says so."""
     value = time_value(federation, time)
     timing = member.timing
     if not timing.regulating:
-        return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
+        return Stamp(time)
     require_promised(member, value, "send")
     if order is not _TIMESTAMP:
-        return (time, OrderType.RECEIVE, OrderType.RECEIVE, None)
+        return Stamp(time)
     timing.sent += 1
     handle = MessageRetractionHandle(member.handle + timing.sent.to_bytes(8, "big"))
-    return (time, _TIMESTAMP, _TIMESTAMP, handle)
+    return Stamp(time, _TIMESTAMP, _TIMESTAMP, handle)
 
 
 def require_promised(member: Member, value: Any, what: str) -> None:
@@ -73,19 +65,16 @@ def require_promised(member: Member, value: Any, what: str) -> None:
         )
 
 
-def is_stamped(stamp: tuple[Any, ...]) -> bool:
-    """Is the message in time stamp order?"""
-    return len(stamp) > 0 and stamp[1] is _TIMESTAMP
-
-
 def sent(
-    federation: Federation, member: Member, stamp: tuple[Any, ...], nodes: tuple[str, ...], deleted: int = 0
+    federation: Federation, member: Member, stamp: Stamp, nodes: tuple[str, ...], deleted: int = 0
 ) -> MessageRetractionReturn:
-    """It has gone to members here and to those nodes."""
-    time = stamp[0].value
-    member.timing.may_retract(stamp[3], Retractable(time, nodes, deleted))
+    """A message in time stamp order has gone to members here and to those nodes."""
+    retraction = stamp.retraction
+    assert retraction is not None
+    time = stamp.time.value
+    member.timing.may_retract(retraction, Retractable(time, nodes, deleted))
     announced(federation, member.node, nodes, time)
-    return MessageRetractionReturn(True, stamp[3])
+    return MessageRetractionReturn(True, retraction)
 
 
 def announced(federation: Federation, here: str, nodes: tuple[str, ...], time: Any) -> None:

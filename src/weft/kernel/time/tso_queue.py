@@ -5,34 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
+from weft.kernel.ddm.recipient import count, for_member
 from weft.kernel.recording import order_rows
-from weft.kernel.state.effects import Callback
+from weft.kernel.state.effects import Callback, UrgentCallback
 from weft.kernel.state.federation import Federation, Member
+from weft.kernel.state.messages import Message
 from weft.kernel.state.step import Step
-from weft.kernel.state.time_state import NMR, NMRA, TARA
-from weft.kernel.state.turn import Turn
+from weft.kernel.state.time_state import NMR, NMRA, TARA, HeldDelivery
+from weft.kernel.state.topics import Condition
+from weft.model.deliveries import Delivery, Reflection, Removal, message_number
 from weft.model.enums import OrderType
-from weft.model.handles import ObjectInstanceHandle
+from weft.model.handles import AttributeHandle, ObjectInstanceHandle
+from weft.model.packed import PackedValues
 from weft.model.time import LogicalTime
 from weft.ordering.galt import Bound
 from weft.ordering.stamped import Key, Stamped
 
 _RECEIVE: Final = OrderType.RECEIVE
 _TIMESTAMP: Final = OrderType.TIMESTAMP
-# Where the instance stands among the arguments.
-_INSTANCE: Final = {
-    "reflect_attribute_values": 0,
-    "update_attribute_values": 0,
-    "receive_directed_interaction": 1,
-    "send_directed_interaction": 1,
-}
-Callbacks = list[tuple[str, tuple[Any, ...]]]
-Late = Callable[[Federation, Member, tuple[Any, ...], bool], Callbacks]
-LATE: dict[str, Late] = {}
-"""What becomes of messages for which interest is asked when they are delivered, by service (`message.delayed_evaluation`)."""
+Content = Delivery | Message
+"""What waits in a queue: a message cut to what the member gets, or as it was sent, if interest is asked when it is delivered."""
 
 
 def wrapped(federation: Federation, value: Any) -> LogicalTime:
@@ -42,119 +36,125 @@ def wrapped(federation: Federation, value: Any) -> LogicalTime:
     return made
 
 
-def hand(
-    turn: Turn,
-    member: Member,
-    method: str,
-    arguments: tuple[Any, ...],
-    order: OrderType | None = OrderType.RECEIVE,
-) -> None:
+def hand(step: Step, member: Member, delivery: Delivery, order: OrderType, message: Message) -> None:
     """In receive order or one of Weft's own, to a member that may be time-constrained."""
     if member.timing.is_holding():
-        member.timing.held.append((method, arguments, turn.number))
+        member.timing.held.append(HeldDelivery(delivery, message.callback_number()))
+    elif message.urgent and member.qos is None:
+        step.effects.append(
+            UrgentCallback(
+                member.session,
+                delivery.method,
+                (),
+                message.priority,
+                number=message.callback_number(),
+                delivery=delivery,
+            )
+        )
+    elif message.urgent:
+        member.qos.issue(
+            step, delivery, OrderType.RECEIVE, message.callback_number(), OrderType.PRIORITY, message.priority
+        )
     else:
-        _issue(turn, member, method, arguments, order, turn.number)
+        issue(step, member, delivery, order, message.callback_number())
+
+
+def hand_late(step: Step, member: Member, delivery: Delivery, order: OrderType | None, number: int) -> None:
+    """What has waited for something else, and may have to go on waiting until the member advances."""
+    if member.timing.is_holding():
+        member.timing.held.append(HeldDelivery(delivery, number))
+    else:
+        issue(step, member, delivery, order, number)
 
 
 def forget(member: Member, instance: ObjectInstanceHandle) -> None:
     """What waits in receive order about an instance that the member has deleted locally is not for it any more."""
-    kept = []
-    for method, arguments, number in member.timing.held:
-        about = _INSTANCE.get(method)
-        if about is None or arguments[about] != instance:
-            kept.append((method, arguments, number))
-    member.timing.held = kept
+    member.timing.held = [
+        held
+        for held in member.timing.held
+        if isinstance(held.delivery, Removal) or held.delivery.object_instance() != instance
+    ]
 
 
-def _issue(
-    turn: Turn,
-    member: Member,
-    method: str,
-    arguments: tuple[Any, ...],
-    order: OrderType | None,
-    number: int = 0,  # of a stamped message: what its retraction says
-) -> None:
+def issue(step: Step, member: Member, delivery: Delivery, order: OrderType | None, number: int = 0) -> None:
+    """`number` 0: its stamp says it."""
     if member.qos is None:
-        turn.effects.append(Callback(member.session, method, arguments, number))
+        step.effects.append(Callback(member.session, delivery.method, (), number, delivery))
     else:
-        member.qos.issue(turn, method, arguments, order, number)
+        member.qos.issue(step, delivery, order, number)
 
 
 def arrived(
     step: Step,
     member: Member,
     sender: Member,
-    method: str,
-    arguments: tuple[Any, ...],
-    stamp: tuple[Any, ...],
+    content: Content,
     part: int = 0,
-    condition: Any = None,
+    condition: Condition | None = None,
 ) -> None:
-    """In time stamp order, to any member.  `arguments` end with the stamp; all who get the same may share them."""
-    turn = step.turn
+    """In time stamp order, to any member; all who get the same may share it."""
     federation = step.federation
     timing = member.timing
-    time, _, _, retraction = stamp
+    stamp = content.stamp
+    assert stamp is not None
+    assert stamp.retraction is not None
+    retraction = stamp.retraction
+    value = stamp.time.value
     if not timing.constrained:
-        timing.delivered[retraction] = time.value
-        _issue(turn, member, method, _at_once(arguments), OrderType.RECEIVE)
-    elif (time.value, 0) < timing.reached:
+        timing.delivered[retraction] = value
+        assert isinstance(content, Delivery)
+        issue(step, member, content.at_once(), _RECEIVE)
+    elif (value, 0) < timing.reached:
         # Its sender was taken for lost, and time went on without it.
-        for one, given in wanted(federation, member, method, arguments):
-            hand(turn, member, one, _at_once(given))
+        for delivery in wanted(step, member, content):
+            hand_late(step, member, delivery.at_once(), _RECEIVE, message_number(retraction))
     else:
-        number = int.from_bytes(retraction[4:], "big")
-        key: Key = (time.value, sender.name, number, part)
-        message = Stamped(key, (method, arguments), retraction)
+        number = message_number(retraction)
+        key: Key = (value, sender.name, number, part)
+        message = Stamped(key, content, retraction)
         message.condition = condition
         timing.queue.add(message)
         if federation.recorder is not None:
-            order_rows.queued(step, federation.recorder, member, sender, method, arguments, number)
+            order_rows.queued(step, federation.recorder, member, sender, content, number)
         if timing.mode in (NMR, NMRA):
-            turn.queued = True
+            step.turn.queued = True
             federation.horizon.waiting[member.handle] = None
 
 
-def wanted(
-    federation: Federation, member: Member, method: str, arguments: tuple[Any, ...], count: bool = True
-) -> Callbacks:
+def wanted(step: Step, member: Member, content: Content, counts: bool = True) -> list[Delivery]:
     """The callbacks by which a member gets what has waited for it, if it still wants it."""
-    place = _INSTANCE.get(method)
-    if place is not None:
-        handle = arguments[place]
-        instance = federation.instances.get(handle)
-        # Its deletion may have an earlier time than what was sent of it before.
-        if instance is None or not instance.knowledge.mask & member.bit or handle in member.timing.gone:
-            return []
-    late = LATE.get(method)
-    return [(method, arguments)] if late is None else late(federation, member, arguments, count)
-
-
-def is_wanted(federation: Federation, member: Member, message: Stamped) -> bool:
-    method, arguments = message.content
-    return method not in LATE or bool(wanted(federation, member, method, arguments, count=False))
-
-
-def _at_once(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same, received in receive order."""
-    time, sent, _, retraction = arguments[-4:]
-    return (*arguments[:-4], time, sent, OrderType.RECEIVE, retraction)
-
-
-def deliver(step: Step, member: Member, messages: list[Stamped]) -> None:
-    """What waited in its queue, but for what it does not want, or cannot, by now."""
-    turn = step.turn
     federation = step.federation
+    about = None if isinstance(content, Removal) else content.object_instance()
+    if about is not None:
+        instance = federation.instances.get(about)
+        # Its deletion may have an earlier time than what was sent of it before.
+        if instance is None or not instance.knowledge.mask & member.bit or about in member.timing.gone:
+            return []
+    if isinstance(content, Delivery):
+        return [content]
+    found = []
+    for recipient in for_member(federation, member, content):
+        found.append(content.delivery(recipient))
+        if counts:
+            count(federation, content, recipient)
+    return found
+
+
+def is_wanted(step: Step, member: Member, message: Stamped) -> bool:
+    return isinstance(message.content, Delivery) or bool(wanted(step, member, message.content, counts=False))
+
+
+def deliver(step: Step, member: Member, messages: list[Stamped], at_once: bool = False) -> None:
+    """What waited in its queue, but for what it does not want, or cannot, by now; `at_once`: as in receive order."""
     for message in messages:
-        callbacks = wanted(federation, member, *message.content)
-        if not callbacks:
+        deliveries = wanted(step, member, message.content)
+        if not deliveries:
             order_rows.unwanted(step, member, message)
-        for method, arguments in callbacks:
-            if method == "remove_object_instance":
-                handle = arguments[0]
-                member.timing.gone[handle] = None
-                step.order(member, "instance_removed", (handle.number,))
-            _issue(turn, member, method, arguments, _TIMESTAMP)
+        for delivery in deliveries:
+            if isinstance(delivery, Removal):
+                member.timing.gone[delivery.instance] = None
+                step.order(member, "instance_removed", (delivery.instance.number,))
+            issue(step, member, delivery.at_once() if at_once else delivery, _TIMESTAMP)
 
 
 def deliver_until(step: Step, member: Member, limit: Bound) -> None:
@@ -168,21 +168,21 @@ def deliver_rest(step: Step) -> None:
     """It is not constrained any more: what waits is delivered as to anybody who is not."""
     member = step.member
     for message in member.timing.queue.take_all():
-        method, arguments = message.content
         member.timing.delivered[message.retraction] = message.key[0]
         remember(member, message)
-        message.content = (method, _at_once(arguments))
-        deliver(step, member, [message])
+        deliver(step, member, [message], at_once=True)
 
 
 def remember(member: Member, message: Stamped) -> None:
     """It is delivered while its time may still be changed: some or all of it may be sent again (`message.deliver_as_of`)."""
     if message.condition is None:
         return  # it goes by no regions
-    method, arguments = message.content
-    values = arguments[1] if method == "reflect_attribute_values" else {}
-    sent = values if isinstance(values, dict) else values.handles
-    member.timing.give(message.retraction, message.key[0], sent)
+    content = message.content
+    attributes: list[AttributeHandle] = []
+    if isinstance(content, Reflection):
+        values = content.values
+        attributes = values.handles if isinstance(values, PackedValues) else list(values)
+    member.timing.give(message.retraction, message.key[0], attributes)
 
 
 def remember_open(member: Member, messages: list[Stamped], time: Any) -> None:
@@ -196,9 +196,8 @@ def remember_open(member: Member, messages: list[Stamped], time: Any) -> None:
 
 def release_held(step: Step) -> None:
     """Where there are orders of Weft's own, it is not known any more which of them were in receive order."""
-    turn = step.turn
     member = step.member
     held, member.timing.held = member.timing.held, []
     order = None if step.federation.ordered else _RECEIVE
-    for method, arguments, number in held:
-        _issue(turn, member, method, arguments, order, number)
+    for one in held:
+        issue(step, member, one.delivery, order, one.number)

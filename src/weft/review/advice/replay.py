@@ -98,8 +98,10 @@ class Replay:
     def _join(self, row: Row) -> None:
         connection = self.network.at(row["node"]).connect()
         joining = (FEDERATION, "replay", str(row["federate"]), ())
-        joined: Any = connection.call("join_federation_execution", joining)
-        self._seats[row["federate"]] = _Seat(connection, row["node"], joined[0])
+        answer = connection.call("join_federation_execution", joining)
+        assert isinstance(answer, tuple)
+        handle = answer[0]
+        self._seats[row["federate"]] = _Seat(connection, row["node"], handle)
         self.network.settle()
 
     def _resign(self, row: Row) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from weft.model.deliveries import DeliveredInteraction, Delivery, Reflection, Stamp
 from weft.model.enums import OrderType
 from weft.model.handles import (
     AttributeHandle,
@@ -14,6 +15,7 @@ from weft.model.handles import (
     ParameterHandle,
     TransportationTypeHandle,
 )
+from weft.model.time import LogicalTime, LogicalTimeFactory
 from weft.wire.codec.hot_fields import datum_at, field_start, field_stop
 from weft.wire.codec.known_handles import HandleCache
 
@@ -25,39 +27,28 @@ class HotCallbacks:
     """Reads reflect and receive callbacks."""
 
     def __init__(self) -> None:
-        self.method = ""
-        """The method of the callback that was read last."""
         self._classes = HandleCache(InteractionClassHandle)
         self._parameters = HandleCache(ParameterHandle)
         self._instances = HandleCache(ObjectInstanceHandle)
         self._attributes = HandleCache(AttributeHandle)
         self._transportations = HandleCache(TransportationTypeHandle)
         self._federates = HandleCache(FederateHandle)
-        self.time: Any = None
+        self.time: LogicalTimeFactory | None = None
         """The factory of the federation's logical time, once the federate has joined."""
 
-    def read(self, data: bytes, start: i64, end: i64) -> tuple[Any, ...] | None:
-        """The arguments of the callback, if it is a plain one (no regions, canonical); else None."""
+    def read(self, data: bytes, start: i64, end: i64) -> Delivery | None:
+        """The message of the callback, if it is a plain one (no regions, canonical); else None."""
         if end - start < 4:
             return None
         first = data[start]
         second = data[start + 1]
-        if first == 0xEA and second == 0x03:
-            return self._grant(data, start, end)
         timed = False
         if second == 0x02 and (first == 0x92 or first == 0x82):
             timed = True
             if self.time is None:
                 return None
-        if second == 0x02 and (first == 0x8A or first == 0x92):
-            self.method = "receive_interaction"
-            targets = self._classes
-            keys = self._parameters
-        elif timed or (first == 0xFA and second == 0x01):
-            self.method = "reflect_attribute_values"
-            targets = self._instances
-            keys = self._attributes
-        else:
+        interaction = second == 0x02 and (first == 0x8A or first == 0x92)
+        if not interaction and not timed and (first != 0xFA or second != 0x01):
             return None
         if field_stop(data, start + 2, end) != end:
             return None
@@ -72,7 +63,8 @@ class HotCallbacks:
         if stop < 0:
             return None
         at = field_start(data, at + 1)
-        values: dict[Any, bytes] = {}
+        parameters: dict[ParameterHandle, bytes] = {}
+        attributes: dict[AttributeHandle, bytes] = {}
         while at < stop:
             entry_stop = field_stop(data, at + 1, stop)
             if data[at] != 0x0A or entry_stop < 0:
@@ -87,10 +79,16 @@ class HotCallbacks:
                 if data[at] != 0x12 or field_stop(data, at + 1, entry_stop) != entry_stop:
                     return None
                 value = data[field_start(data, at + 1) : entry_stop]
-            key = keys.get(handle)
-            if key in values:
-                return None
-            values[key] = value
+            if interaction:
+                parameter = self._parameters.get(handle)
+                if parameter in parameters:
+                    return None
+                parameters[parameter] = value
+            else:
+                attribute = self._attributes.get(handle)
+                if attribute in attributes:
+                    return None
+                attributes[attribute] = value
             at = entry_stop
         tag = b""
         if at < end and data[at] == 0x1A:
@@ -105,29 +103,28 @@ class HotCallbacks:
         at += 4 + len(producer)
         if not producer or (at != end and not timed):
             return None
-        found = (
-            targets.get(target),
-            values,
-            tag,
-            self._transportations.get(transportation),
-            self._federates.get(producer),
-            None,
-        )
-        if not timed:
-            return found
-        stamp = self._stamp(data, at, end)
-        return None if stamp is None else found + stamp
+        stamp: Stamp | None = None
+        if timed:
+            stamp = self._stamp(data, at, end)
+            if stamp is None:
+                return None
+        way = self._transportations.get(transportation)
+        sender = self._federates.get(producer)
+        if interaction:
+            kind = self._classes.get(target)
+            return DeliveredInteraction(kind, parameters, tag, way, sender, None, stamp)
+        return Reflection(self._instances.get(target), attributes, tag, way, sender, None, stamp)
 
-    def _grant(self, data: bytes, start: i64, end: i64) -> tuple[Any, ...] | None:
-        if self.time is None or end - start != 15 or data[start + 2] != 12:
+    def read_grant(self, data: bytes, start: i64, end: i64) -> LogicalTime | None:
+        """The time of a Time Advance Grant, if it is one."""
+        if self.time is None or end - start != 15 or data[start] != 0xEA or data[start + 1] != 0x03:
+            return None
+        if data[start + 2] != 12:
             return None
         time = datum_at(data, start + 3, end, 0x0A)
-        if len(time) != 8:
-            return None
-        self.method = "time_advance_grant"
-        return (self.time.decode_time(time),)
+        return None if len(time) != 8 else self.time.decode_time(time)
 
-    def _stamp(self, data: bytes, at: i64, end: i64) -> tuple[Any, ...] | None:
+    def _stamp(self, data: bytes, at: i64, end: i64) -> Stamp | None:
         """Fields 7 to 10: the time, both orders where they are time stamp order, and the retraction handle or nothing."""
         time = datum_at(data, at, end, 0x3A)
         if len(time) != 8:
@@ -151,4 +148,5 @@ class HotCallbacks:
             if not raw or at + 4 + len(raw) != end:
                 return None
             retraction = MessageRetractionHandle(raw)
-        return (self.time.decode_time(time), sent, received, retraction)
+        assert self.time is not None
+        return Stamp(self.time.decode_time(time), sent, received, retraction)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from weft.model.deliveries import DeliveredInteraction, Delivery, Reflection
 from weft.model.handles import Handle
-from weft.model.packed import PackedValues
+from weft.model.packed import Item, PackedValues
 from weft.model.time import HLAfloat64Time, HLAinteger64Time
 from weft.wire.codec.hot import (
     RECEIVE,
@@ -38,14 +39,14 @@ else:
     LIBRT_FOUND = True
 
 
-class WireValues(PackedValues):
-    def __init__(self, handles: list[Handle], values: bytes, target: bytes, shared: bytes) -> None:
+class WireValues(PackedValues[Item]):
+    def __init__(self, handles: list[Item], values: bytes, target: bytes, shared: bytes) -> None:
         super().__init__(handles)
         self.values = values  # the encoded map
         self.target = target  # the class or instance it was sent with
         self.shared = shared  # the encoded head it was sent with; empty for a part of it
 
-    def subset(self, wanted: Container[bytes]) -> PackedValues:
+    def subset(self, wanted: Container[bytes]) -> PackedValues[Item]:
         kept = []
         parts = []
         for handle, (_, entry, _) in zip(self.handles, scan_entries(self.values), strict=True):
@@ -57,7 +58,7 @@ class WireValues(PackedValues):
     def encoded(self, tag: bytes) -> bytes:
         return self.shared or shared_fields(self.target, self.values, tag)
 
-    def unpack(self) -> dict[Handle, bytes]:
+    def unpack(self) -> dict[Item, bytes]:
         entries = scan_entries(self.values)
         return {handle: value for handle, (_, _, value) in zip(self.handles, entries, strict=True)}
 
@@ -83,7 +84,7 @@ def fields_of(message: bytes) -> tuple[list[bytes], bytes]:
     return values, tag
 
 
-def packed(call: HotCall) -> WireValues:
+def packed(call: HotCall) -> WireValues[Handle]:
     return WireValues(value_handles(call), call.values, call.target, call.shared)
 
 
@@ -105,20 +106,23 @@ class Splicer:
     def __init__(self) -> None:
         self._tails: dict[bytes, bytes] = {}
 
-    def receive(self, arguments: tuple[Any, ...]) -> bytes:
-        return self._splice(RECEIVE, arguments)
+    def splice(self, delivery: Delivery) -> bytes | None:
+        """The callback, if it brings packed values and no regions, which are not a common form; else None."""
+        if isinstance(delivery, DeliveredInteraction):
+            received = delivery.values
+            if isinstance(received, WireValues) and delivery.regions is None:
+                shared = _shared(received, delivery.interaction_class, delivery.tag)
+                return self._behind(RECEIVE, shared, delivery.transportation, delivery)
+        elif isinstance(delivery, Reflection):
+            reflected = delivery.values
+            if isinstance(reflected, WireValues) and delivery.regions is None:
+                shared = _shared(reflected, delivery.instance, delivery.tag)
+                return self._behind(REFLECT, shared, delivery.transportation, delivery)
+        return None
 
-    def reflect(self, arguments: tuple[Any, ...]) -> bytes:
-        return self._splice(REFLECT, arguments)
-
-    def _splice(self, number: int, arguments: tuple[Any, ...]) -> bytes:
-        target: bytes = arguments[0]
-        values: WireValues = arguments[1]
-        transportation: bytes = arguments[3]
-        producer: bytes = arguments[4]
-        shared = values.shared
-        if not shared or values.target != target:
-            shared = shared_fields(target, values.values, arguments[2])
+    def _behind(self, number: int, shared: bytes, transportation: bytes, delivery: Delivery) -> bytes:
+        """The callback with what it shares with others, and a tail of its own."""
+        producer = delivery.producer
         key = transportation + producer
         tail = self._tails.get(key)
         if tail is None:
@@ -126,13 +130,19 @@ class Splicer:
                 self._tails.clear()
             tail = callback_tail(transportation, producer)
             self._tails[key] = tail
-        if len(arguments) == 6:
+        stamp = delivery.stamp
+        if stamp is None:
             return callback(number, shared, tail)
-        retraction = arguments[9]
-        timed = timed_tail(
-            tail, arguments[6].encode(), arguments[7].value, arguments[8].value, retraction or b""
-        )
+        retraction = stamp.retraction or b""
+        timed = timed_tail(tail, stamp.time.encode(), stamp.sent.value, stamp.received.value, retraction)
         return callback(number + 1, shared, timed)
+
+
+def _shared(values: WireValues[Item], target: bytes, tag: bytes) -> bytes:
+    """The encoded head, as it was sent if that is the same."""
+    if values.shared and values.target == target:
+        return values.shared
+    return shared_fields(target, values.values, tag)
 
 
 def encode_hot_call(service: str, arguments: tuple[Any, ...]) -> bytes | None:

@@ -1,0 +1,361 @@
+"""Messages as their senders sent them, one class for each kind; and who gets one, in which callback.
+
+A message goes its way as one object: through orders, to other nodes, into logs and queues.  What a federate gets of it is a
+`Delivery`: `Message.delivery` cuts it out, and is the only place that does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from weft.model.deliveries import (
+    AttributeValues,
+    Conveyed,
+    DeliveredDirectedInteraction,
+    DeliveredInteraction,
+    Delivery,
+    ParameterValues,
+    Reflection,
+    Removal,
+    Stamp,
+    is_timestamped,
+    message_number,
+)
+from weft.model.handles import (
+    AttributeHandle,
+    FederateHandle,
+    InteractionClassHandle,
+    ObjectInstanceHandle,
+    ParameterHandle,
+    TransportationTypeHandle,
+)
+from weft.model.packed import PackedValues
+
+MessageKind = TypeVar("MessageKind", bound="Message")
+
+if TYPE_CHECKING:
+    from weft.fom.catalog import InteractionClassEntry
+    from weft.kernel.state.federation import Member
+    from weft.kernel.state.region_state import Extents, Where
+
+
+class Recipient:
+    """A member here that gets a message, or these attributes of it, in one callback."""
+
+    def __init__(
+        self,
+        member: Member,
+        received: InteractionClassEntry | None,
+        attributes: tuple[AttributeHandle, ...] | None = None,
+        transportation: TransportationTypeHandle | None = None,
+        regions: Conveyed | None = None,
+    ) -> None:
+        self.member = member
+        # Of an interaction: the class at which it is received.
+        self.received = received
+        # Of an update: None means all that were sent.
+        self.attributes = attributes
+        # Of an update; an interaction has its own.
+        self.transportation = transportation
+        # What the member is told of the regions that it is sent with.
+        self.regions = regions
+        # Where the member named an update rate: for each attribute, seconds between two values; 0 for every update.
+        self.intervals: tuple[float, ...] = ()
+
+    def gets_the_same(self, other: Recipient) -> bool:
+        return (
+            self.received is other.received
+            and self.regions is other.regions
+            and self.transportation == other.transportation
+            and self.attributes == other.attributes
+        )
+
+
+class Message:
+    def __init__(self, service: str, sender: FederateHandle, tag: bytes, stamp: Stamp | None) -> None:
+        self.service = service
+        self.sender = sender
+        self.tag = tag
+        # None: it was sent without a time.
+        self.stamp = stamp
+        # Among all messages of its sender; 0: it has none yet.
+        self.number = 0
+        # Its deliveries are recorded with it, as one shape (`recording.message_rows`).
+        self.recorded = False
+        # In priority order, and how urgent it is: lower numbers are more urgent.
+        self.urgent = False
+        self.priority = 0
+        # Its values are as they came over the wire: nobody can change them.
+        self.packed = False
+        # Its values are no dict that its sender may go on to change.
+        self.owned = False
+
+    def in_time_stamp_order(self) -> bool:
+        return is_timestamped(self.stamp)
+
+    def delivery(self, recipient: Recipient) -> Delivery:
+        """What that recipient gets of it."""
+        raise TypeError(f"{self!r} is delivered to nobody")
+
+    def own(self) -> None:
+        """It is kept, or travels, while its sender may go on to change what it gave: from now on it has values of its own."""
+
+    def part(self, attributes: tuple[AttributeHandle, ...]) -> Message:
+        """An update of these attributes only; any other message as it is."""
+        return self
+
+    def object_instance(self) -> ObjectInstanceHandle | None:
+        """The instance that it is about."""
+        return None
+
+    def like(self, other: Message) -> None:
+        """Take over what a message has that its kind says nothing of."""
+        self.number = other.number
+        self.recorded = other.recorded
+        self.urgent = other.urgent
+        self.priority = other.priority
+
+    def callback_number(self) -> int:
+        """As callbacks have it: negative if its delivery has been recorded already; 0: its stamp says it."""
+        return -self.number if self.recorded else self.number
+
+    def key(self) -> tuple[object, ...]:
+        """All of it that travels."""
+        return (self.service, self.sender, self.tag, self.stamp, self.number)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash((self.service, self.sender, self.number))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self.key()!r}"
+
+
+class Interaction(Message):
+    def __init__(
+        self,
+        sender: FederateHandle,
+        interaction_class: InteractionClassHandle,
+        values: ParameterValues,
+        tag: bytes,
+        transportation: TransportationTypeHandle,
+        at: Extents | None,
+        stamp: Stamp | None,
+    ) -> None:
+        super().__init__("send_interaction", sender, tag, stamp)
+        self.packed = self.owned = isinstance(values, PackedValues)
+        self.interaction_class = interaction_class
+        self.values = values
+        self.transportation = transportation
+        # Where it is sent; None: in the default region.
+        self.at = at
+
+    def delivery(self, recipient: Recipient) -> Delivery:
+        received = recipient.received
+        assert received is not None
+        handle = received.handle
+        values = self.values
+        kept: ParameterValues
+        if isinstance(values, PackedValues):
+            kept = values if handle == self.interaction_class else values.subset(received.parameters)
+        elif handle is self.interaction_class or handle == self.interaction_class:
+            kept = dict(values)
+        else:
+            kept = {item: value for item, value in values.items() if item in received.parameters}
+        return DeliveredInteraction(
+            handle, kept, self.tag, self.transportation, self.sender, recipient.regions, self.stamp
+        )
+
+    def own(self) -> None:
+        if not self.owned and isinstance(self.values, dict):
+            self.values = dict(self.values)
+        self.owned = True
+
+    def parameters(self) -> list[ParameterHandle]:
+        values = self.values
+        return values.handles if isinstance(values, PackedValues) else list(values)
+
+    def key(self) -> tuple[object, ...]:
+        values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
+        at = None if self.at is None else [extent.ranges() for extent in self.at]
+        return (*super().key(), self.interaction_class, values, self.transportation, at)
+
+    def with_values(self, values: ParameterValues) -> Interaction:
+        """Some of its parameters."""
+        made = Interaction(
+            self.sender, self.interaction_class, values, self.tag, self.transportation, self.at, self.stamp
+        )
+        made.like(self)
+        return made
+
+
+class Update(Message):
+    def __init__(
+        self,
+        sender: FederateHandle,
+        instance: ObjectInstanceHandle,
+        values: AttributeValues,
+        tag: bytes,
+        where: Where | None,
+        stamp: Stamp | None,
+    ) -> None:
+        super().__init__("update_attribute_values", sender, tag, stamp)
+        self.packed = self.owned = isinstance(values, PackedValues)
+        self.instance = instance
+        self.values = values
+        # Where its attributes are; None: all of them in the default region.
+        self.where = where
+
+    def delivery(self, recipient: Recipient) -> Delivery:
+        transportation = recipient.transportation
+        assert transportation is not None
+        values = self.values
+        attributes = recipient.attributes
+        kept: AttributeValues
+        if attributes is not None:
+            kept = attributes_of(values, attributes)
+        elif isinstance(values, dict):
+            kept = dict(values)
+        else:
+            kept = values
+        return Reflection(
+            self.instance, kept, self.tag, transportation, self.sender, recipient.regions, self.stamp
+        )
+
+    def own(self) -> None:
+        if not self.owned and isinstance(self.values, dict):
+            self.values = dict(self.values)
+        self.owned = True
+
+    def part(self, attributes: tuple[AttributeHandle, ...]) -> Update:
+        where = self.where
+        if where is not None:
+            where = {attribute: where[attribute] for attribute in attributes if attribute in where} or None
+        made = Update(
+            self.sender, self.instance, attributes_of(self.values, attributes), self.tag, where, self.stamp
+        )
+        made.like(self)
+        made.owned = True
+        return made
+
+    def attributes(self) -> list[AttributeHandle]:
+        values = self.values
+        return values.handles if isinstance(values, PackedValues) else list(values)
+
+    def object_instance(self) -> ObjectInstanceHandle | None:
+        return self.instance
+
+    def key(self) -> tuple[object, ...]:
+        values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
+        where = self.where
+        if where is None:
+            return (*super().key(), self.instance, values, None)
+        placed = {attribute: [extent.ranges() for extent in at] for attribute, at in where.items()}
+        return (*super().key(), self.instance, values, placed)
+
+
+class DirectedInteraction(Message):
+    def __init__(
+        self,
+        sender: FederateHandle,
+        interaction_class: InteractionClassHandle,
+        target: ObjectInstanceHandle,
+        values: ParameterValues,
+        tag: bytes,
+        transportation: TransportationTypeHandle,
+        stamp: Stamp | None,
+    ) -> None:
+        super().__init__("send_directed_interaction", sender, tag, stamp)
+        self.packed = self.owned = isinstance(values, PackedValues)
+        self.interaction_class = interaction_class
+        self.target = target
+        self.values = values
+        self.transportation = transportation
+
+    def delivery(self, recipient: Recipient) -> Delivery:
+        received = recipient.received
+        assert received is not None
+        values = self.values
+        kept: ParameterValues
+        if isinstance(values, PackedValues):
+            kept = values.subset(received.parameters)
+        else:
+            kept = {item: value for item, value in values.items() if item in received.parameters}
+        return DeliveredDirectedInteraction(
+            received.handle, self.target, kept, self.tag, self.transportation, self.sender, self.stamp
+        )
+
+    def own(self) -> None:
+        if not self.owned and isinstance(self.values, dict):
+            self.values = dict(self.values)
+        self.owned = True
+
+    def parameters(self) -> list[ParameterHandle]:
+        values = self.values
+        return values.handles if isinstance(values, PackedValues) else list(values)
+
+    def object_instance(self) -> ObjectInstanceHandle | None:
+        return self.target
+
+    def key(self) -> tuple[object, ...]:
+        values = self.values.unpack() if isinstance(self.values, PackedValues) else self.values
+        return (*super().key(), self.interaction_class, self.target, values, self.transportation)
+
+    def with_values(self, values: ParameterValues) -> DirectedInteraction:
+        made = DirectedInteraction(
+            self.sender,
+            self.interaction_class,
+            self.target,
+            values,
+            self.tag,
+            self.transportation,
+            self.stamp,
+        )
+        made.like(self)
+        return made
+
+
+class Deletion(Message):
+    """Of an instance, as it is told to those who know it."""
+
+    def __init__(
+        self, sender: FederateHandle, instance: ObjectInstanceHandle, tag: bytes, stamp: Stamp | None
+    ) -> None:
+        super().__init__("delete_object_instance", sender, tag, stamp)
+        self.instance = instance
+
+    def delivery(self, recipient: Recipient) -> Delivery:
+        return self.removal()
+
+    def removal(self) -> Removal:
+        return Removal(self.instance, self.tag, self.sender, self.stamp)
+
+    def object_instance(self) -> ObjectInstanceHandle | None:
+        return self.instance
+
+    def key(self) -> tuple[object, ...]:
+        return (*super().key(), self.instance)
+
+
+class Nothing(Message):
+    """In place of a message in causal order whose content may not leave its node: it counts as delivered, and nobody is told."""
+
+    def __init__(self, sender: FederateHandle) -> None:
+        super().__init__("", sender, b"", None)
+
+
+def numbered(message: MessageKind) -> MessageKind:
+    """The message, with the number that its stamp says."""
+    stamp = message.stamp
+    if stamp is not None and stamp.retraction is not None:
+        message.number = message_number(stamp.retraction)
+    return message
+
+
+def attributes_of(values: AttributeValues, attributes: tuple[AttributeHandle, ...]) -> AttributeValues:
+    """The values of these attributes; of a dict always another one, since the receiver may change it."""
+    if isinstance(values, PackedValues):
+        return values if len(values.handles) == len(attributes) else values.subset(attributes)
+    return {attribute: values[attribute] for attribute in attributes}
