@@ -40,7 +40,7 @@ class Clock(NamedTuple):
     shift: int
 
 
-def rows_of(columns: Mapping[str, Sequence[str | int | None]]) -> list[Row]:
+def rows_of(columns: Mapping[str, Sequence[object]]) -> list[Row]:
     """Rows from columns of equal length.  Columns may be missing or have no value in some rows."""
     length = len(columns["kind"])
     texts = ("kind", "name", "node", "operation", "detail")
