@@ -70,10 +70,10 @@ PUBLIC = {
     "weft.ordering": [
         "Mses", "MsesCounts", "Tag", "TaggedMessage", "decode_tag", "encode_tag", "encode_tags",
     ],
-    "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Batch", "Book", "Column"],
+    "weft.recorder": ["COLUMNS", "KINDS", "VERSION", "Book", "BookBatch", "Column"],
     "weft.recorder.timeline": [
-        "Activation", "Ended", "Figures", "KINDS", "Lane", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "SCRIPT", "TIP",
-        "TIPS", "Table", "Window", "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page",
+        "Activation", "Ended", "Figures", "KINDS", "Laxity", "Lost", "Miss", "Picture", "Push", "Row", "SCRIPT", "TIP",
+        "TIPS", "Table", "TimeWindow", "TimelineLane", "busy", "cut", "endings", "extent", "figures", "figures_by_priority", "html_page",
         "html_parts", "html_table", "lanes", "laxity", "page_style", "page_text", "picture", "rows_of", "share_processor",
     ],
     "weft.wire": [
