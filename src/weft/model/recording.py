@@ -8,7 +8,7 @@ only its number and what is different each time.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 Pattern = tuple[tuple[str, object], ...]
 """What rows of a shape have in common: columns and values, lists as tuples.  Only hashable values."""
