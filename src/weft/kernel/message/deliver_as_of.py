@@ -23,7 +23,7 @@ from weft.kernel.recording import message_rows
 from weft.kernel.state import overrides
 from weft.kernel.state.effects import Transmit
 from weft.kernel.state.federation import Federation, Instance, Member, add
-from weft.kernel.state.messages import Interaction, Message, Recipient, Update, attributes_of
+from weft.kernel.state.messages import Interaction, Message, Recipient, Update, attributes_of, numbered
 from weft.kernel.state.parcels import Data
 from weft.kernel.state.recipients import count_received
 from weft.kernel.state.region_state import Extents, OwnedRegion, Where
@@ -65,6 +65,7 @@ class DeliveryAsOf(Distribution):
         federation = step.federation
         member = step.member
         message.own()
+        numbered(message)
         logged = LoggedMessage(message)
         require_before_tbound(federation, member, logged.time)
         at = message.at
@@ -100,6 +101,7 @@ class DeliveryAsOf(Distribution):
         federation = step.federation
         member = step.member
         message.own()
+        numbered(message)
         logged = LoggedMessage(message)
         require_before_tbound(federation, member, logged.time)
         where = matching.part_of(matching_at_time.where_is(federation, instance, logged.time), sent)
