@@ -90,8 +90,8 @@ def check_agreement(network: SimulatedNetwork, *names: str) -> None:
     """Of a settled network: every node that runs holds what the home holds, and members and sessions match."""
     nodes = {node.name: node for node in running(network, *names)}
     for node in nodes.values():
-        assert not node._waiting, f"{node.name} still waits: {node._waiting}"
-        assert not node._early, f"{node.name} still keeps {node._early}"
+        assert not node.calls.waiting, f"{node.name} still waits: {node.calls.waiting}"
+        assert not node.calls.early, f"{node.name} still keeps {node.calls.early}"
         for federation in node.federations.values():
             home = nodes[federation.home].federations[federation.name]
             assert digest(federation) == digest(home), f"{node.name} and {home.home} differ"
