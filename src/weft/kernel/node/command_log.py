@@ -117,7 +117,7 @@ class Commands:
             self.multi_step.flush(acting)
         if federation.channels.multicast and not self._replaying:
             self._listen(acting)
-        if federation.saving is not None or federation.restoring is not None:
+        if federation.saves.saving is not None or federation.saves.restoring is not None:
             member = acting.member
             session = self._here.sessions.get(member.session) if member.node == self._here.name else None
             if session is not None:
@@ -137,7 +137,7 @@ class Commands:
             member = federation.rti
         if member is None:
             raise FederateNotExecutionMember(f"the federate has resigned from {federation.name!r}")
-        if federation.saving is not None or federation.restoring is not None:
+        if federation.saves.saving is not None or federation.saves.restoring is not None:
             pausing.refuse_command(federation, member, service)
         acting = step if step.member is member else Step(step.turn, federation, member)
         observed = member.handle in federation.observed
@@ -146,8 +146,8 @@ class Commands:
             value = entry.function(acting, *arguments)
         else:
             value = self._do_locally(acting, service, arguments)
-        if federation.successor is not None:
-            acting = self._succeed(acting, federation.successor)
+        if federation.saves.successor is not None:
+            acting = self._succeed(acting, federation.saves.successor)
             federation = acting.federation
             member = acting.member
         mom.commanded(acting, service, arguments)
@@ -162,13 +162,13 @@ class Commands:
 
     def _succeed(self, step: Step, successor: Federation) -> Step:
         """The federation is restored: its successor takes its place, and so does the step that this returns."""
-        member = successor.members[successor.renamed[1][step.member.handle]]
+        member = successor.members[successor.saves.renamed[1][step.member.handle]]
         federation = pausing.succeed(step.federation, self._here.sessions)
         self._here.federations[federation.name] = federation
         restored = Step(step.turn, federation, member)
         restore_log(restored)
         grants.restored(restored)
-        federation.schedule = self.schedule
+        federation.qos.schedule = self.schedule
         consumers.restored(restored, self.schedule)
         return restored
 
@@ -262,7 +262,7 @@ class Commands:
             session.resigned = ""
             if session.evolved:
                 self.order(step, Invocation(None, member.handle, MOM_ADJUST, (GRANTED_ALONE,)))
-            federation.schedule = self.schedule
+            federation.qos.schedule = self.schedule
             if self.schedule and consumers.concerns(self.schedule, federation, member):
                 consumers.begin(federation, member, self.schedule)
 

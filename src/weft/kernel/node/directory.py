@@ -120,8 +120,8 @@ class Executions:
         federation.execution = welcome.execution
         federation.home = federation.rti.node = welcome.home
         federation.sequence = welcome.sequence
-        federation.reports_due.clear()  # the nodes of the members see to that
-        federation.reports = self._reports
+        federation.mom.due.clear()  # the nodes of the members see to that
+        federation.mom.reports = self._reports
         self._here.federations[welcome.federation] = federation
         return federation
 
@@ -140,7 +140,7 @@ class Executions:
         self.founded += 1
         execution = f"{self._here.name}/{turn.now}/{self.founded}"
         federation = found(name, execution, self._here.name, (*arguments[1:], self._rid))
-        federation.reports = self._reports
+        federation.mom.reports = self._reports
         if self._here.is_directory():
             self._directory.name(turn, name, self._here.name, federation.time.name)
             self._open(Step(turn, federation, federation.rti))
@@ -191,7 +191,7 @@ class Executions:
             self._commands.multi_step.steer(step, request)
         else:
             federate = request.federate
-            execution, renamed = federation.renamed
+            execution, renamed = federation.saves.renamed
             if federate is not None and request.execution and request.execution == execution:
                 federate = renamed.get(federate)  # it was asked before the federation was restored
             elif request.execution and request.execution != federation.execution:

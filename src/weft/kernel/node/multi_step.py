@@ -47,7 +47,7 @@ class MultiStep:
                 turn.begins = False
                 for federation in list(self._here.federations.values()):
                     if federation.home == self._here.name and (
-                        federation.timetable is not None or federation.save_scheduled is not None
+                        federation.clock.timetable is not None or federation.saves.scheduled is not None
                     ):
                         self._begin_times(Step(turn, federation, federation.rti))
 
@@ -58,11 +58,11 @@ class MultiStep:
         """
         federation = step.federation
         galt_exchange.publish(step)
-        if federation.saving is None and federation.restoring is None:
+        if federation.saves.saving is None and federation.saves.restoring is None:
             self._begin_to_take_part(step)
-        if federation.save_asked or federation.save_scheduled is not None:
+        if federation.saves.asked or federation.saves.scheduled is not None:
             self._schedule_saves(step)
-        if federation.halt is not None and federation.halt.steps:
+        if federation.clock.halt is not None and federation.clock.halt.steps:
             self._move_gate(step)
 
     def _begin_to_take_part(self, step: Step) -> None:
@@ -113,7 +113,7 @@ class MultiStep:
             return False
         if federate is None or federate not in federation.members or not timed_saves.must_ask(federation):
             error = timed_saves.passed(federation, arguments[1])
-            if error is not None and federation.saving is None and federation.restoring is None:
+            if error is not None and federation.saves.saving is None and federation.saves.restoring is None:
                 raise error
             return False
         asking = timed_saves.asking(arguments[0], arguments[1], federate, caller)

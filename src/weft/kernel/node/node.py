@@ -174,7 +174,7 @@ class Node:
         soonest: float | None = None
         for federation in self.federations.values():
             waited = blocking.next_due(federation, self.name)
-            missed = consumers.next_due(federation) if federation.attended else None
+            missed = consumers.next_due(federation) if federation.qos.attended else None
             for due in (mom_objects.next_due(federation), update_rates.next_due(federation), waited, missed):
                 if due is not None and (soonest is None or due < soonest):
                     soonest = due
@@ -191,12 +191,12 @@ class Node:
 
     def _tick(self, step: Step) -> None:
         federation = step.federation
-        if federation.reports_due:
+        if federation.mom.due:
             mom_objects.report_due(step)
         if federation.paces is not None:
             update_rates.release(step)
         blocking.remind(step)
-        for attended in list(federation.attended.values()):
+        for attended in list(federation.qos.attended.values()):
             attended.tick(step.turn)
 
     # --- calls ------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Node:
                         arguments = data_distribution.prepare(federation, member, arguments)
                     arguments = timed_changes.prepare(federation, member, service, number, arguments)
                 elif service == "delete_region":
-                    arguments = (*arguments, federation.horizon.past)
+                    arguments = (*arguments, federation.clock.horizon.past)
                 asked = Invocation(Caller(self.name, session, number), member.handle, service, arguments)
                 self.commands.order(step, asked)
             else:

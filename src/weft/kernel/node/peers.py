@@ -159,7 +159,7 @@ class Peers:
         self._calls.early.pop(federation.name, None)
         if federation.channels.multicast:
             step.effects.append(Listen(federation.name, ()))
-        for asked in federation.save_asked if federation.home == self._here.name else ():
+        for asked in federation.saves.asked if federation.home == self._here.name else ():
             self._calls.refuse_asked(turn, asked, RTIinternalError(fault))
         for session in self._here.sessions.values():
             if session.federation is federation:
@@ -215,7 +215,7 @@ class Peers:
     def _mark_again(self, turn: Turn) -> None:
         """The mark of a save may have been lost with the way it took."""
         for federation in self._here.federations.values():
-            going = federation.saving
+            going = federation.saves.saving
             if going is not None and going.point and self._here.name in going.marks:
                 for node in pausing.nodes_of(federation):
                     if node != self._here.name:
@@ -257,8 +257,8 @@ class Peers:
         if (
             found is None
             or found.home != self._here.name
-            or found.saving is not None
-            or found.restoring is not None
+            or found.saves.saving is not None
+            or found.saves.restoring is not None
         ):
             return None
         return Welcome(found.name, found.execution, self._here.name, found.sequence, snapshot(found, now))
@@ -308,15 +308,15 @@ class Peers:
         federation = self._executions.welcomed(welcome)
         here = self._here.name
         federation.nodes = {m.node: None for m in federation.members.values() if m.node != here}
-        federation.timetable = None
+        federation.clock.timetable = None
         return self._commands.replay(federation, commits, now)
 
     def _end_pauses(self, step: Step) -> None:
         """What the nodes had contributed to a save or restore is gone with the home that gathered it."""
         federation = step.federation
-        if federation.saving is not None:
+        if federation.saves.saving is not None:
             self._commands.carry_out_by_rti(step, SAVE_ENDED, (False,))
-        elif federation.restoring is not None:
+        elif federation.saves.restoring is not None:
             self._commands.carry_out_by_rti(step, "abort_federation_restore", ())
 
 
